@@ -1,0 +1,67 @@
+# Needs nothing newer than Docker 20.10 and no BuildKit: no `# syntax=` line (it would fetch a front end from a registry), no
+# `RUN --mount=type=cache` (its cache stays on one builder, whereas a layer can be pushed and shared by CI).
+
+# -- build ------------------------------------------------------------------------------------------------------------------
+# The compiler of Cargo.toml's rust-version, on the Debian release of the final stage: a newer glibc here would not load there.
+# The slim image has what the C parts (SQLite, ring) need: gcc and libc6-dev.
+FROM rust:1.95-slim-trixie AS build
+WORKDIR /build
+
+# Dependencies in a layer of their own, which only a change of Cargo.toml or Cargo.lock makes anew. `cargo clean -p` drops what
+# was built from the stubs: cargo compares modification times, and sources checked out before this layer was built look older
+# than the stubs, so that the empty program would be shipped.
+COPY Cargo.toml Cargo.lock ./
+RUN mkdir src \
+ && touch src/lib.rs \
+ && echo 'fn main() {}' > src/main.rs \
+ && cargo build --locked --release --bin sessiond \
+ && cargo clean --locked --release -p sessiond \
+ && rm -r src
+
+# Whatever .dockerignore lets through: the sources and the files they embed (migrations, openapi.yaml).
+COPY . .
+# The line tables stay, so that a backtrace names files and lines, but compressed, which std's symboliser reads.
+# /out/data is the seed of the volume: the final stage has no shell to make a directory with.
+RUN cargo build --locked --release --bin sessiond \
+ && mkdir -p /out/data \
+ && objcopy --compress-debug-sections=zlib target/release/sessiond /out/sessiond
+
+# -- run --------------------------------------------------------------------------------------------------------------------
+# glibc, libgcc and the public CA certificates (TLS to a managed PostgreSQL reads them from the system); no shell, no package
+# manager, nothing else to patch. Not a static musl binary: its allocator is slow under many threads, its resolver differs.
+FROM gcr.io/distroless/cc-debian13:nonroot
+
+COPY --from=build /out/sessiond /usr/local/bin/sessiond
+COPY --from=build --chown=65532:65532 /out/data /data
+
+# By number, so that Kubernetes' runAsNonRoot can tell that it is not root.
+USER 65532:65532
+
+# Without DATABASE_URL the database is a SQLite file in the working directory. A volume, because that makes this one directory
+# writable under `--read-only`; name it (`-v sessions:/data`) to keep the data. With PostgreSQL nothing is written here.
+WORKDIR /data
+VOLUME /data
+
+# Loopback would be the container's own, which no published port reaches. SESSIOND_INSECURE_NO_AUTH is deliberately not set:
+# whoever runs the image decides who can reach the port, so whoever runs it has to say so; until then sessiond refuses to start.
+# A variable rather than a flag in CMD, because `sessiond healthcheck` reads it too.
+ENV SESSIOND_LISTEN=0.0.0.0:8080 \
+    SESSIOND_LOG_FORMAT=json
+EXPOSE 8080
+
+# SIGTERM drains for up to 25 s, more than the 10 s that `docker stop` grants: use `--stop-timeout 30`.
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["/usr/local/bin/sessiond", "healthcheck"]
+
+ENTRYPOINT ["/usr/local/bin/sessiond"]
+CMD ["serve"]
+
+# Last, so that a new revision makes no layer anew.
+ARG VERSION=dev
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="sessiond" \
+      org.opencontainers.image.description="Session state for AI agents as a service: ADK sessions, events and scoped state over HTTP" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.base.name="gcr.io/distroless/cc-debian13:nonroot"

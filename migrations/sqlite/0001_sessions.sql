@@ -1,0 +1,104 @@
+-- Sessions, their events, and state in three scopes.
+--
+-- Names are compared bytewise (the default). Times are microseconds since 1970. JSON is text: a json column would
+-- rewrite or refuse what clients may send. Keys begin with app, user, session, so that a distributed PostgreSQL can
+-- shard by them. Rows of a session carry its incarnation: what a deleted session left behind never belongs to the
+-- next one of the same id, and can be removed in its own time.
+
+create table sessions (
+    app_name              text not null,
+    user_id               text not null,
+    id                    text not null,
+    incarnation           integer not null,
+    revision              integer not null,
+    metadata_revision     integer not null default 0,
+    create_time           integer not null,
+    update_time           integer not null,
+    -- The JSON number that shows update_time: the very text that a client gave.
+    update_time_number    text not null,
+    -- A JSON string, a JSON object of strings.
+    display_name          text,
+    labels                text,
+    expire_time           integer,
+    -- The session keys at revision 0, and the shared scopes that the creation saw.
+    initial_state         text not null,
+    created_user_revision integer not null,
+    created_app_revision  integer not null,
+    constraint sessions_pkey primary key (app_name, user_id, id)
+);
+create index sessions_by_user_update on sessions (app_name, user_id, update_time, id);
+create index sessions_by_user_create on sessions (app_name, user_id, create_time, id);
+create index sessions_by_app_update on sessions (app_name, update_time, user_id, id);
+create index sessions_by_app_create on sessions (app_name, create_time, user_id, id);
+create index sessions_by_expiry on sessions (expire_time) where expire_time is not null;
+
+create table events (
+    app_name      text not null,
+    user_id       text not null,
+    session_id    text not null,
+    incarnation   integer not null,
+    sequence      integer not null,
+    id            text not null,
+    event_time    integer not null,
+    commit_time   integer not null,
+    -- For filters, in the store's escaped form (one form for both databases).
+    author        text not null,
+    invocation_id text not null,
+    branch        text,
+    -- The shared scopes that the event saw.
+    user_revision integer not null,
+    app_revision  integer not null,
+    digest        blob not null,
+    body          text not null,
+    constraint events_pkey primary key (app_name, user_id, session_id, incarnation, sequence),
+    constraint events_id_key unique (app_name, user_id, session_id, incarnation, id)
+);
+
+-- `revision` of a state row is the revision, of its session or scope, that wrote it last.
+create table session_state (
+    app_name    text not null,
+    user_id     text not null,
+    session_id  text not null,
+    incarnation integer not null,
+    key         text not null,
+    value       text not null,
+    revision    integer not null,
+    constraint session_state_pkey primary key (app_name, user_id, session_id, incarnation, key)
+);
+
+create table user_scopes (
+    app_name text not null,
+    user_id  text not null,
+    revision integer not null,
+    constraint user_scopes_pkey primary key (app_name, user_id)
+);
+create table user_state (
+    app_name text not null,
+    user_id  text not null,
+    key      text not null,
+    value    text not null,
+    revision integer not null,
+    constraint user_state_pkey primary key (app_name, user_id, key)
+);
+
+create table app_scopes (
+    app_name text not null,
+    revision integer not null,
+    constraint app_scopes_pkey primary key (app_name)
+);
+create table app_state (
+    app_name text not null,
+    key      text not null,
+    value    text not null,
+    revision integer not null,
+    constraint app_state_pkey primary key (app_name, key)
+);
+
+-- Sessions that are gone for every reader, and whose rows are still to be removed.
+create table buried_sessions (
+    app_name    text not null,
+    user_id     text not null,
+    session_id  text not null,
+    incarnation integer not null,
+    constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
+);

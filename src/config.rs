@@ -1,0 +1,726 @@
+//! Settings: every one is a flag, and every flag has a `SESSIOND_*` variable. `sessiond --help` is the reference.
+//!
+//! A flag beats its variable, and an empty variable counts as unset (compose files write `${NAME:-}`). What cannot
+//! work is refused here, before anything is opened: whoever holds a [`Config`] holds consistent settings.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::{self, IsTerminal as _};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::builder::{BoolishValueParser, Resettable};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::domain::Limits;
+use crate::server::ConnectionLimits;
+use crate::store::{PostgresOptions, StoreLimits};
+use crate::telemetry::{self, LogFormat};
+
+const DATABASE: &str = "Database";
+const HTTP: &str = "HTTP";
+const LIMITS: &str = "Limits";
+const OBSERVABILITY: &str = "Observability";
+
+/// The request line and headers of one request, in bytes: what the longest ids of the contract need once they are
+/// percent-encoded, so it is no setting.
+const MAX_HEADER_BYTES: usize = 64 << 10;
+
+/// The largest request body, in bytes: neither database takes a longer text (SQLite 10^9 bytes, PostgreSQL 1 GiB).
+const MAX_BODY_BYTES: usize = 1_000_000_000;
+
+/// Nothing that the service waits for makes sense for longer; also keeps `now + timeout` from overflowing.
+const MAX_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Session state for AI agents as a service: sessions, events and scoped state over HTTP.
+#[derive(Debug, Parser)]
+#[command(name = "sessiond", version)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Subcommand)]
+pub enum Command {
+    /// Serve until SIGTERM or SIGINT, then drain (the default command)
+    #[default]
+    Serve,
+    /// Apply pending database migrations and exit
+    Migrate,
+    /// Print the OpenAPI document of the HTTP API (YAML) and exit
+    Openapi,
+    /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
+    Healthcheck,
+}
+
+/// The settings. The doc comments are the texts of `--help`.
+#[derive(Debug, Clone, Args)]
+pub struct Config {
+    /// sqlite://PATH (the file is created) or postgres://USER:PASSWORD@HOST/NAME
+    ///
+    /// The variable SESSIOND_DATABASE_URL wins over DATABASE_URL. Prefer a variable to the flag when the URL holds a
+    /// password: other users of the machine can read the command line. The URL is never logged.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://sessiond.db")]
+    // Cannot fail, because clap would quote the value in its message; `validate` looks at it.
+    #[arg(value_name = "URL", value_parser = secret, global = true, help_heading = DATABASE)]
+    pub database_url: SecretString,
+
+    /// Connections to the database; with SQLite, readers besides its one writer
+    #[arg(long, env = "SESSIOND_DATABASE_CONNECTIONS", default_value = "16")]
+    #[arg(value_name = "N", value_parser = count, global = true, help_heading = DATABASE)]
+    pub database_connections: u32,
+
+    /// Do not apply pending migrations at start
+    ///
+    /// `serve` then waits up to 30 s for somebody else to apply them, and refuses to start if nobody does.
+    #[arg(long, env = "SESSIOND_NO_MIGRATE", value_parser = BoolishValueParser::new())]
+    #[arg(global = true, help_heading = DATABASE)]
+    pub no_migrate: bool,
+
+    /// PostgreSQL is reached through PgBouncer in transaction mode
+    ///
+    /// Every read becomes a transaction of its own, and nothing is prepared by name or set for a session.
+    #[arg(long, env = "SESSIOND_PGBOUNCER", value_parser = BoolishValueParser::new())]
+    #[arg(global = true, help_heading = DATABASE)]
+    pub pgbouncer: bool,
+
+    /// Longest run of one database statement, as a duration; a request that needs longer fails
+    #[arg(long, env = "SESSIOND_STATEMENT_TIMEOUT", default_value = "5s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
+    pub statement_timeout: Duration,
+
+    /// Longest wait for a lock in the database, as a duration; then 503 `overloaded`
+    #[arg(long, env = "SESSIOND_LOCK_TIMEOUT", default_value = "2s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
+    pub lock_timeout: Duration,
+
+    /// Longest wait for a free database connection, as a duration; then 503 `overloaded`
+    #[arg(long, env = "SESSIOND_ACQUIRE_TIMEOUT", default_value = "2s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
+    pub acquire_timeout: Duration,
+
+    /// Time between two rounds that remove expired and deleted sessions, as a duration
+    ///
+    /// They answer 404 from the moment they expire or are deleted; this is about their storage.
+    #[arg(long, env = "SESSIOND_SWEEP_INTERVAL", default_value = "60s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
+    pub sweep_interval: Duration,
+
+    /// Where to serve the API; port 0 takes a free one, and the log tells which
+    ///
+    /// An address that is not loopback needs --insecure-no-auth, as there is no authentication yet.
+    #[arg(long, env = "SESSIOND_LISTEN", default_value = "127.0.0.1:8080")]
+    #[arg(value_name = "HOST:PORT", global = true, help_heading = HTTP)]
+    pub listen: Address,
+
+    /// Serve without authentication on an address that is not loopback
+    ///
+    /// Whoever reaches the address can then read and change every session.
+    #[arg(long, env = "SESSIOND_INSECURE_NO_AUTH", value_parser = BoolishValueParser::new())]
+    #[arg(global = true, help_heading = HTTP)]
+    pub insecure_no_auth: bool,
+
+    /// Time for one request in the service, as a duration; then 503
+    #[arg(long, env = "SESSIOND_REQUEST_TIMEOUT", default_value = "10s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
+    pub request_timeout: Duration,
+
+    /// Time for a client to send the head of a request, as a duration; then the connection is closed
+    #[arg(long, env = "SESSIOND_HEADER_TIMEOUT", default_value = "10s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
+    pub header_timeout: Duration,
+
+    /// Connections on which nothing moves for this duration are closed; must exceed --request-timeout
+    ///
+    /// Let it also exceed the idle time of a proxy in front, which otherwise meets connections that just closed.
+    #[arg(long, env = "SESSIOND_IDLE_TIMEOUT", default_value = "75s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
+    pub idle_timeout: Duration,
+
+    /// Time for requests under way to finish after SIGTERM, as a duration; then they are cut off. 0 does not wait
+    #[arg(long, env = "SESSIOND_DRAIN_TIMEOUT", default_value = "25s")]
+    #[arg(value_name = "DURATION", value_parser = duration, global = true, help_heading = HTTP)]
+    pub drain_timeout: Duration,
+
+    /// HTTP connections open at once; further ones are answered 503 `overloaded` and closed
+    #[arg(long, env = "SESSIOND_MAX_CONNECTIONS", default_value = "4096")]
+    #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
+    pub max_connections: usize,
+
+    /// Requests served at once; further ones are answered 503 `overloaded`
+    #[arg(long, env = "SESSIOND_MAX_IN_FLIGHT", default_value = "1024")]
+    #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
+    pub max_in_flight: usize,
+
+    /// Request bodies held in memory, all together, in bytes; a request beyond it is answered 503 `overloaded`
+    #[arg(long, env = "SESSIOND_MAX_BUFFERED_BYTES", default_value = "256MiB")]
+    #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
+    pub max_buffered_bytes: usize,
+
+    /// One request body, in bytes; a larger one is 413
+    #[arg(long, env = "SESSIOND_MAX_BODY_BYTES", default_value = "8MiB")]
+    #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
+    pub max_body_bytes: usize,
+
+    /// One event, in bytes; a larger one is 413
+    #[arg(long, env = "SESSIOND_MAX_EVENT_BYTES", default_value = "4MiB")]
+    #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
+    pub max_event_bytes: usize,
+
+    /// One state value, in bytes; a larger one is 413
+    #[arg(long, env = "SESSIOND_MAX_VALUE_BYTES", default_value = "4MiB")]
+    #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
+    pub max_value_bytes: usize,
+
+    /// Events in one request; more are 413
+    #[arg(long, env = "SESSIOND_MAX_BATCH_EVENTS", default_value = "1000")]
+    #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
+    pub max_batch_events: usize,
+
+    /// Rows of one page of an answer, the largest `pageSize`
+    #[arg(long, env = "SESSIOND_MAX_PAGE_ROWS", default_value = "1000")]
+    #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
+    pub max_page_rows: usize,
+
+    /// One page of an answer, in bytes; a page ends early rather than grow beyond it, but holds one row at least
+    #[arg(long, env = "SESSIOND_MAX_PAGE_BYTES", default_value = "8MiB")]
+    #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
+    pub max_page_bytes: usize,
+
+    /// Where to serve GET /metrics for Prometheus, or `off`
+    ///
+    /// Metrics hold no state of any session, so any address will do. If the default address is taken, the service
+    /// runs without metrics and says so in the log; if one given here is taken, it does not start.
+    #[arg(long, env = "SESSIOND_METRICS_LISTEN", default_value = "127.0.0.1:9464")]
+    #[arg(value_name = "HOST:PORT", global = true, help_heading = OBSERVABILITY)]
+    pub metrics_listen: MetricsListen,
+
+    /// Form of the log on stderr [default: pretty on a terminal, else json]
+    #[arg(long, env = "SESSIOND_LOG_FORMAT", value_enum)]
+    #[arg(value_name = "FORMAT", global = true, help_heading = OBSERVABILITY)]
+    pub log_format: Option<LogFormat>,
+
+    /// What to log: a level, or TARGET=LEVEL pairs, separated by commas
+    ///
+    /// Levels are off, error, warn, info, debug and trace. SQL statements are never logged.
+    #[arg(long, env = "SESSIOND_LOG", default_value = telemetry::DEFAULT_FILTER)]
+    #[arg(value_name = "FILTER", value_parser = log_filter, global = true, help_heading = OBSERVABILITY)]
+    pub log: String,
+
+    /// `metrics_listen` was asked for, by flag or variable, so failing to bind it is an error.
+    #[arg(skip)]
+    metrics_explicit: bool,
+}
+
+/// What the HTTP face needs to know.
+#[derive(Debug, Clone, Copy)]
+pub struct HttpSettings {
+    /// Bytes of one request body.
+    pub max_body_bytes: usize,
+    /// Requests served at once.
+    pub max_in_flight: usize,
+    /// Bytes of all request bodies held in memory together; at least `max_body_bytes`.
+    pub max_buffered_bytes: usize,
+    /// From the end of a request's head to the beginning of its answer.
+    pub request_timeout: Duration,
+}
+
+impl Cli {
+    /// Reads the command line and the environment. Ends the process if they make no sense (status 2), or if they ask
+    /// for help or the version (status 0).
+    pub fn from_env() -> Self {
+        Self::read(command(), std::env::args_os()).unwrap_or_else(|error| error.exit())
+    }
+
+    pub fn command(&self) -> Command {
+        self.command.unwrap_or_default()
+    }
+
+    fn read<T>(command: clap::Command, args: impl IntoIterator<Item = T>) -> Result<Self, clap::Error>
+    where
+        T: Into<OsString> + Clone,
+    {
+        let matches = command.try_get_matches_from(args)?;
+        let mut cli = Self::from_arg_matches(&matches)?;
+        cli.config.metrics_explicit =
+            matches.value_source("metrics_listen").is_some_and(|source| source != ValueSource::DefaultValue);
+        match cli.config.validate() {
+            Ok(()) => Ok(cli),
+            Err(message) => Err(<Self as CommandFactory>::command().error(ErrorKind::ValueValidation, message)),
+        }
+    }
+}
+
+/// The command as derived, with what the derive cannot say about the environment.
+fn command() -> clap::Command {
+    let value = |name: &OsStr| std::env::var_os(name);
+    let specific = "SESSIOND_DATABASE_URL";
+    <Cli as CommandFactory>::command()
+        .mut_arg("database_url", |arg| match value(specific.as_ref()) {
+            Some(url) if !url.is_empty() => arg.env(specific),
+            _ => arg,
+        })
+        .mut_args(|arg| match arg.get_env().and_then(value) {
+            Some(empty) if empty.is_empty() => arg.env(Resettable::Reset),
+            _ => arg,
+        })
+}
+
+impl Config {
+    /// What no option can know of itself. Messages never hold the database URL.
+    fn validate(&self) -> Result<(), String> {
+        let url = self.database_url.expose_secret();
+        if !["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+            return Err("--database-url (DATABASE_URL) must begin with sqlite:// or postgres://".to_owned());
+        }
+        if self.max_body_bytes > MAX_BODY_BYTES {
+            return Err(format!(
+                "--max-body-bytes ({}) must not exceed {MAX_BODY_BYTES}, the longest text that a database takes",
+                self.max_body_bytes
+            ));
+        }
+        let at_most = [
+            ("--max-value-bytes", self.max_value_bytes, "--max-event-bytes", self.max_event_bytes),
+            ("--max-event-bytes", self.max_event_bytes, "--max-body-bytes", self.max_body_bytes),
+            ("--max-body-bytes", self.max_body_bytes, "--max-buffered-bytes", self.max_buffered_bytes),
+        ];
+        for (part, part_bytes, whole, whole_bytes) in at_most {
+            if part_bytes > whole_bytes {
+                return Err(format!("{part} ({part_bytes}) must not exceed {whole} ({whole_bytes}), which holds it"));
+            }
+        }
+        // A connection is silent while its request is being served.
+        if self.idle_timeout <= self.request_timeout {
+            return Err(format!(
+                "--idle-timeout ({:?}) must exceed --request-timeout ({:?})",
+                self.idle_timeout, self.request_timeout
+            ));
+        }
+        Ok(())
+    }
+
+    pub fn limits(&self) -> Limits {
+        Limits {
+            event_bytes: self.max_event_bytes,
+            value_bytes: self.max_value_bytes,
+            batch_events: self.max_batch_events,
+            page_rows: self.max_page_rows,
+            page_bytes: self.max_page_bytes,
+        }
+    }
+
+    pub fn store_limits(&self) -> StoreLimits {
+        StoreLimits {
+            statement: self.statement_timeout,
+            lock_wait: self.lock_timeout,
+            acquire: self.acquire_timeout,
+            connections: self.database_connections,
+        }
+    }
+
+    pub fn postgres_options(&self) -> PostgresOptions {
+        PostgresOptions { pgbouncer: self.pgbouncer }
+    }
+
+    /// The database is a file that belongs to this process alone, rather than a server.
+    pub fn database_is_file(&self) -> bool {
+        self.database_url.expose_secret().starts_with("sqlite://")
+    }
+
+    pub fn connection_limits(&self) -> ConnectionLimits {
+        ConnectionLimits {
+            max_connections: self.max_connections,
+            header_read_timeout: self.header_timeout,
+            idle_timeout: self.idle_timeout,
+            max_header_bytes: MAX_HEADER_BYTES,
+            drain_deadline: self.drain_timeout,
+        }
+    }
+
+    pub fn http_settings(&self) -> HttpSettings {
+        HttpSettings {
+            max_body_bytes: self.max_body_bytes,
+            max_in_flight: self.max_in_flight,
+            max_buffered_bytes: self.max_buffered_bytes,
+            request_timeout: self.request_timeout,
+        }
+    }
+
+    /// The form asked for; else pretty for a person at a terminal, and JSON for whatever collects logs.
+    pub fn log_format(&self) -> LogFormat {
+        self.log_format.unwrap_or(if io::stderr().is_terminal() { LogFormat::Pretty } else { LogFormat::Json })
+    }
+
+    /// The metrics address was given rather than left to its default: failing to bind it is an error.
+    pub fn metrics_listen_is_explicit(&self) -> bool {
+        self.metrics_explicit
+    }
+
+    /// The addresses to listen on: bind these, and not the name again, which may then mean another address.
+    ///
+    /// # Errors
+    /// The name means nothing, or it means an address that needs `insecure_no_auth`.
+    pub async fn listen_addresses(&self) -> Result<Vec<SocketAddr>, ListenError> {
+        let addresses =
+            self.listen.resolve().await.map_err(|error| ListenError::Unknown(self.listen.clone(), error))?;
+        // All of them, for which one gets bound is not ours to say.
+        match addresses.iter().find(|address| !is_loopback(**address)) {
+            Some(exposed) if !self.insecure_no_auth => Err(ListenError::Exposed(*exposed)),
+            _ => Ok(addresses),
+        }
+    }
+}
+
+/// Only processes of this machine can reach the address, `::ffff:127.0.0.1` included.
+fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}
+
+/// Why the service does not listen where it should.
+#[derive(Debug)]
+pub enum ListenError {
+    /// The host has no address.
+    Unknown(Address, io::Error),
+    /// Others could reach the address, and nothing would ask who they are.
+    Exposed(SocketAddr),
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(address, error) => write!(f, "cannot find the listen address {address}: {error}"),
+            Self::Exposed(address) => write!(
+                f,
+                "{address} is not a loopback address and there is no authentication: listen on 127.0.0.1, or give \
+                 --insecure-no-auth (SESSIOND_INSECURE_NO_AUTH=true) if only trusted clients can reach it"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ListenError {}
+
+/// `HOST:PORT`: an IPv4 address, an IPv6 address in brackets, or a name, and a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address(String);
+
+impl Address {
+    /// All addresses it means; at least one.
+    ///
+    /// # Errors
+    /// The name has no address, or the resolver fails.
+    pub async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
+        let addresses: Vec<_> = tokio::net::lookup_host(&self.0).await?.collect();
+        if addresses.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
+        }
+        Ok(addresses)
+    }
+
+    /// Where to reach, from this machine, what listens there: "every address" (`0.0.0.0`, `[::]`) becomes loopback.
+    ///
+    /// # Errors
+    /// As of [`Address::resolve`].
+    pub async fn resolve_to_connect(&self) -> io::Result<Vec<SocketAddr>> {
+        let mut addresses = self.resolve().await?;
+        for address in &mut addresses {
+            if address.ip().is_unspecified() {
+                address.set_ip(if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
+            }
+        }
+        Ok(addresses)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Address {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const FORM: &str = "write it like 127.0.0.1:8080, [::1]:8080 or localhost:8080";
+        if text.parse::<SocketAddr>().is_err() {
+            let (host, port) = text.rsplit_once(':').ok_or(FORM)?;
+            if host.is_empty() || host.contains(|c: char| c.is_whitespace() || "[]:/*@".contains(c)) {
+                return Err(FORM);
+            }
+            port.parse::<u16>().map_err(|_| FORM)?;
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// Where metrics are served, if they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MetricsListen {
+    Off,
+    At(Address),
+}
+
+impl FromStr for MetricsListen {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "off" { Ok(Self::Off) } else { text.parse().map(Self::At) }
+    }
+}
+
+fn secret(text: &str) -> Result<SecretString, std::convert::Infallible> {
+    Ok(text.into())
+}
+
+fn log_filter(text: &str) -> Result<String, String> {
+    telemetry::filter(text).map_err(|error| error.to_string())?;
+    Ok(text.to_owned())
+}
+
+/// At least 1, and so little that no semaphore or pool overflows.
+fn count(text: &str) -> Result<u32, &'static str> {
+    match text.parse() {
+        Ok(0) => Err("must be at least 1"),
+        Ok(number @ 1..=1_000_000_000) => Ok(number),
+        _ => Err("write a whole number between 1 and 1000000000"),
+    }
+}
+
+fn count_usize(text: &str) -> Result<usize, &'static str> {
+    Ok(count(text)? as usize)
+}
+
+/// The leading number and the rest: `8MiB` is 8 and `MiB`. A number too large for `u64` is as good as its maximum.
+fn number_and_unit(text: &str) -> Option<(u64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    (!digits.is_empty()).then(|| (digits.parse().unwrap_or(u64::MAX), unit.trim_start()))
+}
+
+/// A number of bytes, at least 1: `65536`, `512KiB`, `8MiB`, `1GiB`.
+fn bytes(text: &str) -> Result<usize, &'static str> {
+    const FORM: &str = "write a number of bytes, like 65536, or one with KiB, MiB or GiB, like 8MiB";
+    let (number, unit) = number_and_unit(text).ok_or(FORM)?;
+    let factor = match unit {
+        "" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return Err(FORM),
+    };
+    match number.checked_mul(factor) {
+        Some(0) => Err("must be at least 1 byte"),
+        Some(bytes) if bytes <= 1 << 40 => usize::try_from(bytes).map_err(|_| "too large for this machine"),
+        _ => Err("must be at most 1024GiB"),
+    }
+}
+
+/// A duration, 0 included: `10` and `10s`, `500ms`, `2m`, `1h`.
+fn duration(text: &str) -> Result<Duration, &'static str> {
+    const FORM: &str = "write it like 10s, 500ms, 2m or 1h; a number alone is seconds";
+    let (number, unit) = number_and_unit(text).ok_or(FORM)?;
+    let millis = match unit {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60 * 1000,
+        "h" => 60 * 60 * 1000,
+        _ => return Err(FORM),
+    };
+    let duration = Duration::from_millis(number.saturating_mul(millis));
+    if duration <= MAX_DURATION { Ok(duration) } else { Err("must be at most 24h") }
+}
+
+/// A duration longer than 0.
+fn period(text: &str) -> Result<Duration, &'static str> {
+    match duration(text) {
+        Ok(Duration::ZERO) => Err("must be longer than 0"),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The command blind for the environment of whoever runs the tests.
+    fn read(args: &[&str]) -> Result<Cli, String> {
+        let command = <Cli as CommandFactory>::command().mut_args(|arg| arg.env(Resettable::Reset));
+        Cli::read(command, ["sessiond"].iter().chain(args)).map_err(|error| error.to_string())
+    }
+
+    fn config(args: &[&str]) -> Config {
+        read(args).expect("valid settings").config
+    }
+
+    #[test]
+    fn the_command_is_well_formed() {
+        <Cli as CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn every_setting_has_a_variable_a_heading_and_a_help_text() {
+        let command = <Cli as CommandFactory>::command();
+        for arg in command.get_arguments().filter(|arg| !["help", "version"].contains(&arg.get_id().as_str())) {
+            let long = arg.get_long().expect("a long flag");
+            let variable = format!("SESSIOND_{}", long.to_uppercase().replace('-', "_"));
+            let expected = if long == "database-url" { "DATABASE_URL" } else { &variable };
+            assert_eq!(arg.get_env().and_then(OsStr::to_str), Some(expected));
+            assert!([DATABASE, HTTP, LIMITS, OBSERVABILITY].contains(&arg.get_help_heading().expect(long)));
+            assert!(arg.get_help().is_some(), "{long}");
+            assert!(arg.is_global_set(), "{long}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_layers_below() {
+        let config = config(&[]);
+        assert_eq!(format!("{:?}", config.limits()), format!("{:?}", Limits::default()));
+        assert_eq!(format!("{:?}", config.store_limits()), format!("{:?}", StoreLimits::default()));
+        assert_eq!(config.database_url.expose_secret(), "sqlite://sessiond.db");
+        assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+        assert_eq!(config.max_body_bytes, 8 << 20);
+        assert_eq!(config.request_timeout, Duration::from_secs(10));
+        assert_eq!(config.drain_timeout, Duration::from_secs(25));
+        assert!(!config.metrics_listen_is_explicit());
+    }
+
+    #[test]
+    fn serve_is_the_default_and_flags_go_before_or_after_the_command() {
+        assert_eq!(read(&[]).unwrap().command(), Command::Serve);
+        assert_eq!(read(&["openapi"]).unwrap().command(), Command::Openapi);
+        for args in [
+            &["--listen=[::1]:1", "--metrics-listen=off"][..],
+            &["--listen", "[::1]:1", "--metrics-listen=off", "serve"],
+            &["serve", "--listen", "[::1]:1", "--metrics-listen=off"],
+            &["--listen=[::1]:1", "healthcheck", "--metrics-listen=off"],
+        ] {
+            let config = config(args);
+            assert_eq!(config.listen.to_string(), "[::1]:1", "{args:?}");
+            assert_eq!(config.metrics_listen, MetricsListen::Off, "{args:?}");
+            assert!(config.metrics_listen_is_explicit(), "{args:?}");
+        }
+    }
+
+    #[test]
+    fn the_database_url_is_never_shown() {
+        let url = "postgres://user:hunter2@db/name";
+        let cli = read(&["--database-url", url]).unwrap();
+        assert_eq!(cli.config.database_url.expose_secret(), url);
+        assert!(!format!("{cli:?}").contains("hunter2"));
+        let error = read(&["--database-url", "mysql://user:hunter2@db/name"]).unwrap_err();
+        assert!(error.contains("--database-url") && !error.contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn sizes_must_fit_into_each_other() {
+        for (args, flags) in [
+            (&["--max-value-bytes=5MiB"][..], ["--max-value-bytes", "--max-event-bytes"]),
+            (&["--max-event-bytes=9MiB"], ["--max-event-bytes", "--max-body-bytes"]),
+            (&["--max-buffered-bytes=7MiB"], ["--max-body-bytes", "--max-buffered-bytes"]),
+            (&["--idle-timeout=10s"], ["--idle-timeout", "--request-timeout"]),
+            (&["--max-body-bytes=1GiB", "--max-buffered-bytes=2GiB"], ["--max-body-bytes", "1000000000"]),
+        ] {
+            let error = read(args).unwrap_err();
+            assert!(flags.iter().all(|flag| error.contains(flag)), "{error}");
+        }
+        config(&["--max-body-bytes=100", "--max-event-bytes=100", "--max-value-bytes=100", "--max-buffered-bytes=100"]);
+    }
+
+    #[test]
+    fn senseless_values_are_refused() {
+        for arg in [
+            "--max-body-bytes=0",
+            "--max-connections=0",
+            "--max-connections=-1",
+            "--max-in-flight=99999999999",
+            "--database-connections=0",
+            "--request-timeout=0s",
+            "--sweep-interval=0",
+            "--listen=8080",
+            "--log=info,sessiond=loud",
+            "--log-format=xml",
+        ] {
+            let error = read(&[arg]).unwrap_err();
+            assert!(error.contains(arg.split('=').next().unwrap()), "{error}");
+        }
+        assert_eq!(config(&["--drain-timeout=0"]).drain_timeout, Duration::ZERO);
+    }
+
+    #[test]
+    fn sizes_are_plain_or_with_a_binary_unit() {
+        assert_eq!(bytes("1"), Ok(1));
+        assert_eq!(bytes("512KiB"), Ok(512 << 10));
+        assert_eq!(bytes("8 MiB"), Ok(8 << 20));
+        assert_eq!(bytes("1024GiB"), Ok(1 << 40));
+        for wrong in ["", "0", "0MiB", "-1", "+1", "1.5MiB", "8MB", "8mib", "MiB", "1025GiB", "99999999999999999999999"]
+        {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn durations_are_seconds_or_have_a_unit() {
+        assert_eq!(duration("0"), Ok(Duration::ZERO));
+        assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration("24h"), Ok(MAX_DURATION));
+        for wrong in ["", "s", "-1s", "1.5s", "1 day", "25h", "10S", "18446744073709551616m"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(period("1ms"), Ok(Duration::from_millis(1)));
+        assert!(period("0ms").is_err());
+    }
+
+    #[test]
+    fn addresses_are_host_and_port() {
+        for right in ["127.0.0.1:0", "[::1]:8080", "localhost:8080", "0.0.0.0:65535", "a.example:1"] {
+            assert_eq!(right.parse::<Address>().unwrap().to_string(), right);
+        }
+        for wrong in
+            ["", "8080", ":8080", "localhost", "localhost:", "::1:8080", "[::1]", "a:65536", "http://a:80", "*:80"]
+        {
+            assert!(wrong.parse::<Address>().is_err(), "{wrong}");
+        }
+        assert!("127.0.0.1:9464".parse::<MetricsListen>().is_ok());
+        assert!("OFF".parse::<MetricsListen>().is_err());
+    }
+
+    #[tokio::test]
+    async fn only_loopback_needs_no_consent() {
+        for (address, loopback) in [
+            ("127.0.0.1:1", true),
+            ("127.9.9.9:1", true),
+            ("[::1]:1", true),
+            ("[::ffff:127.0.0.1]:1", true),
+            ("localhost:1", true),
+            ("0.0.0.0:1", false),
+            ("[::]:1", false),
+            ("192.0.2.1:1", false),
+            ("[::ffff:192.0.2.1]:1", false),
+        ] {
+            let careful = config(&["--listen", address]).listen_addresses().await;
+            assert_eq!(careful.is_ok(), loopback, "{address}");
+            assert!(loopback || matches!(careful, Err(ListenError::Exposed(_))));
+            assert!(config(&["--listen", address, "--insecure-no-auth"]).listen_addresses().await.is_ok());
+        }
+    }
+
+    #[tokio::test]
+    async fn every_address_is_reached_through_loopback() {
+        for (listen, connect) in
+            [("0.0.0.0:80", "127.0.0.1:80"), ("[::]:80", "[::1]:80"), ("192.0.2.1:80", "192.0.2.1:80")]
+        {
+            let address: Address = listen.parse().unwrap();
+            assert_eq!(address.resolve_to_connect().await.unwrap(), [connect.parse().unwrap()]);
+        }
+    }
+}

@@ -1,0 +1,676 @@
+//! An ADK event: what the server reads of it, and the text that it keeps.
+//!
+//! The server reads `id`, `timestamp`, `author`, `invocationId`, `branch`, `partial` and `actions`; everything
+//! else is kept byte for byte. Known fields of the event and of its `actions` given in snake_case come back in
+//! camelCase; nothing below them is renamed. The names are those of google-adk 2.13 (`Event`, `LlmResponse`,
+//! `EventActions`) and sessiond's own.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::envelope::{check_depth, pointer_to, to_camel};
+use super::ids::EventId;
+use super::json::{Json, Kind, RawJson, push_string};
+use super::scope::{Change, check_key, parse_delta, split};
+use super::time::{Micros, Timestamp};
+use super::{FieldError, Limits, Rejected};
+
+const EVENT_FIELDS: &[&str] = &[
+    "actions",
+    "author",
+    "avgLogprobs",
+    "branch",
+    "cacheMetadata",
+    "citationMetadata",
+    "commitTime",
+    "content",
+    "customMetadata",
+    "environmentId",
+    "errorCode",
+    "errorMessage",
+    "finishReason",
+    "goAway",
+    "groundingMetadata",
+    "id",
+    "inputTranscription",
+    "interactionId",
+    "interactionStatus",
+    "interrupted",
+    "invocationId",
+    "isolationScope",
+    "liveSessionId",
+    "liveSessionResumptionUpdate",
+    "logprobsResult",
+    "longRunningToolIds",
+    "modelVersion",
+    "nodeInfo",
+    "output",
+    "outputTranscription",
+    "partial",
+    "sequence",
+    "timestamp",
+    "turnComplete",
+    "turnCompleteReason",
+    "usageMetadata",
+    "voiceActivity",
+];
+
+const ACTION_FIELDS: &[&str] = &[
+    "agentState",
+    "artifactDelta",
+    "compaction",
+    "endOfAgent",
+    "escalate",
+    "preconditions",
+    "renderUiWidgets",
+    "requestedAuthConfigs",
+    "requestedToolConfirmations",
+    "rewindBeforeInvocationId",
+    "route",
+    "setModelResponse",
+    "skipSummarization",
+    "stateDelta",
+    "stateOps",
+    "transferReason",
+    "transferToAgent",
+];
+
+/// An event as it is appended: complete, with its id, before it has a place in the log.
+#[derive(Debug, Clone)]
+pub struct NewEvent {
+    pub id: EventId,
+    pub timestamp: Timestamp,
+    /// The client's own timestamp, if it gave one; a retry may leave it out but not change it.
+    pub claimed_time: Option<Micros>,
+    pub author: String,
+    pub invocation_id: String,
+    pub branch: Option<String>,
+    /// What it does to the state, in order.
+    pub changes: Vec<Change>,
+    /// The stored text: a JSON object without `sequence`, `commitTime` and `temp:` keys.
+    pub body: Arc<str>,
+    /// Equal for two events exactly when their contents are JSON-equal, `temp:` keys, id, timestamp and the
+    /// server's own fields left out. What tells a retry from a conflict.
+    pub digest: [u8; 32],
+}
+
+/// An event with its place in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredEvent {
+    pub sequence: i64,
+    pub commit_time: Micros,
+    pub body: Arc<str>,
+}
+
+impl StoredEvent {
+    /// Appends the event as readers see it: its body with `sequence` and `commitTime`.
+    pub fn write_json(&self, out: &mut String) {
+        out.push_str(self.body.strip_suffix('}').unwrap_or(&self.body));
+        out.push_str(",\"sequence\":");
+        out.push_str(&self.sequence.to_string());
+        out.push_str(",\"commitTime\":");
+        out.push_str(&self.commit_time.to_number());
+        out.push('}');
+    }
+}
+
+/// An event as a client gave it, checked.
+#[derive(Debug, Clone)]
+pub struct EventDraft {
+    pub id: Option<EventId>,
+    pub timestamp: Option<Timestamp>,
+    /// The event as given, if it is partial: echoed, never stored.
+    pub partial: Option<RawJson>,
+    author: String,
+    invocation_id: String,
+    branch: Option<String>,
+    changes: Vec<Change>,
+    /// The stored text without its closing brace.
+    body: String,
+    digest: [u8; 32],
+}
+
+impl EventDraft {
+    /// Reads an event. `output_key` is the `outputKey` of the request: if the event is a final response, its text
+    /// becomes the state of that key.
+    ///
+    /// # Errors
+    /// `pointer` is where the event stands in the body; faults are named below it.
+    pub fn parse(json: Json<'_>, pointer: &str, output_key: Option<&str>, limits: &Limits) -> Result<Self, Rejected> {
+        if json.text().len() > limits.event_bytes {
+            return Err(Rejected::TooLarge(format!("an event is larger than {} bytes", limits.event_bytes)));
+        }
+        let mut reader = Reader { pointer, errors: Vec::new() };
+        let members = reader.members(json, pointer, EVENT_FIELDS)?;
+        let find = |name: &str| members.iter().find(|m| m.name == name).map(|m| m.value).filter(|v| !v.is_null());
+
+        let id = reader
+            .string("id", find("id"))
+            .and_then(|id| EventId::parse(&id).map_err(|message| reader.refuse("id", message)).ok());
+        let timestamp = find("timestamp")
+            .and_then(|value| Timestamp::parse(value).map_err(|message| reader.refuse("timestamp", message)).ok());
+        let author = reader.string("author", find("author"));
+        let invocation_id = reader.string("invocationId", find("invocationId"));
+        let branch = reader.string("branch", find("branch"));
+        let partial = find("partial").is_some_and(|value| {
+            value.as_bool().unwrap_or_else(|| {
+                reader.refuse("partial", "must be a boolean");
+                false
+            })
+        });
+        let output = output_key.and_then(|key| final_text(&members).map(|text| (key, text)));
+        let actions = reader.actions(find("actions"), output, limits)?;
+
+        let mut body = Object::default();
+        let mut content = Vec::with_capacity(members.len());
+        for member in &members {
+            check_depth(member.value, || pointer_to(pointer, &member.name)).or_else(|e| reader.keep(e))?;
+            match (&*member.name, &timestamp) {
+                ("sequence" | "commitTime" | "actions", _) => {}
+                ("id" | "timestamp", _) if member.value.is_null() => {}
+                ("id", _) => body.push(&member.raw_key, member.value.text()),
+                ("timestamp", Some(timestamp)) => body.push(&member.raw_key, timestamp.number.text()),
+                _ => {
+                    body.push(&member.raw_key, member.value.text());
+                    content.push((&*member.name, member.value.canonical()));
+                }
+            }
+            // In its own place, so that an event keeps the order that it was given in.
+            if member.name == "actions" {
+                let text = actions.text.as_deref().unwrap_or("null");
+                body.push("\"actions\"", text);
+                content.push(("actions", Json::trusted(text).canonical()));
+            }
+        }
+        if let (Some(text), None) = (&actions.text, members.iter().find(|m| m.name == "actions")) {
+            body.push("\"actions\"", text);
+            content.push(("actions", Json::trusted(text).canonical()));
+        }
+        if !reader.errors.is_empty() {
+            return Err(Rejected::Invalid(reader.errors));
+        }
+        Ok(Self {
+            id,
+            timestamp,
+            partial: partial.then(|| json.to_raw()),
+            author: author.unwrap_or_default().into_owned(),
+            invocation_id: invocation_id.unwrap_or_default().into_owned(),
+            branch: branch.map(Cow::into_owned),
+            changes: actions.changes,
+            body: body.0,
+            digest: digest(content),
+        })
+    }
+
+    /// Completes the event: `id` is its own, if it has one; `now` stands in for a missing timestamp.
+    pub fn seal(self, id: EventId, now: Micros) -> NewEvent {
+        let mut body = Object(self.body);
+        let claimed_time = self.timestamp.as_ref().map(|t| t.micros);
+        if self.id.is_none() {
+            body.push("\"id\"", RawJson::string(id.as_str()).text());
+        }
+        let timestamp = self.timestamp.unwrap_or_else(|| {
+            let timestamp = Timestamp::from(now);
+            body.push("\"timestamp\"", timestamp.number.text());
+            timestamp
+        });
+        NewEvent {
+            id,
+            timestamp,
+            claimed_time,
+            author: self.author,
+            invocation_id: self.invocation_id,
+            branch: self.branch,
+            changes: self.changes,
+            body: body.close().into(),
+            digest: self.digest,
+        }
+    }
+
+    /// Gives an event without an id this one.
+    pub fn or_id(mut self, id: EventId) -> Self {
+        if self.id.is_none() {
+            let mut body = Object(self.body);
+            body.push("\"id\"", RawJson::string(id.as_str()).text());
+            self.body = body.0;
+            self.id = Some(id);
+        }
+        self
+    }
+}
+
+/// The text of the event that carries a change of state made without one (`PUT`, `DELETE`, `PATCH` on state).
+pub fn carrier(
+    id: Option<&EventId>,
+    author: &str,
+    invocation_id: &str,
+    state_delta: Option<&str>,
+    state_ops: Option<&str>,
+) -> String {
+    let mut actions = Object::default();
+    actions.push("\"stateDelta\"", state_delta.unwrap_or("{}"));
+    if let Some(ops) = state_ops {
+        actions.push("\"stateOps\"", ops);
+    }
+    let mut event = Object::default();
+    if let Some(id) = id {
+        event.push("\"id\"", RawJson::string(id.as_str()).text());
+    }
+    event.push("\"author\"", RawJson::string(author).text());
+    event.push("\"invocationId\"", RawJson::string(invocation_id).text());
+    event.push("\"actions\"", &actions.close());
+    event.close()
+}
+
+/// A member of the event or of its actions, under its canonical name.
+struct Named<'a> {
+    name: Cow<'a, str>,
+    /// As it is stored: quoted, and as written unless the name was a known one in snake_case.
+    raw_key: Cow<'a, str>,
+    value: Json<'a>,
+}
+
+struct Reader<'p> {
+    pointer: &'p str,
+    errors: Vec<FieldError>,
+}
+
+#[derive(Default)]
+struct Actions {
+    text: Option<String>,
+    changes: Vec<Change>,
+}
+
+impl Reader<'_> {
+    fn refuse(&mut self, name: &str, message: impl Into<String>) {
+        self.errors.push(FieldError::new(pointer_to(self.pointer, name), message));
+    }
+
+    /// Notes faults of fields; anything else ends the reading.
+    fn keep(&mut self, rejected: Rejected) -> Result<(), Rejected> {
+        match rejected {
+            Rejected::Invalid(errors) => {
+                self.errors.extend(errors);
+                Ok(())
+            }
+            other => Err(other),
+        }
+    }
+
+    fn string<'a>(&mut self, name: &str, value: Option<Json<'a>>) -> Option<Cow<'a, str>> {
+        let value = value?;
+        if value.kind() != Kind::String {
+            self.refuse(name, "must be a string");
+        }
+        value.as_str()
+    }
+
+    fn members<'a>(
+        &mut self,
+        json: Json<'a>,
+        pointer: &str,
+        known: &[&'static str],
+    ) -> Result<Vec<Named<'a>>, Rejected> {
+        let Some(object) = json.as_object() else {
+            return Err(Rejected::field(pointer, "must be an object"));
+        };
+        let mut members: Vec<Named<'a>> = Vec::new();
+        for member in object {
+            let camel = to_camel(&member.key);
+            let known = known.iter().find(|name| **name == camel);
+            let (name, raw_key) = match known {
+                Some(name) => (Cow::Borrowed(*name), Cow::Owned(format!("\"{name}\""))),
+                None => (member.key, Cow::Borrowed(member.raw_key)),
+            };
+            // Unknown names cannot repeat: the parser refused equal keys, and only known ones are renamed.
+            if known.is_some() && members.iter().any(|seen| seen.name == name) {
+                self.errors.push(FieldError::new(
+                    pointer_to(pointer, &name),
+                    "is given twice, in camelCase and in snake_case",
+                ));
+                continue;
+            }
+            members.push(Named { name, raw_key, value: member.value });
+        }
+        Ok(members)
+    }
+
+    /// Reads `actions`, and rebuilds its text with the state that it really sets.
+    fn actions(
+        &mut self,
+        json: Option<Json<'_>>,
+        output: Option<(&str, RawJson)>,
+        limits: &Limits,
+    ) -> Result<Actions, Rejected> {
+        let pointer = pointer_to(self.pointer, "actions");
+        let members = match json {
+            Some(json) => match self.members(json, &pointer, ACTION_FIELDS) {
+                Ok(members) => members,
+                Err(rejected) => return self.keep(rejected).map(|()| Actions::default()),
+            },
+            None => Vec::new(),
+        };
+        let find = |name: &str| members.iter().find(|m| m.name == name).map(|m| m.value).filter(|v| !v.is_null());
+
+        if find("preconditions").is_some() {
+            self.errors.push(FieldError::new(
+                pointer_to(&pointer, "preconditions"),
+                "key-level preconditions are not supported by this version",
+            ));
+        }
+        let mut changes = Vec::new();
+        let delta = find("stateDelta");
+        if let Some(delta) = delta {
+            match parse_delta(delta, &pointer_to(&pointer, "stateDelta"), limits) {
+                Ok(parsed) => changes = parsed,
+                Err(rejected) => self.keep(rejected)?,
+            }
+        }
+        if let Some((key, text)) = &output {
+            match (check_key(split(key).map_or(key, |(_, stored)| stored)), split(key)) {
+                (Err(message), _) => self.errors.push(FieldError::new("outputKey", message)),
+                (Ok(()), Some((scope, key))) => {
+                    changes.retain(|c| !(c.scope == scope && *c.key == *key));
+                    changes.push(Change { scope, key: key.into(), value: Some(text.clone()) });
+                }
+                (Ok(()), None) => {}
+            }
+        }
+        if let Some(ops) = find("stateOps") {
+            for removed in self.removals(ops, &pointer_to(&pointer, "stateOps")) {
+                changes.retain(|c| !(c.scope == removed.scope && c.key == removed.key));
+                changes.push(removed);
+            }
+        }
+        // The delta as given is kept to the byte unless something in it must not be stored as it stands.
+        let as_given = delta.filter(|delta| {
+            let set = changes.iter().filter(|c| c.value.is_some()).count();
+            output.is_none() && delta.as_object().is_some_and(|members| members.count() == set)
+        });
+        let shown = match as_given {
+            Some(delta) => delta.text().to_owned(),
+            None => show_delta(&changes),
+        };
+
+        let mut text = Object::default();
+        let mut shown = Some(shown);
+        for member in &members {
+            let unset = member.value.is_null() && changes.is_empty();
+            if member.name == "stateDelta" && !unset {
+                text.push(&member.raw_key, &shown.take().unwrap_or_default());
+            } else {
+                check_depth(member.value, || pointer_to(&pointer, &member.name)).or_else(|e| self.keep(e))?;
+                text.push(&member.raw_key, member.value.text());
+            }
+        }
+        if let (Some(shown), false) = (shown, changes.is_empty()) {
+            text.push("\"stateDelta\"", &shown);
+        }
+        let present = json.is_some() || !changes.is_empty();
+        Ok(Actions { text: present.then(|| text.close()), changes })
+    }
+
+    /// Reads `stateOps`, of which this version knows `remove`.
+    fn removals(&mut self, ops: Json<'_>, pointer: &str) -> Vec<Change> {
+        let Some(elements) = ops.as_array() else {
+            self.errors.push(FieldError::new(pointer, "must be an array"));
+            return Vec::new();
+        };
+        let mut removals = Vec::new();
+        for (n, element) in elements.enumerate() {
+            let at = format!("{pointer}/{n}");
+            let op = element.get("op").and_then(Json::as_str);
+            let key = element.get("key").and_then(Json::as_str);
+            let known = element.as_object().is_some_and(|mut m| m.all(|m| m.key == "op" || m.key == "key"));
+            let removed = match (op.as_deref(), key) {
+                (Some("remove"), Some(key)) if known => split(&key)
+                    .map(|(scope, key)| Change { scope, key: key.into(), value: None })
+                    .ok_or("`temp:` keys are not stored, so there is nothing to remove"),
+                (Some("remove"), _) => Err("`remove` takes `key`, a string, and nothing else"),
+                _ => Err("the only operator of this version is `remove`"),
+            };
+            match removed {
+                Ok(change) => removals.push(change),
+                Err(message) => self.errors.push(FieldError::new(at, message)),
+            }
+        }
+        removals
+    }
+}
+
+/// An object under construction, without its closing brace.
+#[derive(Default)]
+struct Object(String);
+
+impl Object {
+    fn push(&mut self, raw_key: &str, value: &str) {
+        self.0.push_str(if self.0.is_empty() { "{" } else { "," });
+        self.0.push_str(raw_key);
+        self.0.push(':');
+        self.0.push_str(value);
+    }
+
+    fn close(mut self) -> String {
+        self.0.push_str(if self.0.is_empty() { "{}" } else { "}" });
+        self.0
+    }
+}
+
+/// The `stateDelta` that shows what `changes` set, in order.
+fn show_delta(changes: &[Change]) -> String {
+    let mut delta = Object::default();
+    for change in changes {
+        if let Some(value) = &change.value {
+            let mut key = String::new();
+            push_string(&mut key, &format!("{}{}", change.scope.prefix(), change.key));
+            delta.push(&key, value.text());
+        }
+    }
+    delta.close()
+}
+
+fn digest(mut content: Vec<(&str, String)>) -> [u8; 32] {
+    content.sort();
+    let mut hash = Sha256::new();
+    let mut name = String::new();
+    for (key, canonical) in content {
+        name.clear();
+        push_string(&mut name, key);
+        hash.update(&name);
+        hash.update(":");
+        hash.update(canonical);
+        hash.update(",");
+    }
+    hash.finalize().into()
+}
+
+/// The joined text of a final response's non-thought parts, as a JSON string; `None` if the event is no final
+/// response or has no text part.
+///
+/// ADK's rules: `Event.is_final_response` and `LlmAgent`'s handling of `output_key`.
+fn final_text(members: &[Named<'_>]) -> Option<RawJson> {
+    let find = |name: &str| members.iter().find(|m| m.name == name).map(|m| m.value);
+    let parts: Vec<Json<'_>> = find("content").and_then(|c| c.get("parts")).and_then(Json::as_array)?.collect();
+    // Below the event nothing is renamed, so parts may be spelled either way; `null` is unset.
+    let has = |part: &Json<'_>, names: [&str; 2]| {
+        names.iter().any(|name| part.get(name).is_some_and(|value| !value.is_null()))
+    };
+    let skips = find("actions").is_some_and(|actions| {
+        ["skipSummarization", "skip_summarization"]
+            .iter()
+            .any(|name| actions.get(name).and_then(Json::as_bool) == Some(true))
+    });
+    let long_running = find("longRunningToolIds").and_then(Json::as_array).is_some_and(|mut ids| ids.next().is_some());
+    let calls = parts.iter().any(|part| {
+        has(part, ["functionCall", "function_call"]) || has(part, ["functionResponse", "function_response"])
+    });
+    let partial = find("partial").and_then(Json::as_bool) == Some(true);
+    let trailing_code = parts.last().is_some_and(|part| has(part, ["codeExecutionResult", "code_execution_result"]));
+    if !(skips || long_running || !calls && !partial && !trailing_code) {
+        return None;
+    }
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter(|part| part.get("thought").and_then(Json::as_bool) != Some(true))
+        .filter_map(|part| part.get("text").filter(|text| text.kind() == Kind::String))
+        // Inside the quotes, as written: escapes stay what they were.
+        .filter_map(|text| text.text().get(1..text.text().len() - 1))
+        .collect();
+    (!texts.is_empty()).then(|| RawJson::trusted(format!("\"{}\"", texts.concat())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<EventDraft, Rejected> {
+        EventDraft::parse(Json::trusted(text), "", None, &Limits::default())
+    }
+
+    fn seal(text: &str) -> NewEvent {
+        let draft = parse(text).unwrap();
+        let id = draft.id.clone().unwrap_or(EventId::parse("fresh").unwrap());
+        draft.seal(id, Micros(1_500_000))
+    }
+
+    fn output(text: &str) -> Option<String> {
+        let draft = EventDraft::parse(Json::trusted(text), "", Some("out"), &Limits::default()).unwrap();
+        draft.changes.first().and_then(|c| c.value.as_ref()).map(|v| v.text().to_owned())
+    }
+
+    #[test]
+    fn the_stored_text_is_what_was_given() {
+        for (given, stored) in [
+            (r#"{}"#, r#"{"id":"fresh","timestamp":1.500000}"#),
+            (
+                r#"{ "timestamp" : 1E2, "x_y":{"a_b": [ 1.0 ]}, "id":"e\u0031" }"#,
+                r#"{"timestamp":1E2,"x_y":{"a_b": [ 1.0 ]},"id":"e\u0031"}"#,
+            ),
+            (
+                r#"{"invocation_id":"i","error_code":null,"id":"e","timestamp":"1970-01-01T00:00:02Z"}"#,
+                r#"{"invocationId":"i","errorCode":null,"id":"e","timestamp":2.000000}"#,
+            ),
+            (
+                r#"{"id":"e","timestamp":1,"sequence":9,"commit_time":3,"actions":{"state_delta":{"a": 1},"end_of_agent":true,"my_own":{"b_c":1}}}"#,
+                r#"{"id":"e","timestamp":1,"actions":{"stateDelta":{"a": 1},"endOfAgent":true,"my_own":{"b_c":1}}}"#,
+            ),
+            (
+                r#"{"actions":{"stateDelta":{"temp:a":1, "b": [ 2 ],"user:c":null}},"id":"e","timestamp":1}"#,
+                r#"{"actions":{"stateDelta":{"b":[ 2 ],"user:c":null}},"id":"e","timestamp":1}"#,
+            ),
+            (
+                r#"{"actions":{"stateDelta":{"temp:a":1}},"id":"e","timestamp":1}"#,
+                r#"{"actions":{"stateDelta":{}},"id":"e","timestamp":1}"#,
+            ),
+            (
+                r#"{"actions":{"stateDelta":{"a":1,"b":2},"stateOps":[{"op":"remove","key":"a"}]},"id":"e","timestamp":1}"#,
+                r#"{"actions":{"stateDelta":{"b":2},"stateOps":[{"op":"remove","key":"a"}]},"id":"e","timestamp":1}"#,
+            ),
+            (
+                r#"{"actions":null,"branch":null,"id":"e","timestamp":1}"#,
+                r#"{"actions":null,"branch":null,"id":"e","timestamp":1}"#,
+            ),
+        ] {
+            assert_eq!(&*seal(given).body, stored, "{given}");
+        }
+    }
+
+    #[test]
+    fn what_breaks_a_rule_is_named() {
+        for (given, field) in [
+            (r#"[]"#, ""),
+            (r#"{"id":7}"#, "/id"),
+            (r#"{"id":""}"#, "/id"),
+            (r#"{"timestamp":true}"#, "/timestamp"),
+            (r#"{"timestamp":1763719000123}"#, "/timestamp"),
+            (r#"{"author":1}"#, "/author"),
+            (r#"{"partial":"yes"}"#, "/partial"),
+            (r#"{"invocationId":"a","invocation_id":"a"}"#, "/invocationId"),
+            (r#"{"actions":7}"#, "/actions"),
+            (r#"{"actions":{"stateDelta":[]}}"#, "/actions/stateDelta"),
+            (r#"{"actions":{"stateDelta":{},"state_delta":{}}}"#, "/actions/stateDelta"),
+            (r#"{"actions":{"stateOps":[{"op":"increment","key":"a"}]}}"#, "/actions/stateOps/0"),
+            (r#"{"actions":{"preconditions":[]}}"#, "/actions/preconditions"),
+        ] {
+            let Err(Rejected::Invalid(errors)) = parse(given) else { panic!("{given}") };
+            assert_eq!(errors[0].field, field, "{given}");
+        }
+        let deep = format!(r#"{{"content":{}{}}}"#, "[".repeat(65), "]".repeat(65));
+        assert!(parse(&deep).is_err());
+        assert!(parse(&format!(r#"{{"content":{}{}}}"#, "[".repeat(64), "]".repeat(64))).is_ok());
+    }
+
+    #[test]
+    fn the_digest_sees_content_and_nothing_else() {
+        let digest = |text| parse(text).unwrap().digest;
+        let base = digest(r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1}}}"#);
+        for same in [
+            r#"{"x":{"q":2.0,"p":1},"author":"a","actions":{"stateDelta":{"k":1}}}"#,
+            r#"{"author":"a","x":{"p":1,"q":2},"actions":{"state_delta":{"k":1,"temp:t":5}},"id":"e","timestamp":9}"#,
+            r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1}},"sequence":3,"commitTime":1}"#,
+        ] {
+            assert_eq!(digest(same), base, "{same}");
+        }
+        for other in [
+            r#"{"author":"b","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1}}}"#,
+            r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":2}}}"#,
+            r#"{"author":"a","x":{"p":1,"q":2},"y":0,"actions":{"stateDelta":{"k":1}}}"#,
+        ] {
+            assert_ne!(digest(other), base, "{other}");
+        }
+    }
+
+    #[test]
+    fn output_key_takes_the_text_of_a_final_response() {
+        let with = |parts: &str| output(&format!(r#"{{"content":{{"parts":[{parts}]}}}}"#));
+        assert_eq!(with(r#"{"text":"a\u0041"},{"text":"b"}"#).as_deref(), Some(r#""a\u0041b""#));
+        assert_eq!(with(r#"{"text":"x","thought":true},{"text":"b","thought":null}"#).as_deref(), Some(r#""b""#));
+        assert_eq!(with(r#"{"inlineData":{}}"#), None);
+        assert_eq!(with(r#"{"text":"a"},{"functionCall":{}}"#), None);
+        assert_eq!(with(r#"{"text":"a"},{"function_response":{}}"#), None);
+        assert_eq!(with(r#"{"text":"a"},{"codeExecutionResult":{}}"#), None);
+        assert!(with(r#"{"codeExecutionResult":{}},{"text":"a"}"#).is_some());
+        assert_eq!(output(r#"{"partial":true,"content":{"parts":[{"text":"a"}]}}"#), None);
+        assert!(
+            output(
+                r#"{"actions":{"skip_summarization":true},"content":{"parts":[{"functionResponse":{}},{"text":"a"}]}}"#
+            )
+            .is_some()
+        );
+        assert!(
+            output(r#"{"long_running_tool_ids":["t"],"content":{"parts":[{"functionCall":{}},{"text":"a"}]}}"#)
+                .is_some()
+        );
+        assert_eq!(output(r#"{"longRunningToolIds":[],"content":{"parts":[{"functionCall":{}},{"text":"a"}]}}"#), None);
+        assert_eq!(output(r#"{}"#), None);
+    }
+
+    #[test]
+    fn output_key_wins_over_the_delta_and_follows_scopes() {
+        let parse = |key| {
+            let given = r#"{"id":"e","timestamp":1,"actions":{"stateDelta":{"out":1,"b":2}},"content":{"parts":[{"text":"t"}]}}"#;
+            let draft = EventDraft::parse(Json::trusted(given), "", Some(key), &Limits::default()).unwrap();
+            draft.seal(EventId::parse("e").unwrap(), Micros(0)).body
+        };
+        assert!(parse("out").contains(r#""actions":{"stateDelta":{"b":2,"out":"t"}}"#));
+        assert!(parse("app:out").contains(r#""actions":{"stateDelta":{"out":1,"b":2,"app:out":"t"}}"#));
+        assert!(parse("temp:out").contains(r#""actions":{"stateDelta":{"out":1,"b":2}}"#));
+    }
+
+    #[test]
+    fn a_stored_event_shows_its_place() {
+        let mut out = String::new();
+        StoredEvent { sequence: 3, commit_time: Micros(1), body: r#"{"id":"e"}"#.into() }.write_json(&mut out);
+        assert_eq!(out, r#"{"id":"e","sequence":3,"commitTime":0.000001}"#);
+    }
+
+    #[test]
+    fn the_carrier_is_an_event() {
+        let id = EventId::parse("e\"1").unwrap();
+        let text = carrier(Some(&id), "user", "", Some(r#"{"k": 1}"#), None);
+        assert_eq!(text, r#"{"id":"e\"1","author":"user","invocationId":"","actions":{"stateDelta":{"k": 1}}}"#);
+        assert!(parse(&text).is_ok());
+    }
+}

@@ -1,0 +1,146 @@
+//! Identifiers: checked once at the edge, compared bytewise, and impossible to mix up afterwards.
+
+use std::fmt;
+
+/// Longest id, in bytes of UTF-8 (contract, section 2).
+pub const MAX_ID_BYTES: usize = 256;
+
+/// The contract's rule for every id: 1..=256 bytes, no control characters, not `.` or `..`.
+fn check(id: &str) -> Result<(), &'static str> {
+    if id.is_empty() {
+        Err("must not be empty")
+    } else if id.len() > MAX_ID_BYTES {
+        Err("must be at most 256 bytes of UTF-8")
+    } else if id.chars().any(char::is_control) {
+        Err("must not contain control characters")
+    } else if id == "." || id == ".." {
+        Err("must not be `.` or `..`")
+    } else {
+        Ok(())
+    }
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// Checks `id` against the contract's rule for ids; it is never normalised or case-folded.
+            ///
+            /// # Errors
+            /// The rule that it breaks, fit for a client.
+            pub fn parse(id: &str) -> Result<Self, &'static str> {
+                check(id)?;
+                Ok(Self(id.into()))
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// An application: the outermost boundary of what is shared.
+    AppName
+);
+id!(
+    /// A user within an app.
+    UserId
+);
+id!(
+    /// An event, unique within its session and the key of idempotency.
+    EventId
+);
+
+/// A session within a user. Surrounding white space is not part of it, in any operation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(Box<str>);
+
+impl SessionId {
+    /// Trims, then checks like every id.
+    ///
+    /// # Errors
+    /// The rule that it breaks, fit for a client; a blank one is empty.
+    pub fn parse(id: &str) -> Result<Self, &'static str> {
+        let id = id.trim();
+        check(id)?;
+        Ok(Self(id.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The natural key of user state.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UserKey {
+    pub app: AppName,
+    pub user: UserId,
+}
+
+/// The natural key of a session. Its order (app, user, session) is the order in which rows are locked.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionKey {
+    pub user: UserKey,
+    pub session: SessionId,
+}
+
+impl SessionKey {
+    pub fn app(&self) -> &AppName {
+        &self.user.app
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ids_follow_the_contract() {
+        for good in ["a", "a/b", "ü", "…", " x ", "%2F", "a.b", "...", &"x".repeat(256)] {
+            assert_eq!(AppName::parse(good).map(|id| id.as_str().to_owned()), Ok(good.to_owned()));
+        }
+        for bad in ["", ".", "..", "a\0b", "tab\t", "\u{85}", &"x".repeat(257), &"é".repeat(129)] {
+            assert!(AppName::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn session_ids_are_trimmed() {
+        assert_eq!(SessionId::parse(" \ts1\n").unwrap().as_str(), "s1");
+        assert_eq!(SessionId::parse("a b").unwrap().as_str(), "a b");
+        for blank in ["", " ", "\t\n", "\u{3000}"] {
+            assert!(SessionId::parse(blank).is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_parses_is_kept_bytewise(id in any::<String>()) {
+            match UserId::parse(&id) {
+                Ok(parsed) => prop_assert_eq!(parsed.as_str(), id),
+                Err(_) => prop_assert!(
+                    id.is_empty() || id.len() > 256 || id == "." || id == ".." || id.chars().any(char::is_control)
+                ),
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The rules, and nothing else: no async, no I/O, no database, no HTTP.
+//!
+//! Everything here is a function of its arguments, time and fresh ids included, so each rule can be
+//! read in one place and tested without a server. In reading order:
+//!
+//! - [`json`]: one-pass validation; values stay text, byte for byte
+//! - [`ids`]: names that were checked once and cannot be mixed up
+//! - [`time`]: whole microseconds, exact from and to JSON numbers
+//! - [`scope`]: which prefix lives where
+//! - [`envelope`]: reading the fields of a request body
+//! - [`event`]: an ADK event, as given and as stored
+//! - [`session`]: a session's head, its creation and its metadata
+//! - [`tag`]: revisions as entity tags, and the precondition they express
+//! - [`append`]: what a batch of appends does to what the store holds
+
+pub mod append;
+pub mod envelope;
+pub mod event;
+pub mod ids;
+pub mod json;
+pub mod scope;
+pub mod session;
+pub mod tag;
+pub mod time;
+
+/// One field at fault, as the contract's `errors` list shows it.
+///
+/// Never holds a value: only where the fault is and which rule was broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError {
+    /// The envelope field's name, a query parameter's name, or a JSON pointer into the body.
+    pub field: String,
+    pub message: String,
+}
+
+impl FieldError {
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into() }
+    }
+}
+
+/// Why input was refused before anything was read or written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rejected {
+    /// Not JSON (contract: 400 `invalid_json`).
+    InvalidJson { offset: usize, what: &'static str },
+    /// Well-formed, but it breaks a rule (422 `invalid_argument`).
+    Invalid(Vec<FieldError>),
+    /// Over a limit on a body, event, value or batch (413 `payload_too_large`).
+    TooLarge(String),
+}
+
+impl Rejected {
+    pub fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Invalid(vec![FieldError::new(field, message)])
+    }
+}
+
+impl From<json::JsonError> for Rejected {
+    fn from(error: json::JsonError) -> Self {
+        match error {
+            json::JsonError::Syntax { offset, what } => Self::InvalidJson { offset, what },
+            json::JsonError::Refused { pointer, what } => Self::field(pointer, what),
+        }
+    }
+}
+
+/// Size limits on what a request may carry; settings, with the contract's defaults.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of one event as given.
+    pub event_bytes: usize,
+    /// Bytes of one state value.
+    pub value_bytes: usize,
+    /// Events in one request.
+    pub batch_events: usize,
+    /// Rows of one page, and its default bound in bytes.
+    pub page_rows: usize,
+    pub page_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { event_bytes: 4 << 20, value_bytes: 4 << 20, batch_events: 1000, page_rows: 1000, page_bytes: 8 << 20 }
+    }
+}

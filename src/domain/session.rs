@@ -1,0 +1,382 @@
+//! A session: its head, what creates it, and its metadata.
+
+use std::borrow::Cow;
+
+use super::envelope::{Fields, pointer_to};
+use super::event::{EventDraft, NewEvent};
+use super::ids::{SessionId, SessionKey};
+use super::json::{Json, Kind, RawJson};
+use super::scope::{Change, parse_delta};
+use super::tag::Tag;
+use super::time::{Micros, Timestamp};
+use super::{Limits, Rejected};
+
+/// Longest `displayName`, in bytes of its text.
+const MAX_DISPLAY_NAME_BYTES: usize = 1024;
+const MAX_LABELS: usize = 64;
+const MAX_LABEL_NAME: usize = 63;
+const MAX_LABEL_VALUE: usize = 256;
+
+/// Everything about a session but its state and its events, as of one moment.
+#[derive(Debug, Clone)]
+pub struct Head {
+    pub key: SessionKey,
+    pub incarnation: i64,
+    pub revision: i64,
+    pub metadata_revision: i64,
+    /// Revisions of the user and app state that belong to the same moment.
+    pub user_revision: i64,
+    pub app_revision: i64,
+    pub create_time: Micros,
+    /// The last event's timestamp (in ADK's sense, so it can go backwards), else the creation.
+    pub update_time: Timestamp,
+    /// A JSON string and a JSON object, as given.
+    pub display_name: Option<RawJson>,
+    pub labels: Option<RawJson>,
+    pub expire_time: Option<Micros>,
+}
+
+impl Head {
+    pub fn tag(&self) -> Tag {
+        Tag {
+            revision: self.revision,
+            user: self.user_revision,
+            app: self.app_revision,
+            incarnation: self.incarnation,
+            metadata: self.metadata_revision,
+        }
+    }
+}
+
+/// When a session is to expire, as a client says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expiry {
+    At(Micros),
+    /// Microseconds from now.
+    In(i64),
+}
+
+impl Expiry {
+    pub fn at(self, now: Micros) -> Micros {
+        match self {
+            Self::At(time) => time,
+            Self::In(ttl) => now.plus(ttl),
+        }
+    }
+}
+
+/// The body of a request that creates a session, checked.
+#[derive(Debug, Default)]
+pub struct SessionDraft {
+    pub session_id: Option<SessionId>,
+    pub state: Vec<Change>,
+    pub events: Vec<EventDraft>,
+    pub display_name: Option<RawJson>,
+    pub labels: Option<RawJson>,
+    pub expiry: Option<Expiry>,
+}
+
+impl SessionDraft {
+    /// Reads `{sessionId?, state?, events?, displayName?, labels?, ttl? | expireTime?}`; `sessionId` only
+    /// where the path does not name the session.
+    ///
+    /// # Errors
+    /// Every fault of the body.
+    pub fn parse(json: Json<'_>, takes_id: bool, limits: &Limits) -> Result<Self, Rejected> {
+        let mut fields = Fields::of(json, "")?;
+        let session_id = if takes_id { fields.take_str("sessionId") } else { None };
+        // Blank means: generate one.
+        let session_id = session_id
+            .filter(|id| !id.trim().is_empty())
+            .and_then(|id| SessionId::parse(&id).map_err(|message| fields.refuse("sessionId", message)).ok());
+        let state = match fields.take("state") {
+            Some(state) => fields.absorb(parse_delta(state, "/state", limits))?.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let events = match fields.take("events") {
+            Some(events) => fields.absorb(parse_events(events, "/events", None, limits))?.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let metadata = MetadataPatch::take(&mut fields);
+        fields.finish()?;
+        Ok(Self {
+            session_id,
+            state,
+            events,
+            display_name: metadata.display_name.flatten(),
+            labels: metadata.labels.flatten(),
+            expiry: metadata.expiry.flatten(),
+        })
+    }
+}
+
+/// Reads a list of events.
+///
+/// # Errors
+/// Not an array, too many, or what [`EventDraft::parse`] refuses.
+pub fn parse_events(
+    json: Json<'_>,
+    pointer: &str,
+    output_key: Option<&str>,
+    limits: &Limits,
+) -> Result<Vec<EventDraft>, Rejected> {
+    let Some(elements) = json.as_array() else {
+        return Err(Rejected::field(pointer, "must be an array of events"));
+    };
+    let mut events = Vec::new();
+    let mut errors = Vec::new();
+    for (n, element) in elements.enumerate() {
+        if n >= limits.batch_events {
+            return Err(Rejected::TooLarge(format!("more than {} events in one request", limits.batch_events)));
+        }
+        match EventDraft::parse(element, &format!("{pointer}/{n}"), output_key, limits) {
+            Ok(event) => events.push(event),
+            Err(Rejected::Invalid(found)) => errors.extend(found),
+            Err(other) => return Err(other),
+        }
+    }
+    if errors.is_empty() { Ok(events) } else { Err(Rejected::Invalid(errors)) }
+}
+
+/// A change of metadata: an outer `None` leaves a field alone, an inner one clears it.
+#[derive(Debug, Default, Clone)]
+pub struct MetadataPatch {
+    pub display_name: Option<Option<RawJson>>,
+    pub labels: Option<Option<RawJson>>,
+    pub expiry: Option<Option<Expiry>>,
+}
+
+impl MetadataPatch {
+    /// Reads `{displayName?, labels?, ttl? | expireTime?}`.
+    ///
+    /// # Errors
+    /// Every fault of the body.
+    pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
+        let mut fields = Fields::of(json, "")?;
+        let patch = Self::take(&mut fields);
+        fields.finish()?;
+        Ok(patch)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.display_name.is_none() && self.labels.is_none() && self.expiry.is_none()
+    }
+
+    fn take(fields: &mut Fields<'_>) -> Self {
+        let mut patch = Self::default();
+        for (name, parse) in
+            [("displayName", display_name as fn(Json<'_>) -> Result<RawJson, Cow<'static, str>>), ("labels", labels)]
+        {
+            let slot = if name == "labels" { &mut patch.labels } else { &mut patch.display_name };
+            *slot = fields.take_nullable(name).map(|value| match value.is_null() {
+                true => None,
+                false => parse(value).map_err(|message| fields.refuse(name, message)).ok(),
+            });
+        }
+        let ttl = fields.take_nullable("ttl");
+        let expire_time = fields.take_nullable("expireTime");
+        if ttl.is_some_and(|v| !v.is_null()) && expire_time.is_some_and(|v| !v.is_null()) {
+            fields.refuse("ttl", "and `expireTime` exclude each other");
+        }
+        for (name, value) in [("ttl", ttl), ("expireTime", expire_time)] {
+            let Some(value) = value else { continue };
+            if value.is_null() {
+                patch.expiry.get_or_insert(None);
+                continue;
+            }
+            let parsed = match name {
+                "ttl" => parse_ttl(value).map(Expiry::In),
+                _ => Timestamp::parse(value).map(|time| Expiry::At(time.micros)),
+            };
+            match parsed {
+                Ok(expiry) => patch.expiry = Some(Some(expiry)),
+                Err(message) => fields.refuse(name, message),
+            }
+        }
+        patch
+    }
+}
+
+fn display_name(json: Json<'_>) -> Result<RawJson, Cow<'static, str>> {
+    match json.as_str() {
+        Some(name) if name.len() <= MAX_DISPLAY_NAME_BYTES => Ok(json.to_raw()),
+        Some(_) => Err("must be at most 1024 bytes".into()),
+        None => Err("must be a string".into()),
+    }
+}
+
+fn labels(json: Json<'_>) -> Result<RawJson, Cow<'static, str>> {
+    let Some(members) = json.as_object() else {
+        return Err("must be an object of strings".into());
+    };
+    for (n, member) in members.enumerate() {
+        if n >= MAX_LABELS {
+            return Err("must have at most 64 members".into());
+        }
+        check_label_name(&member.key)?;
+        match (member.value.kind(), member.value.as_str()) {
+            (Kind::String, Some(value)) => check_label_value(&value)?,
+            _ => {
+                return Err(
+                    format!("the value of the label at `{}` must be a string", pointer_to("", &member.key)).into()
+                );
+            }
+        }
+    }
+    Ok(json.to_raw())
+}
+
+/// # Errors
+/// The contract's rule for names of labels.
+pub fn check_label_name(name: &str) -> Result<(), &'static str> {
+    let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'.' | b'-');
+    if (1..=MAX_LABEL_NAME).contains(&name.len()) && name.bytes().all(allowed) {
+        Ok(())
+    } else {
+        Err("names of labels are 1 to 63 of a-z, 0-9, `_`, `.` and `-`")
+    }
+}
+
+/// # Errors
+/// Over 256 bytes, or holding U+0000, which the filter could not compare in every database.
+pub fn check_label_value(value: &str) -> Result<(), &'static str> {
+    if value.len() > MAX_LABEL_VALUE {
+        Err("values of labels are at most 256 bytes")
+    } else if value.contains('\0') {
+        Err("values of labels must not contain U+0000")
+    } else {
+        Ok(())
+    }
+}
+
+/// A duration in microseconds: seconds as a number, or as a string like `"3600s"` (protobuf's JSON form).
+fn parse_ttl(json: Json<'_>) -> Result<i64, &'static str> {
+    const NOT_A_TTL: &str = "must be a positive number of seconds, or a string like \"3600s\"";
+    let text = match json.kind() {
+        Kind::Number => Cow::Borrowed(json.text()),
+        Kind::String => {
+            let text = json.as_str().unwrap_or_default();
+            let seconds = text.strip_suffix('s').ok_or(NOT_A_TTL)?;
+            match Json::parse(seconds.as_bytes(), 0) {
+                Ok(number) if number.kind() == Kind::Number => Cow::Owned(seconds.to_owned()),
+                _ => return Err(NOT_A_TTL),
+            }
+        }
+        _ => return Err(NOT_A_TTL),
+    };
+    // The same exact reading as for a moment: seconds since 1970 and seconds from now are both just seconds.
+    let micros = Micros::from_number(&text).map_err(|_| "is too long")?;
+    if micros.0 > 0 { Ok(micros.0) } else { Err(NOT_A_TTL) }
+}
+
+/// What to do if the session that is to be created exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfExists {
+    /// `POST`: refuse.
+    Refuse,
+    /// `PUT`: answer with it, untouched.
+    Return,
+}
+
+/// A session to be created, complete: a second try of the same creation is recognised by its incarnation.
+#[derive(Debug)]
+pub struct Creation {
+    pub key: SessionKey,
+    pub incarnation: i64,
+    pub now: Micros,
+    pub state: Vec<Change>,
+    pub events: Vec<NewEvent>,
+    pub display_name: Option<RawJson>,
+    pub labels: Option<RawJson>,
+    pub expire_time: Option<Micros>,
+    pub if_exists: IfExists,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(text: &str) -> Result<SessionDraft, Rejected> {
+        SessionDraft::parse(Json::trusted(text), true, &Limits::default())
+    }
+
+    fn patch(text: &str) -> Result<MetadataPatch, Rejected> {
+        MetadataPatch::parse(Json::trusted(text))
+    }
+
+    fn fields_of<T: std::fmt::Debug>(result: Result<T, Rejected>) -> Vec<String> {
+        match result {
+            Err(Rejected::Invalid(errors)) => errors.into_iter().map(|e| e.field).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_blank_id_asks_for_one() {
+        assert_eq!(draft(r#"{"sessionId":"  "}"#).unwrap().session_id, None);
+        assert_eq!(draft(r#"{"session_id":null}"#).unwrap().session_id, None);
+        assert_eq!(draft(r#"{"session_id":" s "}"#).unwrap().session_id, Some(SessionId::parse("s").unwrap()));
+    }
+
+    #[test]
+    fn faults_are_gathered() {
+        assert_eq!(
+            fields_of(draft(r#"{"sessionId":"..","state":[],"events":[{"id":1},{"author":2}],"ttl":0,"bogus":1}"#)),
+            ["sessionId", "/state", "/events/0/id", "/events/1/author", "ttl", "bogus"]
+        );
+        assert_eq!(
+            fields_of(SessionDraft::parse(Json::trusted(r#"{"sessionId":"a"}"#), false, &Limits::default())),
+            ["sessionId"]
+        );
+    }
+
+    #[test]
+    fn expiry_is_ttl_or_time() {
+        let expiry = |text| patch(text).unwrap().expiry;
+        assert_eq!(expiry(r#"{"ttl":1.5}"#), Some(Some(Expiry::In(1_500_000))));
+        assert_eq!(expiry(r#"{"ttl":"3600s"}"#), Some(Some(Expiry::In(3_600_000_000))));
+        assert_eq!(expiry(r#"{"expireTime":10}"#), Some(Some(Expiry::At(Micros(10_000_000)))));
+        assert_eq!(expiry(r#"{"expire_time":null}"#), Some(None));
+        assert_eq!(expiry(r#"{"ttl":null,"expireTime":1}"#), Some(Some(Expiry::At(Micros(1_000_000)))));
+        assert_eq!(expiry("{}"), None);
+        for bad in [
+            r#"{"ttl":-1}"#,
+            r#"{"ttl":"1h"}"#,
+            r#"{"ttl":"s"}"#,
+            r#"{"ttl":" 1s"}"#,
+            r#"{"ttl":true}"#,
+            r#"{"ttl":1e300}"#,
+        ] {
+            assert_eq!(fields_of(patch(bad)), ["ttl"], "{bad}");
+        }
+        assert_eq!(fields_of(patch(r#"{"ttl":1,"expireTime":1}"#)), ["ttl"]);
+        assert_eq!(Expiry::In(i64::MAX).at(Micros(0)).plus(1), Micros(253_402_300_799_999_999));
+    }
+
+    #[test]
+    fn labels_follow_the_contract() {
+        for good in [r#"{"a":"b"}"#, r#"{"a.b-c_9":""}"#, r#"{}"#] {
+            let text = format!(r#"{{"labels":{good}}}"#);
+            assert_eq!(patch(&text).unwrap().labels.unwrap().unwrap().text(), good);
+        }
+        let many: Vec<String> = (0..65).map(|n| format!("\"l{n}\":\"\"")).collect();
+        for bad in [
+            r#"{"A":"b"}"#.to_owned(),
+            r#"{"":"b"}"#.to_owned(),
+            r#"{"a":1}"#.to_owned(),
+            r#"{"a":"\u0000"}"#.to_owned(),
+            "[]".to_owned(),
+            format!("{{{}}}", many.join(",")),
+            format!("{{\"a\":\"{}\"}}", "x".repeat(257)),
+            format!("{{\"{}\":\"\"}}", "x".repeat(64)),
+        ] {
+            assert_eq!(fields_of(patch(&format!(r#"{{"labels":{bad}}}"#))), ["labels"], "{bad}");
+        }
+    }
+
+    #[test]
+    fn null_clears_and_absence_leaves_alone() {
+        let patch = patch(r#"{"displayName":null,"labels":null}"#).unwrap();
+        assert_eq!((patch.display_name, patch.labels, patch.expiry), (Some(None), Some(None), None));
+    }
+}

@@ -1,0 +1,209 @@
+//! Revisions as entity tags, and the preconditions that clients build from them (contract, section 2; RFC 9110, 13.1).
+
+use std::fmt;
+
+/// What identifies one moment of one session: `"R.U.A.I"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag {
+    /// Revisions of the session, of its user's state and of its app's state.
+    pub revision: i64,
+    pub user: i64,
+    pub app: i64,
+    /// Random per creation, so that a session made anew never matches an old tag.
+    pub incarnation: i64,
+    /// Changes of metadata. Shown (after a `-`) so that a cached answer with the old metadata is not taken for
+    /// current; ignored by `If-Match`, because nothing that the merged state shows has changed.
+    pub metadata: i64,
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}.{}.{}.{:x}", self.revision, self.user, self.app, self.incarnation)?;
+        if self.metadata > 0 {
+            write!(f, "-{}", self.metadata)?;
+        }
+        f.write_str("\"")
+    }
+}
+
+/// One member of an `If-Match` list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Want {
+    /// `*`: whatever is there.
+    Any,
+    /// `"R"`: this revision of the session, or of the scope that is addressed.
+    Revision(i64),
+    /// `"R.U.A.I"`: nothing that the merged state shows has changed.
+    Whole { revision: i64, user: i64, app: i64, incarnation: i64 },
+    /// A tag that is none of ours, or a weak one: the strong comparison never matches it.
+    Never,
+}
+
+/// A parsed `If-Match` header: holds if any of its members does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IfMatch(Vec<Want>);
+
+impl IfMatch {
+    /// # Errors
+    /// The header is neither `*` nor a list of quoted entity tags.
+    pub fn parse(header: &str) -> Result<Self, &'static str> {
+        tags(header)?.into_iter().map(|tag| Ok(Self::want(tag))).collect::<Result<_, _>>().map(Self)
+    }
+
+    fn want(tag: Written<'_>) -> Want {
+        match tag {
+            Written::Any => Want::Any,
+            Written::Weak(_) => Want::Never,
+            Written::Strong(text) => {
+                let mut parts = text.split('.');
+                let number = |part: Option<&str>| part.and_then(decimal);
+                let revision = number(parts.next());
+                let (user, app, mark) = (parts.next(), parts.next(), parts.next());
+                match (revision, user, parts.next()) {
+                    (Some(revision), None, _) => Want::Revision(revision),
+                    (Some(revision), Some(_), None) => {
+                        let incarnation = mark.and_then(|mark| {
+                            i64::from_str_radix(mark.split_once('-').map_or(mark, |(i, _)| i), 16).ok()
+                        });
+                        match (number(user), number(app), incarnation) {
+                            (Some(user), Some(app), Some(incarnation)) => {
+                                Want::Whole { revision, user, app, incarnation }
+                            }
+                            _ => Want::Never,
+                        }
+                    }
+                    _ => Want::Never,
+                }
+            }
+        }
+    }
+
+    /// Whether the precondition holds for the session as it is now.
+    pub fn holds(&self, now: &Tag) -> bool {
+        self.0.iter().any(|want| match want {
+            Want::Any => true,
+            Want::Revision(revision) => *revision == now.revision,
+            Want::Whole { revision, user, app, incarnation } => {
+                (*revision, *user, *app, *incarnation) == (now.revision, now.user, now.app, now.incarnation)
+            }
+            Want::Never => false,
+        })
+    }
+
+    /// Whether the precondition holds for a scope that is addressed on its own, at this revision.
+    pub fn holds_for_scope(&self, now: i64) -> bool {
+        self.0.iter().any(|want| match want {
+            Want::Any => true,
+            Want::Revision(revision) => *revision == now,
+            Want::Whole { .. } | Want::Never => false,
+        })
+    }
+
+    /// Whether the answer depends on the revisions of app and user state, so that a writer must hold them still.
+    pub fn looks_at_scopes(&self) -> bool {
+        self.0.iter().any(|want| matches!(want, Want::Whole { .. }))
+    }
+}
+
+/// Whether an `If-None-Match` header names `current` (a quoted tag): by the weak comparison, over the whole tag.
+///
+/// # Errors
+/// The header is neither `*` nor a list of quoted entity tags.
+pub fn none_match_hits(header: &str, current: &str) -> Result<bool, &'static str> {
+    let current = current.trim_matches('"');
+    Ok(tags(header)?.into_iter().any(|tag| match tag {
+        Written::Any => true,
+        Written::Weak(text) | Written::Strong(text) => text == current,
+    }))
+}
+
+enum Written<'a> {
+    Any,
+    Weak(&'a str),
+    Strong(&'a str),
+}
+
+/// Splits a list of entity tags. None of ours holds a comma or a quote, so a plain split is enough; a foreign tag
+/// with a comma in it is refused instead of misread.
+fn tags(header: &str) -> Result<Vec<Written<'_>>, &'static str> {
+    const NOT_TAGS: &str = "must be `*` or a list of quoted entity tags";
+    if header.trim() == "*" {
+        return Ok(vec![Written::Any]);
+    }
+    header
+        .split(',')
+        .map(|tag| {
+            let tag = tag.trim();
+            let (weak, quoted) = match tag.strip_prefix("W/") {
+                Some(rest) => (true, rest),
+                None => (false, tag),
+            };
+            let text = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or(NOT_TAGS)?;
+            if text.contains('"') {
+                return Err(NOT_TAGS);
+            }
+            Ok(if weak { Written::Weak(text) } else { Written::Strong(text) })
+        })
+        .collect()
+}
+
+fn decimal(text: &str) -> Option<i64> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Tag = Tag { revision: 7, user: 2, app: 0, incarnation: 0xabc, metadata: 0 };
+
+    #[test]
+    fn a_tag_shows_all_that_can_change() {
+        assert_eq!(NOW.to_string(), "\"7.2.0.abc\"");
+        assert_eq!(Tag { metadata: 3, ..NOW }.to_string(), "\"7.2.0.abc-3\"");
+    }
+
+    #[test]
+    fn if_match_takes_both_forms() {
+        for (header, holds) in [
+            ("*", true),
+            ("\"7\"", true),
+            ("\"6\"", false),
+            ("\"6\", \"7\"", true),
+            ("\"7.2.0.abc\"", true),
+            ("\"7.2.0.abc-3\"", true),
+            ("\"7.3.0.abc\"", false),
+            ("\"7.2.1.abc\"", false),
+            ("\"7.2.0.abd\"", false),
+            ("\"7.2.0\"", false),
+            ("\"7.2.0.abc.1\"", false),
+            ("W/\"7\"", false),
+            ("\"x\"", false),
+            ("\"+7\"", false),
+            ("\"\"", false),
+        ] {
+            assert_eq!(IfMatch::parse(header).map(|m| m.holds(&NOW)), Ok(holds), "{header}");
+        }
+        for bad in ["7", "", "\"7", "\"7\" \"8\"", "\"7\","] {
+            assert!(IfMatch::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_the_whole_form_looks_at_the_scopes() {
+        assert!(IfMatch::parse("\"7.2.0.abc\"").unwrap().looks_at_scopes());
+        assert!(!IfMatch::parse("\"7\"").unwrap().looks_at_scopes());
+        assert!(IfMatch::parse("\"2\"").unwrap().holds_for_scope(2));
+        assert!(!IfMatch::parse("\"7.2.0.abc\"").unwrap().holds_for_scope(7));
+    }
+
+    #[test]
+    fn if_none_match_compares_the_whole_tag() {
+        let current = NOW.to_string();
+        assert_eq!(none_match_hits(&current, &current), Ok(true));
+        assert_eq!(none_match_hits("W/\"7.2.0.abc\"", &current), Ok(true));
+        assert_eq!(none_match_hits("*", &current), Ok(true));
+        assert_eq!(none_match_hits("\"7\"", &current), Ok(false));
+        assert_eq!(none_match_hits("\"7.2.0.abc-1\"", &current), Ok(false));
+    }
+}

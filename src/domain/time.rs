@@ -1,0 +1,189 @@
+//! Time as whole microseconds since 1970, exact from and to JSON numbers.
+
+use std::fmt::Write as _;
+
+use ::time::OffsetDateTime;
+use ::time::format_description::well_known::Rfc3339;
+
+use super::json::{Json, Kind, RawJson};
+
+/// 0001-01-01T00:00:00Z and 10000-01-01T00:00:00Z, in microseconds: the years that RFC 3339 can write.
+const FIRST: i64 = -62_135_596_800_000_000;
+const END: i64 = 253_402_300_800_000_000;
+
+const OUT_OF_RANGE: &str = "must lie within the years 1 to 9999 (Unix seconds, not milliseconds)";
+const NOT_A_TIME: &str = "must be Unix seconds as a number, or an RFC 3339 string";
+
+/// A moment, in whole microseconds since the Unix epoch. What orders and filters compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Micros(pub i64);
+
+impl Micros {
+    /// Unix seconds as a JSON number with six decimals.
+    pub fn to_number(self) -> String {
+        let mut out = String::with_capacity(20);
+        let _ = write!(
+            out,
+            "{}{}.{:06}",
+            if self.0 < 0 { "-" } else { "" },
+            self.0.unsigned_abs() / 1_000_000,
+            self.0.unsigned_abs() % 1_000_000
+        );
+        out
+    }
+
+    /// Reads the text of a JSON number, exactly (no float in between); what is finer than a microsecond is floored.
+    ///
+    /// # Errors
+    /// A text that is no JSON number, and a moment outside of the years 1 to 9999.
+    pub fn from_number(text: &str) -> Result<Self, &'static str> {
+        let bytes = text.as_bytes();
+        if !bytes.first().is_some_and(|b| b.is_ascii_digit() || *b == b'-') || !bytes.is_ascii() {
+            return Err(NOT_A_TIME);
+        }
+        let (negative, rest) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (mantissa, exponent) = match rest.find(['e', 'E']) {
+            Some(at) => (&rest[..at], rest[at + 1..].parse::<i64>().unwrap_or(i64::MAX)),
+            None => (rest, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits: String = whole.chars().chain(fraction.chars()).skip_while(|c| *c == '0').collect();
+        if digits.is_empty() {
+            return Ok(Self(0));
+        }
+        if !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(NOT_A_TIME);
+        }
+        // The value is `digits` x 10^scale microseconds.
+        let scale = exponent.saturating_add(6).saturating_sub(fraction.len() as i64);
+        let integer_digits = scale.saturating_add(digits.len() as i64);
+        if integer_digits > 18 {
+            return Err(OUT_OF_RANGE);
+        }
+        let kept = integer_digits.max(0) as usize;
+        let (integer, lost) = match digits.split_at_checked(kept) {
+            Some((integer, lost)) => (integer.to_owned(), lost.bytes().any(|b| b != b'0')),
+            None => (format!("{digits:0<kept$}"), false),
+        };
+        let magnitude: i64 = if integer.is_empty() { 0 } else { integer.parse().map_err(|_| OUT_OF_RANGE)? };
+        Self::checked(if negative { -magnitude - i64::from(lost) } else { magnitude })
+    }
+
+    /// # Errors
+    /// A text that is not RFC 3339, and a moment outside of the years 1 to 9999.
+    pub fn from_rfc3339(text: &str) -> Result<Self, &'static str> {
+        let moment = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| NOT_A_TIME)?;
+        let micros = moment.unix_timestamp_nanos().div_euclid(1000);
+        Self::checked(i64::try_from(micros).map_err(|_| OUT_OF_RANGE)?)
+    }
+
+    /// A query parameter: a number or RFC 3339.
+    ///
+    /// # Errors
+    /// As for [`Micros::from_number`] and [`Micros::from_rfc3339`].
+    pub fn from_query(text: &str) -> Result<Self, &'static str> {
+        match Json::parse(text.as_bytes(), 0) {
+            Ok(json) if json.kind() == Kind::Number => Self::from_number(json.text()),
+            _ => Self::from_rfc3339(text),
+        }
+    }
+
+    fn checked(micros: i64) -> Result<Self, &'static str> {
+        if (FIRST..END).contains(&micros) { Ok(Self(micros)) } else { Err(OUT_OF_RANGE) }
+    }
+
+    /// This moment moved by `by` microseconds, held within the range that can be written.
+    pub fn plus(self, by: i64) -> Self {
+        Self(self.0.saturating_add(by).clamp(FIRST, END - 1))
+    }
+}
+
+/// A moment together with the JSON number that shows it: the very text that a client gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timestamp {
+    pub micros: Micros,
+    pub number: RawJson,
+}
+
+impl Timestamp {
+    /// Reads a time as the contract takes it; a number keeps its text, a string becomes a number.
+    ///
+    /// # Errors
+    /// Another type, a string that is not RFC 3339, a moment out of range.
+    pub fn parse(json: Json<'_>) -> Result<Self, &'static str> {
+        match json.kind() {
+            Kind::Number => Ok(Self { micros: Micros::from_number(json.text())?, number: json.to_raw() }),
+            Kind::String => json.as_str().map_or(Err(NOT_A_TIME), |text| Micros::from_rfc3339(&text)).map(Self::from),
+            _ => Err(NOT_A_TIME),
+        }
+    }
+}
+
+impl From<Micros> for Timestamp {
+    fn from(micros: Micros) -> Self {
+        Self { micros, number: RawJson::trusted(micros.to_number()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_are_read_exactly() {
+        for (text, micros) in [
+            ("0", 0),
+            ("-0.0", 0),
+            ("1", 1_000_000),
+            ("1E2", 100_000_000),
+            ("1.5e-6", 1),
+            ("-1.5e-6", -2),
+            ("0.0000009", 0),
+            ("-0.0000009", -1),
+            ("1763719000.123456", 1_763_719_000_123_456),
+            ("1763719000.1234569999", 1_763_719_000_123_456),
+            ("253402300799.999999", END - 1),
+            ("1e-400", 0),
+            ("0e99999999999999999999", 0),
+            ("-62135596800", FIRST),
+        ] {
+            assert_eq!(Micros::from_number(text), Ok(Micros(micros)), "{text}");
+        }
+        for text in ["253402300800", "1763719000123", "1e300", "1e99999999999999999999", "-62135596800.000001"] {
+            assert_eq!(Micros::from_number(text), Err(OUT_OF_RANGE), "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_are_rfc3339() {
+        assert_eq!(Micros::from_rfc3339("1970-01-01T00:00:01.0000019Z"), Ok(Micros(1_000_001)));
+        assert_eq!(Micros::from_rfc3339("1970-01-01T01:00:00+01:00"), Ok(Micros(0)));
+        for text in ["", "yesterday", "1970-01-01", "1970-01-01T00:00:00", "1"] {
+            assert!(Micros::from_rfc3339(text).is_err(), "{text}");
+        }
+        assert_eq!(Micros::from_query("0"), Ok(Micros(0)));
+        assert_eq!(Micros::from_query("1970-01-01T00:00:00Z"), Ok(Micros(0)));
+        assert!(Micros::from_query("01").is_err());
+        assert!(Micros::from_query("true").is_err());
+    }
+
+    #[test]
+    fn a_number_keeps_its_text_and_a_string_becomes_one() {
+        let parse = |text| Timestamp::parse(Json::trusted(text)).map(|t| t.number.text().to_owned());
+        assert_eq!(parse("1E2"), Ok("1E2".to_owned()));
+        assert_eq!(parse("\"1970-01-01T00:00:01.5Z\""), Ok("1.500000".to_owned()));
+        assert!(parse("true").is_err());
+        assert!(parse("null").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(micros in FIRST..END) {
+            prop_assert_eq!(Micros::from_number(&Micros(micros).to_number()), Ok(Micros(micros)));
+        }
+    }
+}

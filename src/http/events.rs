@@ -1,0 +1,227 @@
+//! `.../sessions/{session}/events`: the event log.
+
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::answer::{self, Answer};
+use super::describe::{self, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param};
+use super::page_rows;
+use super::paging::Binding;
+use super::problem::{Code, Problem};
+use super::request::Call;
+use super::sessions::current;
+use crate::domain::event::EventDraft;
+use crate::domain::json::Kind as JsonKind;
+use crate::domain::session::parse_events;
+use crate::service::Answered;
+use crate::store::EventQuery;
+
+const OUTPUT_KEY: Param = Param {
+    name: "outputKey",
+    kind: Kind::Text,
+    about: "If the event is a final response (ADK's `is_final_response`), its text, without thoughts, becomes the \
+            value of this state key.",
+};
+
+pub const APPEND: Operation = Operation {
+    id: "appendEvents",
+    tag: "Events",
+    summary: "Append an event, or several",
+    description: "One event object, or an array of 1 to 1000: all are appended or none. The state changes by each \
+                  event's `actions.stateDelta`. An event id that the session already has is a retry: same content, \
+                  200 and the stored event; other content, 409. An event with `partial: true` is answered and not \
+                  stored. `Idempotency-Key` is the id of a single event that has none.",
+    query: &[OUTPUT_KEY],
+    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    body: Some(Body { schema: "AppendEvents", required: true }),
+    answers: &[
+        describe::Answer {
+            status: StatusCode::OK,
+            about: "Nothing was new: retries, answered with the stored events, or partial events.",
+            schema: Some("AppendedEvents"),
+            headers: &["ETag", "Idempotent-Replayed"],
+        },
+        describe::Answer {
+            status: StatusCode::CREATED,
+            about: "The stored event, or an array of them.",
+            schema: Some("AppendedEvents"),
+            headers: &["ETag"],
+        },
+    ],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::RevisionMismatch],
+};
+
+pub async fn append(mut call: Call) -> Result<Response, Problem> {
+    let query = call.query(&APPEND)?;
+    let key = call.session()?;
+    let if_match = call.if_match()?;
+    let idempotency_key = call.idempotency_key()?;
+    let body = call.required_body().await?;
+    let json = body.json()?;
+    let (output_key, limits) = (query.text(&OUTPUT_KEY), call.app.service.limits());
+    let several = json.kind() == JsonKind::Array;
+    let drafts = if several {
+        let drafts = parse_events(json, "", output_key, limits)?;
+        if drafts.is_empty() {
+            return Err(Problem::field("", "must hold at least one event"));
+        }
+        if idempotency_key.is_some() && drafts.iter().any(|draft| draft.id.is_none()) {
+            return Err(Problem::field(
+                "Idempotency-Key",
+                "names one event: in an array, give each event an id of its own",
+            ));
+        }
+        drafts
+    } else {
+        let draft = EventDraft::parse(json, "", output_key, limits)?;
+        vec![match idempotency_key {
+            Some(id) => draft.or_id(id),
+            None => draft,
+        }]
+    };
+    let appended = call.app.service.append(key, drafts, if_match, call.deadline).await?;
+
+    let mut text = String::new();
+    let (mut fresh, mut replayed) = (0, 0);
+    for (n, event) in appended.events.iter().enumerate() {
+        if n > 0 {
+            text.push(',');
+        }
+        match event {
+            Answered::Stored { event, replayed: again } => {
+                *if *again { &mut replayed } else { &mut fresh } += 1;
+                event.write_json(&mut text);
+            }
+            Answered::Partial(given) => text.push_str(given.text()),
+        }
+    }
+    if several {
+        text = format!("[{text}]");
+    }
+    let status = if fresh > 0 { StatusCode::CREATED } else { StatusCode::OK };
+    Ok(Answer::new(status).tag(appended.tag).replayed(fresh == 0 && replayed > 0).json(text))
+}
+
+const ORDER: Param =
+    Param { name: "order", kind: Kind::OneOf(&["asc", "desc"]), about: "By sequence; ascending by default." };
+const AFTER_SEQUENCE: Param = Param {
+    name: "afterSequence",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "Only events with a greater sequence.",
+};
+const BEFORE_SEQUENCE: Param = Param {
+    name: "beforeSequence",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "Only events with a smaller sequence.",
+};
+const AFTER_TIMESTAMP: Param =
+    Param { name: "afterTimestamp", kind: Kind::Time, about: "Only events with a timestamp at or after this one." };
+const AUTHOR: Param = Param { name: "author", kind: Kind::Text, about: "Only events of this author." };
+const INVOCATION_ID: Param = Param { name: "invocationId", kind: Kind::Text, about: "Only events of this invocation." };
+const BRANCH: Param = Param { name: "branch", kind: Kind::Text, about: "Only events of exactly this branch." };
+
+pub const LIST: Operation = Operation {
+    id: "listEvents",
+    tag: "Events",
+    summary: "Read the event log",
+    description: "In sequence order, whatever the clients' clocks say.",
+    query: &[
+        PAGE_SIZE,
+        PAGE_TOKEN,
+        ORDER,
+        AFTER_SEQUENCE,
+        BEFORE_SEQUENCE,
+        AFTER_TIMESTAMP,
+        AUTHOR,
+        INVOCATION_ID,
+        BRANCH,
+    ],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "A page of events.",
+        schema: Some("EventList"),
+        headers: &["ETag"],
+    }],
+    errors: &[Code::SessionNotFound],
+};
+
+pub async fn list(mut call: Call) -> Result<Response, Problem> {
+    let query = call.query(&LIST)?;
+    let key = call.session()?;
+    if let Some(answer) = current(&mut call, &key).await? {
+        return Ok(answer);
+    }
+    let limits = call.app.service.limits();
+    let descending = query.text(&ORDER) == Some("desc");
+    let mut events = EventQuery {
+        after: query.integer(&AFTER_SEQUENCE).unwrap_or(0),
+        before: query.integer(&BEFORE_SEQUENCE).unwrap_or(i64::MAX),
+        since: query.time(&AFTER_TIMESTAMP),
+        author: query.text(&AUTHOR).map(str::to_owned),
+        invocation_id: query.text(&INVOCATION_ID).map(str::to_owned),
+        branch: query.text(&BRANCH).map(str::to_owned),
+        last: None,
+        descending,
+        max_rows: page_rows(&query, limits)?,
+        max_bytes: limits.page_bytes,
+    };
+    let binding = |incarnation: i64| {
+        let mut binding = Binding::of("events")
+            .with(key.app().as_str())
+            .with(key.user.user.as_str())
+            .with(key.session.as_str())
+            .with(&incarnation.to_string());
+        for param in LIST.query.iter().filter(|param| !matches!(param.name, "pageSize" | "pageToken")) {
+            binding = binding.with(param.name).with(query.text(param).unwrap_or_default());
+        }
+        binding
+    };
+    if let Some(token) = query.text(&PAGE_TOKEN) {
+        let incarnation = call.app.service.head(&key, call.deadline).await?.incarnation;
+        let last: i64 = binding(incarnation).position(token)?;
+        if descending {
+            events.before = last;
+        } else {
+            events.after = last;
+        }
+    }
+    let view = call.app.service.session(key.clone(), None, Some(events), call.deadline).await?;
+    let page = view.events;
+    let next = page.events.last().filter(|_| page.more);
+    let next = next.map(|last| binding(view.head.incarnation).token(&last.sequence));
+    let mut text = String::new();
+    answer::push_events(&mut text, &page.events, true);
+    Ok(Answer::ok().tag(view.head.tag()).json(answer::page("events", &[text], next)))
+}
+
+pub const GET: Operation = Operation {
+    id: "getEvent",
+    tag: "Events",
+    summary: "Read one event",
+    description: "",
+    query: &[],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The event.",
+        schema: Some("Event"),
+        headers: &["ETag"],
+    }],
+    errors: &[Code::SessionNotFound, Code::EventNotFound],
+};
+
+pub async fn get(call: Call) -> Result<Response, Problem> {
+    call.query(&GET)?;
+    let (key, id) = (call.session()?, call.event_id()?);
+    let (head, event) = call.app.service.event(&key, &id, call.deadline).await?;
+    let tag = head.tag().to_string();
+    if call.has_current(&tag)? {
+        return Ok(answer::not_modified(tag));
+    }
+    let mut text = String::new();
+    event.write_json(&mut text);
+    Ok(Answer::ok().tag(tag).json(text))
+}

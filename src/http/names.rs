@@ -1,0 +1,77 @@
+//! `/v1/apps` and `/v1/apps/{app}/users`: what exists.
+
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::answer::{self, Answer, Object};
+use super::describe::{self, Operation, PAGE_SIZE, PAGE_TOKEN};
+use super::page_rows;
+use super::paging::Binding;
+use super::problem::Problem;
+use super::request::{Call, Query};
+
+pub const APPS: Operation = Operation {
+    id: "listApps",
+    tag: "Apps and users",
+    summary: "List the apps that have sessions or state",
+    description: "In byte order.",
+    query: &[PAGE_SIZE, PAGE_TOKEN],
+    headers: &[],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "A page of apps.",
+        schema: Some("AppList"),
+        headers: &[],
+    }],
+    errors: &[],
+};
+
+pub async fn apps(call: Call) -> Result<Response, Problem> {
+    let query = call.query(&APPS)?;
+    let binding = Binding::of("apps");
+    let (after, rows) = place(&call, &query, &binding)?;
+    let names = call.app.service.apps(&after, rows + 1, call.deadline).await?;
+    let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    Ok(page("apps", "appName", &names, rows, &binding))
+}
+
+pub const USERS: Operation = Operation {
+    id: "listUsers",
+    tag: "Apps and users",
+    summary: "List the users of an app that have sessions or state",
+    description: "In byte order. An unknown app has none.",
+    query: &[PAGE_SIZE, PAGE_TOKEN],
+    headers: &[],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "A page of users.",
+        schema: Some("UserList"),
+        headers: &[],
+    }],
+    errors: &[],
+};
+
+pub async fn users(call: Call) -> Result<Response, Problem> {
+    let query = call.query(&USERS)?;
+    let app = call.app_name()?;
+    let binding = Binding::of("users").with(app.as_str());
+    let (after, rows) = place(&call, &query, &binding)?;
+    let names = call.app.service.users(&app, &after, rows + 1, call.deadline).await?;
+    let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    Ok(page("users", "userId", &names, rows, &binding))
+}
+
+/// Where the page begins, and how many rows it has.
+fn place(call: &Call, query: &Query, binding: &Binding) -> Result<(String, usize), Problem> {
+    let after = query.text(&PAGE_TOKEN).map(|token| binding.position(token)).transpose()?.unwrap_or_default();
+    Ok((after, page_rows(query, call.app.service.limits())?))
+}
+
+fn page(list: &str, field: &str, names: &[&str], rows: usize, binding: &Binding) -> Response {
+    let shown = &names[..names.len().min(rows)];
+    let next = shown.last().filter(|_| names.len() > rows).map(|last| binding.token(last));
+    let items: Vec<String> = shown.iter().map(|name| Object::new().string(field, name).close()).collect();
+    Answer::ok().json(answer::page(list, &items, next))
+}

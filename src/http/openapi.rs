@@ -1,0 +1,6 @@
+pub fn yaml() -> String {
+    String::new()
+}
+pub fn page() -> String {
+    String::new()
+}

@@ -1,0 +1,226 @@
+//! Errors as `application/problem+json` (RFC 9457): one table, one shape, made in one place.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::domain::{FieldError, Rejected};
+use crate::service::Error;
+use crate::store::Cause;
+
+macro_rules! codes {
+    ($($variant:ident, $code:literal, $status:ident, $title:literal;)*) => {
+        /// A stable word for each kind of error.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Code { $($variant),* }
+
+        impl Code {
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The error table: word, status, title.
+            pub fn entry(self) -> (&'static str, StatusCode, &'static str) {
+                match self { $(Self::$variant => ($code, StatusCode::$status, $title)),* }
+            }
+        }
+    };
+}
+
+codes! {
+    InvalidJson, "invalid_json", BAD_REQUEST, "The body is not JSON";
+    SessionNotFound, "session_not_found", NOT_FOUND, "There is no such session";
+    EventNotFound, "event_not_found", NOT_FOUND, "The session has no such event";
+    StateKeyNotFound, "state_key_not_found", NOT_FOUND, "The state has no such key";
+    NotFound, "not_found", NOT_FOUND, "There is nothing at this path";
+    MethodNotAllowed, "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not take this method";
+    RequestTimeout, "request_timeout", REQUEST_TIMEOUT, "The request took too long to arrive";
+    SessionAlreadyExists, "session_already_exists", CONFLICT, "The session exists";
+    EventIdConflict, "event_id_conflict", CONFLICT, "The event id is taken by other content";
+    RevisionMismatch, "revision_mismatch", PRECONDITION_FAILED, "The precondition failed";
+    PayloadTooLarge, "payload_too_large", PAYLOAD_TOO_LARGE, "Over a size limit";
+    UnsupportedMediaType, "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is not application/json";
+    InvalidArgument, "invalid_argument", UNPROCESSABLE_ENTITY, "The request breaks a rule";
+    Internal, "internal", INTERNAL_SERVER_ERROR, "A bug in the server";
+    Overloaded, "overloaded", SERVICE_UNAVAILABLE, "More than can be served now";
+    StorageUnavailable, "storage_unavailable", SERVICE_UNAVAILABLE, "The database does not answer";
+}
+
+/// Whether a write that failed may have happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    NotApplied,
+    Unknown,
+}
+
+/// An error on its way to the client. It becomes text in [`Problem::finish`], where the request is known.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    pub code: Code,
+    detail: String,
+    errors: Vec<FieldError>,
+    /// The current revision, where a precondition failed.
+    revision: Option<i64>,
+    outcome: Outcome,
+    /// For the log, not for the client.
+    pub cause: Option<String>,
+}
+
+impl Problem {
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self { code, detail, errors: Vec::new(), revision: None, outcome: Outcome::NotApplied, cause: None }
+    }
+
+    pub fn invalid(errors: Vec<FieldError>) -> Self {
+        let mut detail = String::new();
+        for error in &errors {
+            if !detail.is_empty() {
+                detail.push_str("; ");
+            }
+            let field = shown(&error.field);
+            match field.as_str() {
+                "" => detail.push_str("the body "),
+                field => {
+                    detail.push('`');
+                    detail.push_str(field);
+                    detail.push_str("`: ");
+                }
+            }
+            detail.push_str(&error.message);
+        }
+        Self { errors, ..Self::new(Code::InvalidArgument, detail) }
+    }
+
+    pub fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::invalid(vec![FieldError::new(field, message)])
+    }
+
+    /// A panic: what it had done by then is not known.
+    pub fn panicked() -> Self {
+        Self { outcome: Outcome::Unknown, ..Self::new(Code::Internal, "the server met a bug; it is in its log") }
+    }
+
+    /// The answer, as the request with this id gets it. `of_write` adds the outcome.
+    pub fn finish(&self, request_id: &str, of_write: bool) -> Response {
+        #[derive(Serialize)]
+        struct Field<'a> {
+            field: String,
+            message: &'a str,
+        }
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Body<'a> {
+            r#type: String,
+            title: &'a str,
+            status: u16,
+            detail: &'a str,
+            code: &'a str,
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            errors: Vec<Field<'a>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            revision: Option<i64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            outcome: Option<&'a str>,
+            request_id: &'a str,
+        }
+        let (code, status, title) = self.code.entry();
+        let body = Body {
+            r#type: format!("urn:sessiond:problem:{code}"),
+            title,
+            status: status.as_u16(),
+            detail: &self.detail,
+            code,
+            errors: self.errors.iter().map(|e| Field { field: shown(&e.field), message: &e.message }).collect(),
+            revision: self.revision,
+            outcome: of_write.then_some(match self.outcome {
+                Outcome::NotApplied => "not_applied",
+                Outcome::Unknown => "unknown",
+            }),
+            request_id,
+        };
+        // Strings and numbers: nothing that serialising could refuse.
+        let text = serde_json::to_string(&body).unwrap_or_default();
+        let mut response = (status, text).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+/// A field's name or pointer, cut to a length that fits an error: keys on the way to a fault may be long.
+fn shown(field: &str) -> String {
+    const MOST: usize = 200;
+    match field.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", &field[..at]),
+        None => field.to_owned(),
+    }
+}
+
+/// Carried in the response's extensions until the outermost layer knows how to write it.
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.code.entry().1.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<Rejected> for Problem {
+    fn from(rejected: Rejected) -> Self {
+        match rejected {
+            Rejected::InvalidJson { offset, what } => {
+                Self::new(Code::InvalidJson, format!("{what} (at byte {offset} of the body)"))
+            }
+            Rejected::Invalid(errors) => Self::invalid(errors),
+            Rejected::TooLarge(detail) => Self::new(Code::PayloadTooLarge, detail),
+        }
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Rejected(rejected) => rejected.into(),
+            Error::SessionNotFound => Self::new(Code::SessionNotFound, "there is no such session, or it has expired"),
+            Error::EventNotFound => Self::new(Code::EventNotFound, "the session has no event of this id"),
+            Error::StateKeyNotFound => Self::new(Code::StateKeyNotFound, "the merged state has no such key"),
+            Error::SessionAlreadyExists => {
+                Self::new(Code::SessionAlreadyExists, "the session exists and was left as it is; PUT gets or creates")
+            }
+            Error::EventIdConflict => Self::new(
+                Code::EventIdConflict,
+                "the session has an event of this id with other content; nothing was appended",
+            ),
+            Error::RevisionMismatch { revision } => Self {
+                revision: Some(revision),
+                ..Self::new(
+                    Code::RevisionMismatch,
+                    format!("what If-Match asks for is not what is there; the current revision is {revision}"),
+                )
+            },
+            Error::Store(error) => {
+                let (code, detail) = match error.cause {
+                    Cause::Overloaded => (Code::Overloaded, "the database is busy; try again"),
+                    Cause::Internal | Cause::Config => (Code::Internal, "the server met a bug; it is in its log"),
+                    Cause::Conflict | Cause::ConnectionLost | Cause::Unavailable | Cause::Timeout => {
+                        (Code::StorageUnavailable, "the database did not answer; try again")
+                    }
+                };
+                let detail = if error.unclear {
+                    "the answer to the commit was lost, so the write may have happened; \
+                     send the same request with the same event id again"
+                } else {
+                    detail
+                };
+                Self {
+                    outcome: if error.unclear { Outcome::Unknown } else { Outcome::NotApplied },
+                    cause: Some(error.to_string()),
+                    ..Self::new(code, detail)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! Reading a request: path, query, headers, body. Parse, don't validate: what leaves here is of the domain's types.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts as _, RawPathParams, Request};
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::response::{IntoResponse, Response};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use percent_encoding::percent_decode_str;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+use super::App;
+use super::describe::{Kind, Operation, Param};
+use super::problem::{Code, Problem};
+use crate::domain::envelope::{parse_body, to_camel};
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::json::Json;
+use crate::domain::session::{check_label_name, check_label_value};
+use crate::domain::tag::{IfMatch, none_match_hits};
+use crate::domain::time::Micros;
+use crate::domain::{FieldError, scope};
+
+/// Until when this request is to be answered; put into its extensions as it arrives.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline(pub Instant);
+
+/// A request as handlers see it.
+pub struct Call {
+    pub app: Arc<App>,
+    pub deadline: Instant,
+    path: Vec<(String, String)>,
+    query: String,
+    headers: HeaderMap,
+    body: Body,
+}
+
+impl FromRequest<Arc<App>> for Call {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let path = RawPathParams::from_request_parts(&mut parts, app).await.map_err(IntoResponse::into_response)?;
+        Ok(Self {
+            app: app.clone(),
+            deadline: parts.extensions.get::<Deadline>().map_or_else(Instant::now, |deadline| deadline.0),
+            path: path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            headers: parts.headers,
+            body,
+        })
+    }
+}
+
+type Parse<T> = fn(&str) -> Result<T, &'static str>;
+
+impl Call {
+    fn segment<T>(&self, name: &str, field: &str, parse: Parse<T>) -> Result<T, Problem> {
+        let value = self.path.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value.as_str());
+        parse(value).map_err(|message| Problem::field(field, message))
+    }
+
+    pub fn app_name(&self) -> Result<AppName, Problem> {
+        self.segment("app", "appName", AppName::parse)
+    }
+
+    pub fn user(&self) -> Result<UserKey, Problem> {
+        Ok(UserKey { app: self.app_name()?, user: self.segment("user", "userId", UserId::parse)? })
+    }
+
+    pub fn session(&self) -> Result<SessionKey, Problem> {
+        Ok(SessionKey { user: self.user()?, session: self.segment("session", "sessionId", SessionId::parse)? })
+    }
+
+    pub fn event_id(&self) -> Result<EventId, Problem> {
+        self.segment("event", "id", EventId::parse)
+    }
+
+    /// A key of the merged state, prefix included.
+    pub fn state_key(&self) -> Result<String, Problem> {
+        self.segment("key", "key", |key| {
+            scope::check_key(scope::split(key).map_or(key, |(_, stored)| stored))?;
+            Ok(key.to_owned())
+        })
+    }
+
+    /// Parses the query by the operation's own description; what is not in it is refused.
+    pub fn query(&self, operation: &Operation) -> Result<Query, Problem> {
+        Query::parse(&self.query, operation.query)
+    }
+
+    fn header(&self, name: HeaderName) -> Result<Option<&str>, Problem> {
+        let mut values = self.headers.get_all(&name).iter();
+        let first = values.next();
+        if values.next().is_some() {
+            return Err(Problem::field(name.as_str(), "must be given once"));
+        }
+        first
+            .map(|value| {
+                std::str::from_utf8(value.as_bytes()).map_err(|_| Problem::field(name.as_str(), "must be UTF-8"))
+            })
+            .transpose()
+    }
+
+    pub fn if_match(&self) -> Result<Option<IfMatch>, Problem> {
+        let parse = |header| IfMatch::parse(header).map_err(|message| Problem::field("If-Match", message));
+        self.header(header::IF_MATCH)?.map(parse).transpose()
+    }
+
+    pub fn has_if_none_match(&self) -> bool {
+        self.headers.contains_key(header::IF_NONE_MATCH)
+    }
+
+    /// Whether the client has what `tag` (quoted) stands for.
+    pub fn has_current(&self, tag: &str) -> Result<bool, Problem> {
+        match self.header(header::IF_NONE_MATCH)? {
+            Some(header) => none_match_hits(header, tag).map_err(|message| Problem::field("If-None-Match", message)),
+            None => Ok(false),
+        }
+    }
+
+    pub fn idempotency_key(&self) -> Result<Option<EventId>, Problem> {
+        let parse = |key| EventId::parse(key).map_err(|message| Problem::field("Idempotency-Key", message));
+        self.header(HeaderName::from_static("idempotency-key"))?.map(parse).transpose()
+    }
+
+    /// Reads the whole body, `None` if there is none.
+    pub async fn body(&mut self) -> Result<Option<Received>, Problem> {
+        let settings = &self.app.settings;
+        let limit = settings.max_body_bytes;
+        let too_large = || {
+            self.app.metrics.rejected("body");
+            Problem::new(Code::PayloadTooLarge, format!("the body is larger than {limit} bytes"))
+        };
+        let announced = self.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
+        let chunked = self.headers.contains_key(header::TRANSFER_ENCODING);
+        if announced.unwrap_or(0) == 0 && !chunked {
+            return Ok(None);
+        }
+        check_content_type(self.headers.get(header::CONTENT_TYPE).map(|value| value.as_bytes()))?;
+        if announced.is_some_and(|length| length > limit) {
+            return Err(too_large());
+        }
+        let mut memory = Memory { of: self.app.memory.clone(), held: None };
+        let mut bytes = BytesMut::new();
+        memory.hold(announced.unwrap_or(0), &self.app)?;
+        loop {
+            let frame = match timeout_at(self.deadline, self.body.frame()).await {
+                Err(_) => {
+                    return Err(Problem::new(Code::RequestTimeout, "the body did not arrive within the time limit"));
+                }
+                Ok(None) => break,
+                Ok(Some(Err(_))) => {
+                    return Err(Problem::new(Code::InvalidJson, "the body ended before it was complete"));
+                }
+                Ok(Some(Ok(frame))) => frame,
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            if bytes.len() + data.len() > limit {
+                return Err(too_large());
+            }
+            if announced.is_none() {
+                memory.hold(data.len(), &self.app)?;
+            }
+            bytes.extend_from_slice(&data);
+        }
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Received { bytes: bytes.freeze(), _memory: memory }))
+    }
+
+    /// Reads a body that there must be.
+    pub async fn required_body(&mut self) -> Result<Received, Problem> {
+        self.body().await?.ok_or_else(|| Problem::new(Code::InvalidJson, "a JSON body is required, and there is none"))
+    }
+}
+
+/// A body in memory, counted against what all bodies together may take until it is dropped.
+pub struct Received {
+    bytes: Bytes,
+    _memory: Memory,
+}
+
+impl Received {
+    /// # Errors
+    /// Not JSON, or JSON that breaks the rules of fidelity.
+    pub fn json(&self) -> Result<Json<'_>, Problem> {
+        Ok(parse_body(&self.bytes)?)
+    }
+}
+
+struct Memory {
+    of: Arc<Semaphore>,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+/// The unit in which memory for bodies is counted.
+pub const MEMORY_UNIT: usize = 1024;
+
+impl Memory {
+    fn hold(&mut self, bytes: usize, app: &App) -> Result<(), Problem> {
+        let units = u32::try_from(bytes.div_ceil(MEMORY_UNIT)).unwrap_or(u32::MAX);
+        let Ok(permit) = self.of.clone().try_acquire_many_owned(units) else {
+            app.metrics.rejected("buffered_bytes");
+            return Err(Problem::new(Code::Overloaded, "too many bytes of requests are under way; try again"));
+        };
+        match &mut self.held {
+            Some(held) => held.merge(permit),
+            None => self.held = Some(permit),
+        }
+        Ok(())
+    }
+}
+
+/// Only `application/json`, in UTF-8. That is more than tidiness: a web page may send any other type to a server on
+/// its user's machine without asking it first.
+fn check_content_type(value: Option<&[u8]>) -> Result<(), Problem> {
+    let refuse = |detail| Err(Problem::new(Code::UnsupportedMediaType, detail));
+    let Some(value) = value else {
+        return refuse("the body has no Content-Type; send `Content-Type: application/json`");
+    };
+    let value = String::from_utf8_lossy(value).to_ascii_lowercase();
+    let mut parts = value.split(';').map(str::trim);
+    match parts.next() {
+        Some("application/json") => {}
+        Some("application/x-www-form-urlencoded") => {
+            return refuse("the body must be application/json; `curl -d` sends a form type: use `curl --json` instead");
+        }
+        _ => return refuse("the body must be application/json"),
+    }
+    let foreign = |part: &str| {
+        part.strip_prefix("charset=").is_some_and(|charset| !matches!(charset.trim_matches('"'), "utf-8" | "utf8"))
+    };
+    if parts.any(foreign) { refuse("the body must be in UTF-8") } else { Ok(()) }
+}
+
+/// Refuses a path that no route can mean: a bad percent escape, a segment that is empty or not UTF-8.
+pub fn check_path(path: &str) -> Result<(), Problem> {
+    let bytes = path.as_bytes();
+    for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'%') {
+        if !bytes.get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
+            return Err(Problem::field("path", "has a `%` that no two hexadecimal digits follow"));
+        }
+    }
+    if percent_decode_str(path).decode_utf8().is_err() {
+        return Err(Problem::field("path", "is not UTF-8 once decoded"));
+    }
+    if path.strip_prefix("/v1/").is_some_and(|rest| rest.split('/').any(str::is_empty)) {
+        return Err(Problem::field("path", "has an empty segment"));
+    }
+    Ok(())
+}
+
+/// A parsed query: each parameter of the operation at most once, of its type.
+#[derive(Debug, Default)]
+pub struct Query {
+    values: Vec<(&'static str, String)>,
+    labels: Vec<(String, String)>,
+}
+
+impl Query {
+    fn parse(query: &str, params: &'static [Param]) -> Result<Self, Problem> {
+        let mut parsed = Self::default();
+        let mut errors = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (Some(name), Some(value)) = (decode(name), decode(value)) else {
+                errors.push(FieldError::new("query", "has a bad percent escape, or is not UTF-8 once decoded"));
+                continue;
+            };
+            if let Err(message) = parsed.take(&name, value, params) {
+                errors.push(FieldError::new(name, message));
+            }
+        }
+        if errors.is_empty() { Ok(parsed) } else { Err(Problem::invalid(errors)) }
+    }
+
+    fn take(&mut self, name: &str, value: String, params: &'static [Param]) -> Result<(), String> {
+        let labels = params.iter().any(|param| matches!(param.kind, Kind::Labels));
+        if let (true, Some(label)) = (labels, name.strip_prefix("label.")) {
+            check_label_name(label)?;
+            check_label_value(&value)?;
+            self.labels.push((label.to_owned(), value));
+            return Ok(());
+        }
+        let camel = to_camel(name);
+        let param = params
+            .iter()
+            .find(|param| param.name == camel && !matches!(param.kind, Kind::Labels))
+            .ok_or("is not a parameter of this request")?;
+        check(param, &value)?;
+        if self.values.iter().any(|(seen, _)| *seen == param.name) {
+            return Err("is given twice".to_owned());
+        }
+        self.values.push((param.name, value));
+        Ok(())
+    }
+
+    pub fn text(&self, param: &Param) -> Option<&str> {
+        self.values.iter().find(|(name, _)| *name == param.name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn integer(&self, param: &Param) -> Option<i64> {
+        self.text(param).map(saturating)
+    }
+
+    pub fn boolean(&self, param: &Param) -> bool {
+        self.text(param) == Some("true")
+    }
+
+    pub fn time(&self, param: &Param) -> Option<Micros> {
+        self.text(param).and_then(|text| Micros::from_query(text).ok())
+    }
+
+    pub fn labels(&self) -> &[(String, String)] {
+        &self.labels
+    }
+}
+
+fn decode(text: &str) -> Option<String> {
+    check_path(text).ok()?;
+    // As forms write it, and as HTTP clients encode queries.
+    Some(percent_decode_str(&text.replace('+', " ")).decode_utf8().ok()?.into_owned())
+}
+
+/// Checks a value against its parameter's kind, so that the typed getters cannot fail.
+fn check(param: &Param, value: &str) -> Result<(), String> {
+    match param.kind {
+        Kind::Integer { min, max } => {
+            let digits = value.strip_prefix('-').unwrap_or(value);
+            if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+                Err("must be an integer".to_owned())
+            } else if saturating(value) < min {
+                Err(format!("must be at least {min}"))
+            } else if saturating(value) > max {
+                Err(format!("must be at most {max}"))
+            } else {
+                Ok(())
+            }
+        }
+        Kind::Boolean if value != "true" && value != "false" => Err("must be true or false".to_owned()),
+        Kind::OneOf(words) if !words.contains(&value) => Err(format!("must be one of {}", words.join(", "))),
+        Kind::Time => Micros::from_query(value).map(drop).map_err(str::to_owned),
+        Kind::Boolean | Kind::OneOf(_) | Kind::Text | Kind::Labels => Ok(()),
+    }
+}
+
+/// An integer of any length, held within 64 bits: beyond, only its side matters.
+fn saturating(digits: &str) -> i64 {
+    digits.parse().unwrap_or(if digits.starts_with('-') { i64::MIN } else { i64::MAX })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARAMS: &[Param] = &[
+        Param { name: "pageSize", kind: Kind::Integer { min: 1, max: 10 }, about: "" },
+        Param { name: "author", kind: Kind::Text, about: "" },
+        Param { name: "order", kind: Kind::OneOf(&["asc", "desc"]), about: "" },
+        Param { name: "since", kind: Kind::Time, about: "" },
+        Param { name: "label", kind: Kind::Labels, about: "" },
+    ];
+
+    #[test]
+    fn a_query_is_what_its_description_says() {
+        let query = Query::parse("page_size=7&author=a+b%2B&since=0&label.x.y=z&&", PARAMS).unwrap();
+        assert_eq!(query.integer(&PARAMS[0]), Some(7));
+        assert_eq!(query.text(&PARAMS[1]), Some("a b+"));
+        assert_eq!(query.time(&PARAMS[3]), Some(Micros(0)));
+        assert_eq!(query.labels(), [("x.y".to_owned(), "z".to_owned())]);
+        for bad in [
+            "bogus=1",
+            "pageSize=0",
+            "pageSize=11",
+            "pageSize=",
+            "pageSize=x",
+            "pageSize=1.0",
+            "pageSize=-1",
+            "pageSize=99999999999999999999",
+            "pageSize=1&page_size=1",
+            "order=up",
+            "since=never",
+            "author=%zz",
+            "author=%ff",
+            "label.X=1",
+            "label=1",
+            "label.=1",
+        ] {
+            assert!(Query::parse(bad, PARAMS).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bad_paths_are_refused() {
+        for good in ["/v1/apps/a%2Fb/users", "/v1", "/", "/x//y", "/v1/apps/%E2%82%AC"] {
+            assert!(check_path(good).is_ok(), "{good}");
+        }
+        for bad in ["/v1/apps/%", "/v1/apps/%2", "/v1/apps/%zz", "/v1/apps//users", "/v1/apps/", "/v1/apps/%ff"] {
+            assert!(check_path(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_json_in_utf8_is_taken() {
+        for good in ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\""] {
+            assert!(check_content_type(Some(good.as_bytes())).is_ok(), "{good}");
+        }
+        for bad in ["", "text/plain", "application/json-patch", "application/json; charset=latin1"] {
+            assert!(check_content_type(Some(bad.as_bytes())).is_err(), "{bad}");
+        }
+        assert!(check_content_type(None).is_err());
+    }
+}

@@ -1,0 +1,314 @@
+//! `/v1/apps/{app}/users/{user}/sessions` and below: sessions themselves.
+
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::answer::{self, Answer};
+use super::describe::{self, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param};
+use super::page_rows;
+use super::paging::Binding;
+use super::problem::{Code, Problem};
+use super::request::Call;
+use crate::domain::ids::{SessionId, SessionKey, UserId};
+use crate::domain::session::{IfExists, MetadataPatch, SessionDraft};
+use crate::domain::time::Micros;
+use crate::service::{STREAM_BYTES, STREAM_ROWS};
+use crate::store::{EventQuery, ListPosition, ListQuery, OrderBy, StateFilter};
+
+pub const CREATE: Operation = Operation {
+    id: "createSession",
+    tag: "Sessions",
+    summary: "Create a session",
+    description: "`state` is routed by prefix and merged over what the app and the user already hold; `events` are \
+                  appended in order, with their deltas. All of it commits in one transaction. A blank or missing \
+                  `sessionId` asks for a generated one (UUIDv7).",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "CreateSession", required: false }),
+    answers: &[describe::Answer {
+        status: StatusCode::CREATED,
+        about: "The session.",
+        schema: Some("Session"),
+        headers: &["Location", "ETag"],
+    }],
+    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict],
+};
+
+pub async fn create(mut call: Call) -> Result<Response, Problem> {
+    call.query(&CREATE)?;
+    let user = call.user()?;
+    let draft = session_draft(&mut call, true).await?;
+    let (_, view) = call.app.service.create_session(user, None, draft, IfExists::Refuse, call.deadline).await?;
+    let answer = Answer::new(StatusCode::CREATED).header(header::LOCATION, &location(&view.head.key));
+    Ok(answer::session(&call.app, answer, view, EventQuery::all(STREAM_ROWS, STREAM_BYTES)))
+}
+
+pub const GET_OR_CREATE: Operation = Operation {
+    id: "getOrCreateSession",
+    tag: "Sessions",
+    summary: "Get a session, or create it",
+    description: "A session that exists is returned untouched, whatever the body says.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "GetOrCreateSession", required: false }),
+    answers: &[
+        describe::Answer {
+            status: StatusCode::OK,
+            about: "The session that was there, untouched.",
+            schema: Some("Session"),
+            headers: &["ETag"],
+        },
+        describe::Answer {
+            status: StatusCode::CREATED,
+            about: "The session, created.",
+            schema: Some("Session"),
+            headers: &["Location", "ETag"],
+        },
+    ],
+    errors: &[Code::EventIdConflict],
+};
+
+pub async fn get_or_create(mut call: Call) -> Result<Response, Problem> {
+    call.query(&GET_OR_CREATE)?;
+    let SessionKey { user, session } = call.session()?;
+    let draft = session_draft(&mut call, false).await?;
+    let (created, view) =
+        call.app.service.create_session(user, Some(session), draft, IfExists::Return, call.deadline).await?;
+    let answer = if created {
+        Answer::new(StatusCode::CREATED).header(header::LOCATION, &location(&view.head.key))
+    } else {
+        Answer::ok()
+    };
+    Ok(answer::session(&call.app, answer, view, EventQuery::all(STREAM_ROWS, STREAM_BYTES)))
+}
+
+async fn session_draft(call: &mut Call, takes_id: bool) -> Result<SessionDraft, Problem> {
+    match call.body().await? {
+        Some(body) => Ok(SessionDraft::parse(body.json()?, takes_id, call.app.service.limits())?),
+        None => Ok(SessionDraft::default()),
+    }
+}
+
+const NUM_RECENT_EVENTS: Param = Param {
+    name: "numRecentEvents",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "Only the last so many events; 0 for none; all by default.",
+};
+const AFTER_TIMESTAMP: Param = Param {
+    name: "afterTimestamp",
+    kind: Kind::Time,
+    about: "Of these, only events with a timestamp at or after this one (Unix seconds or RFC 3339; inclusive, as in \
+            ADK, and 0 is a real value).",
+};
+
+pub const GET: Operation = Operation {
+    id: "getSession",
+    tag: "Sessions",
+    summary: "Read a session",
+    description: "The merged state and the events, in sequence order, of one moment. A long history is streamed; if \
+                  the session is deleted meanwhile, the answer is cut rather than ended.",
+    query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The session.",
+        schema: Some("Session"),
+        headers: &["ETag"],
+    }],
+    errors: &[Code::SessionNotFound],
+};
+
+pub async fn get(mut call: Call) -> Result<Response, Problem> {
+    let query = call.query(&GET)?;
+    let key = call.session()?;
+    if let Some(answer) = current(&mut call, &key).await? {
+        return Ok(answer);
+    }
+    let last = query.integer(&NUM_RECENT_EVENTS);
+    let events = EventQuery { last, since: query.time(&AFTER_TIMESTAMP), ..EventQuery::all(STREAM_ROWS, STREAM_BYTES) };
+    let asked = (last != Some(0)).then(|| events.clone());
+    let view = call.app.service.session(key, Some(StateFilter::default()), asked, call.deadline).await?;
+    Ok(answer::session(&call.app, Answer::ok(), view, events))
+}
+
+/// 304, if the client has what is there, without reading more than the revisions.
+pub async fn current(call: &mut Call, key: &SessionKey) -> Result<Option<Response>, Problem> {
+    if !call.has_if_none_match() {
+        return Ok(None);
+    }
+    let tag = call.app.service.head(key, call.deadline).await?.tag().to_string();
+    Ok(call.has_current(&tag)?.then(|| answer::not_modified(tag)))
+}
+
+pub const PATCH: Operation = Operation {
+    id: "updateSession",
+    tag: "Sessions",
+    summary: "Change a session's metadata",
+    description: "Fields that are left out stay; `null` clears; `labels` are replaced as a whole. Adds nothing to the \
+                  revision and appends no event.",
+    query: &[],
+    headers: &[Header::IfMatch],
+    body: Some(Body { schema: "UpdateSession", required: true }),
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The session.",
+        schema: Some("Session"),
+        headers: &["ETag"],
+    }],
+    errors: &[Code::SessionNotFound, Code::RevisionMismatch],
+};
+
+pub async fn patch(mut call: Call) -> Result<Response, Problem> {
+    call.query(&PATCH)?;
+    let key = call.session()?;
+    let if_match = call.if_match()?;
+    let patch = MetadataPatch::parse(call.required_body().await?.json()?)?;
+    let view = call.app.service.update_metadata(key, patch, if_match, call.deadline).await?;
+    Ok(answer::session(&call.app, Answer::ok(), view, EventQuery::all(STREAM_ROWS, STREAM_BYTES)))
+}
+
+pub const DELETE: Operation = Operation {
+    id: "deleteSession",
+    tag: "Sessions",
+    summary: "Delete a session",
+    description: "Its events and its session state go; app and user state stay. A session that is not there is fine.",
+    query: &[],
+    headers: &[Header::IfMatch],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::NO_CONTENT,
+        about: "There is no such session now.",
+        schema: None,
+        headers: &[],
+    }],
+    errors: &[Code::RevisionMismatch],
+};
+
+pub async fn delete(call: Call) -> Result<Response, Problem> {
+    call.query(&DELETE)?;
+    let if_match = call.if_match()?;
+    call.app.service.delete_session(call.session()?, if_match, call.deadline).await?;
+    Ok(Answer::new(StatusCode::NO_CONTENT).empty())
+}
+
+const ORDER_BY: Param = Param {
+    name: "orderBy",
+    kind: Kind::OneOf(&["lastUpdateTime", "createTime"]),
+    about: "The time to sort by; `lastUpdateTime` by default. Ties go by user, then by id.",
+};
+const ORDER: Param = Param { name: "order", kind: Kind::OneOf(&["asc", "desc"]), about: "Ascending by default." };
+const INCLUDE_STATE: Param =
+    Param { name: "includeState", kind: Kind::Boolean, about: "Show the merged state of each session." };
+const LABELS: Param = Param {
+    name: "label",
+    kind: Kind::Labels,
+    about: "`label.NAME=VALUE`: only sessions with this label; may be given for several names.",
+};
+const LIST_QUERY: &[Param] = &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, LABELS];
+const LIST_ANSWERS: &[describe::Answer] = &[describe::Answer {
+    status: StatusCode::OK,
+    about: "A page of sessions, without events.",
+    schema: Some("SessionList"),
+    headers: &[],
+}];
+
+pub const LIST_OF_USER: Operation = Operation {
+    id: "listSessions",
+    tag: "Sessions",
+    summary: "List a user's sessions",
+    description: "An unknown app or user has no sessions: the list is empty.",
+    query: LIST_QUERY,
+    headers: &[],
+    body: None,
+    answers: LIST_ANSWERS,
+    errors: &[],
+};
+
+pub async fn list_of_user(call: Call) -> Result<Response, Problem> {
+    let user = call.user()?;
+    list(call, Some(user.user), &LIST_OF_USER).await
+}
+
+pub const LIST_OF_APP: Operation = Operation {
+    id: "listAppSessions",
+    tag: "Sessions",
+    summary: "List an app's sessions, of all its users",
+    description: "An unknown app has no sessions: the list is empty.",
+    query: LIST_QUERY,
+    headers: &[],
+    body: None,
+    answers: LIST_ANSWERS,
+    errors: &[],
+};
+
+pub async fn list_of_app(call: Call) -> Result<Response, Problem> {
+    list(call, None, &LIST_OF_APP).await
+}
+
+async fn list(call: Call, user: Option<UserId>, operation: &Operation) -> Result<Response, Problem> {
+    let query = call.query(operation)?;
+    let app = call.app_name()?;
+    let order_by = match query.text(&ORDER_BY) {
+        Some("createTime") => OrderBy::CreateTime,
+        _ => OrderBy::LastUpdateTime,
+    };
+    let descending = query.text(&ORDER) == Some("desc");
+    let with_state = query.boolean(&INCLUDE_STATE);
+    let mut binding = Binding::of("sessions")
+        .with(app.as_str())
+        .with(user.as_ref().map_or("", UserId::as_str))
+        .with(if order_by == OrderBy::CreateTime { "createTime" } else { "lastUpdateTime" })
+        .with(if descending { "desc" } else { "asc" });
+    for (name, value) in query.labels() {
+        binding = binding.with(name).with(value);
+    }
+    let after = query.text(&PAGE_TOKEN).map(|token| position(&binding, token)).transpose()?;
+    let limits = call.app.service.limits();
+    let list = ListQuery {
+        app,
+        user,
+        now: Micros(0),
+        order_by,
+        descending,
+        labels: query.labels().to_vec(),
+        after,
+        with_state,
+        max_rows: page_rows(&query, limits)?,
+        max_bytes: limits.page_bytes,
+    };
+    let page = call.app.service.list_sessions(list, call.deadline).await?;
+    let next = page.items.last().filter(|_| page.more).map(|last| {
+        let time = match order_by {
+            OrderBy::LastUpdateTime => last.head.update_time.micros,
+            OrderBy::CreateTime => last.head.create_time,
+        };
+        binding.token(&(time.0, last.head.key.user.user.as_str(), last.head.key.session.as_str()))
+    });
+    let sessions: Vec<String> = page.items.iter().map(|view| answer::session_object(view).close()).collect();
+    Ok(Answer::ok().json(answer::page("sessions", &sessions, next)))
+}
+
+fn position(binding: &Binding, token: &str) -> Result<ListPosition, Problem> {
+    let refuse = |_| Problem::field("pageToken", "is not a token of this query");
+    let (time, user, session): (i64, String, String) = binding.position(token)?;
+    Ok(ListPosition {
+        time: Micros(time),
+        user: UserId::parse(&user).map_err(refuse)?,
+        session: SessionId::parse(&session).map_err(refuse)?,
+    })
+}
+
+/// The characters of a path segment that stay as they are (RFC 3986, unreserved).
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+fn location(key: &SessionKey) -> String {
+    let segment = |text| utf8_percent_encode(text, SEGMENT).to_string();
+    format!(
+        "/v1/apps/{}/users/{}/sessions/{}",
+        segment(key.app().as_str()),
+        segment(key.user.user.as_str()),
+        segment(key.session.as_str())
+    )
+}

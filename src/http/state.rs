@@ -1,0 +1,363 @@
+//! State: the merged state of a session, its keys, and app and user state on their own.
+
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::answer::{self, Answer};
+use super::describe::{self, Body, Header, Kind, Operation, Param};
+use super::problem::{Code, Problem};
+use super::request::{Call, Query};
+use super::sessions::current;
+use crate::domain::envelope::Fields;
+use crate::domain::ids::EventId;
+use crate::domain::scope::{Scope, check_key, check_value, parse_delta, parse_scope_delta, split};
+use crate::domain::tag::Tag;
+use crate::service::StateChange;
+use crate::store::{ScopeKey, ScopeView, StateFilter};
+
+const SCOPE: Param = Param {
+    name: "scope",
+    kind: Kind::OneOf(&["app", "user", "session"]),
+    about: "Only this scope; keys keep their prefixes.",
+};
+const KEYS: Param = Param {
+    name: "keys",
+    kind: Kind::Text,
+    about: "Only these keys, separated by commas, with their prefixes. Keys that are not there are left out.",
+};
+
+pub const GET: Operation = Operation {
+    id: "getState",
+    tag: "State",
+    summary: "Read the merged state",
+    description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object, of one moment.",
+    query: &[SCOPE, KEYS],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The merged state, or the part that was asked for.",
+        schema: Some("State"),
+        headers: &["ETag"],
+    }],
+    errors: &[Code::SessionNotFound],
+};
+
+pub async fn get(mut call: Call) -> Result<Response, Problem> {
+    let query = call.query(&GET)?;
+    let key = call.session()?;
+    let filter = filter(&query)?;
+    if let Some(answer) = current(&mut call, &key).await? {
+        return Ok(answer);
+    }
+    let view = call.app.service.session(key, Some(filter), None, call.deadline).await?;
+    Ok(Answer::ok().tag(view.head.tag()).json(view.state.unwrap_or_default()))
+}
+
+fn filter(query: &Query) -> Result<StateFilter, Problem> {
+    let mut filter = match query.text(&KEYS) {
+        None => StateFilter::default(),
+        Some(keys) => {
+            let (mut app, mut user, mut session) = (Vec::new(), Vec::new(), Vec::new());
+            for (scope, key) in keys.split(',').filter_map(split) {
+                check_key(key).map_err(|message| Problem::field("keys", message))?;
+                match scope {
+                    Scope::App => &mut app,
+                    Scope::User => &mut user,
+                    Scope::Session => &mut session,
+                }
+                .push(key.to_owned());
+            }
+            StateFilter { app: Some(app), user: Some(user), session: Some(session) }
+        }
+    };
+    if let Some(only) = query.text(&SCOPE) {
+        for (scope, keys) in [("app", &mut filter.app), ("user", &mut filter.user), ("session", &mut filter.session)] {
+            if scope != only {
+                *keys = Some(Vec::new());
+            }
+        }
+    }
+    Ok(filter)
+}
+
+pub const PATCH: Operation = Operation {
+    id: "patchState",
+    tag: "State",
+    summary: "Change the state",
+    description: "Through one appended event, whose id is `eventId` or `Idempotency-Key` if one is given; then a retry \
+                  changes nothing twice. Every value is replaced whole; `temp:` keys are dropped.",
+    query: &[],
+    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    body: Some(Body { schema: "PatchState", required: true }),
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The merged state.",
+        schema: Some("State"),
+        headers: &["ETag", "Idempotent-Replayed"],
+    }],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::RevisionMismatch],
+};
+
+pub async fn patch(mut call: Call) -> Result<Response, Problem> {
+    call.query(&PATCH)?;
+    let key = call.session()?;
+    let if_match = call.if_match()?;
+    let idempotency_key = call.idempotency_key()?;
+    let body = call.required_body().await?;
+    let mut fields = Fields::of(body.json()?, "")?;
+    let delta = fields.take("stateDelta");
+    if let Some(delta) = delta {
+        let pointer = fields.pointer("stateDelta");
+        fields.absorb(parse_delta(delta, &pointer, call.app.service.limits()))?;
+    }
+    let ops = fields.take("stateOps");
+    let author = fields.take_str("author");
+    let invocation_id = fields.take_str("invocationId");
+    let event_id = fields.take_str_with("eventId", EventId::parse);
+    if let (Some(id), Some(header)) = (&event_id, &idempotency_key)
+        && id != header
+    {
+        fields.refuse("eventId", "and the header Idempotency-Key name different events");
+    }
+    fields.finish()?;
+    let change = StateChange {
+        key,
+        id: event_id.or(idempotency_key),
+        author: author.as_deref().unwrap_or(DEFAULT_AUTHOR),
+        invocation_id: invocation_id.as_deref().unwrap_or_default(),
+        delta: delta.map(|delta| delta.text()),
+        ops: ops.map(|ops| ops.text()),
+        if_match,
+    };
+    let (replayed, view) = call.app.service.change_state(change, call.deadline).await?;
+    Ok(Answer::ok().tag(view.head.tag()).replayed(replayed).json(view.state.unwrap_or_default()))
+}
+
+const DEFAULT_AUTHOR: &str = "user";
+
+const AUTHOR: Param =
+    Param { name: "author", kind: Kind::Text, about: "The author of the appended event; `user` by default." };
+
+pub const GET_KEY: Operation = Operation {
+    id: "getStateKey",
+    tag: "State",
+    summary: "Read one key",
+    description: "The bare JSON value, byte for byte as it was written. The key carries its prefix.",
+    query: &[],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The value.",
+        schema: Some("Value"),
+        headers: &["ETag"],
+    }],
+    errors: &[Code::SessionNotFound, Code::StateKeyNotFound],
+};
+
+pub async fn get_key(call: Call) -> Result<Response, Problem> {
+    call.query(&GET_KEY)?;
+    let (key, state_key) = (call.session()?, call.state_key()?);
+    let (head, value) = call.app.service.value(&key, &state_key, call.deadline).await?;
+    let tag = head.tag().to_string();
+    if call.has_current(&tag)? {
+        return Ok(answer::not_modified(tag));
+    }
+    Ok(Answer::ok().tag(tag).json(value.into_string()))
+}
+
+pub const PUT_KEY: Operation = Operation {
+    id: "putStateKey",
+    tag: "State",
+    summary: "Set one key",
+    description: "Through one appended event; with `Idempotency-Key`, which becomes its id, a retry changes nothing \
+                  twice. `temp:` keys are not stored, so they are refused.",
+    query: &[AUTHOR],
+    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    body: Some(Body { schema: "Value", required: true }),
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The value, as written.",
+        schema: Some("Value"),
+        headers: &["ETag", "Idempotent-Replayed"],
+    }],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::RevisionMismatch],
+};
+
+pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
+    let query = call.query(&PUT_KEY)?;
+    let (key, state_key) = (call.session()?, stored_key(&call)?);
+    let (if_match, id) = (call.if_match()?, call.idempotency_key()?);
+    let body = call.required_body().await?;
+    let value = body.json()?;
+    check_value(value, String::new, call.app.service.limits())?;
+    let change = StateChange {
+        key,
+        id,
+        author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR),
+        invocation_id: "",
+        delta: None,
+        ops: None,
+        if_match,
+    };
+    let (replayed, tag) = call.app.service.put_value(&state_key, value, change, call.deadline).await?;
+    Ok(changed(StatusCode::OK, replayed, tag).json(value.text().to_owned()))
+}
+
+pub const DELETE_KEY: Operation = Operation {
+    id: "deleteStateKey",
+    tag: "State",
+    summary: "Remove one key",
+    description: "Through one appended event; a key that is not there is fine, and appends none.",
+    query: &[AUTHOR],
+    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::NO_CONTENT,
+        about: "The state has no such key now.",
+        schema: None,
+        headers: &["ETag", "Idempotent-Replayed"],
+    }],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::RevisionMismatch],
+};
+
+pub async fn delete_key(call: Call) -> Result<Response, Problem> {
+    let query = call.query(&DELETE_KEY)?;
+    let (key, state_key) = (call.session()?, stored_key(&call)?);
+    let change = StateChange {
+        key,
+        id: call.idempotency_key()?,
+        author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR),
+        invocation_id: "",
+        delta: None,
+        ops: None,
+        if_match: call.if_match()?,
+    };
+    let (replayed, tag) = call.app.service.delete_value(&state_key, change, call.deadline).await?;
+    Ok(changed(StatusCode::NO_CONTENT, replayed, tag).empty())
+}
+
+fn changed(status: StatusCode, replayed: bool, tag: Tag) -> Answer {
+    Answer::new(status).tag(tag).replayed(replayed)
+}
+
+fn stored_key(call: &Call) -> Result<String, Problem> {
+    let key = call.state_key()?;
+    match split(&key) {
+        Some(_) => Ok(key),
+        None => Err(Problem::field("key", "`temp:` keys are never stored")),
+    }
+}
+
+const SCOPE_ANSWERS: &[describe::Answer] = &[describe::Answer {
+    status: StatusCode::OK,
+    about: "The state of this scope, keys without prefix.",
+    schema: Some("State"),
+    headers: &["ETag"],
+}];
+
+pub const GET_APP: Operation = Operation {
+    id: "getAppState",
+    tag: "State",
+    summary: "Read app state on its own",
+    description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the app's state.",
+    query: &[],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: SCOPE_ANSWERS,
+    errors: &[],
+};
+
+pub async fn get_app(call: Call) -> Result<Response, Problem> {
+    call.query(&GET_APP)?;
+    let scope = ScopeKey::App(call.app_name()?);
+    get_scope(call, scope).await
+}
+
+pub const GET_USER: Operation = Operation {
+    id: "getUserState",
+    tag: "State",
+    summary: "Read user state on its own",
+    description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the user's state.",
+    query: &[],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: SCOPE_ANSWERS,
+    errors: &[],
+};
+
+pub async fn get_user(call: Call) -> Result<Response, Problem> {
+    call.query(&GET_USER)?;
+    let scope = ScopeKey::User(call.user()?);
+    get_scope(call, scope).await
+}
+
+async fn get_scope(call: Call, scope: ScopeKey) -> Result<Response, Problem> {
+    let view = call.app.service.scope(&scope, call.deadline).await?;
+    let tag = scope_tag(&view);
+    if call.has_current(&tag)? {
+        return Ok(answer::not_modified(tag));
+    }
+    Ok(Answer::ok().tag(tag).json(view.state))
+}
+
+pub const PATCH_APP: Operation = Operation {
+    id: "patchAppState",
+    tag: "State",
+    summary: "Change app state on its own",
+    description: "Needs no session. Keys have no prefix here. There is no event, so a lost answer is told as \
+                  `outcome: unknown` and not retried.",
+    query: &[],
+    headers: &[Header::IfMatch],
+    body: Some(Body { schema: "PatchScope", required: true }),
+    answers: SCOPE_ANSWERS,
+    errors: &[Code::RevisionMismatch],
+};
+
+pub async fn patch_app(call: Call) -> Result<Response, Problem> {
+    call.query(&PATCH_APP)?;
+    let scope = ScopeKey::App(call.app_name()?);
+    patch_scope(call, scope, Scope::App).await
+}
+
+pub const PATCH_USER: Operation = Operation {
+    id: "patchUserState",
+    tag: "State",
+    summary: "Change user state on its own",
+    description: PATCH_APP.description,
+    query: &[],
+    headers: &[Header::IfMatch],
+    body: Some(Body { schema: "PatchScope", required: true }),
+    answers: SCOPE_ANSWERS,
+    errors: &[Code::RevisionMismatch],
+};
+
+pub async fn patch_user(call: Call) -> Result<Response, Problem> {
+    call.query(&PATCH_USER)?;
+    let scope = ScopeKey::User(call.user()?);
+    patch_scope(call, scope, Scope::User).await
+}
+
+async fn patch_scope(mut call: Call, key: ScopeKey, scope: Scope) -> Result<Response, Problem> {
+    let if_match = call.if_match()?;
+    let body = call.required_body().await?;
+    let mut fields = Fields::of(body.json()?, "")?;
+    let changes = match fields.take("stateDelta") {
+        Some(delta) => {
+            let pointer = fields.pointer("stateDelta");
+            fields.absorb(parse_scope_delta(delta, scope, &pointer, call.app.service.limits()))?.unwrap_or_default()
+        }
+        None => Vec::new(),
+    };
+    if fields.take("stateOps").is_some() {
+        fields.refuse("stateOps", "operators are not supported by this version");
+    }
+    fields.finish()?;
+    let view = call.app.service.write_scope(key, changes, if_match, call.deadline).await?;
+    Ok(Answer::ok().tag(scope_tag(&view)).json(view.state))
+}
+
+fn scope_tag(view: &ScopeView) -> String {
+    format!("\"{}\"", view.revision)
+}

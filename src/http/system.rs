@@ -1,0 +1,99 @@
+//! What is not about sessions: health, readiness, the description of the API.
+
+use std::sync::LazyLock;
+
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+
+use super::answer::Answer;
+use super::describe::{self, Operation};
+use super::openapi;
+use super::problem::{Code, Problem};
+use super::request::Call;
+
+pub const HEALTH: Operation = Operation {
+    id: "health",
+    tag: "System",
+    summary: "Whether the process lives",
+    description: "Asks nobody else: restart the process if this fails.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[describe::Answer { status: StatusCode::OK, about: "It does.", schema: Some("Status"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn health(call: Call) -> Result<Response, Problem> {
+    call.query(&HEALTH)?;
+    Ok(Answer::ok().json("{\"status\":\"ok\"}"))
+}
+
+pub const READY: Operation = Operation {
+    id: "ready",
+    tag: "System",
+    summary: "Whether requests can be served",
+    description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[describe::Answer { status: StatusCode::OK, about: "They can.", schema: Some("Status"), headers: &[] }],
+    errors: &[Code::StorageUnavailable],
+};
+
+pub async fn ready(call: Call) -> Result<Response, Problem> {
+    call.query(&READY)?;
+    if call.app.is_stopping() {
+        return Err(Problem::new(Code::Overloaded, "the server is stopping"));
+    }
+    call.app.service.ready(call.deadline).await?;
+    Ok(Answer::ok().json("{\"status\":\"ready\"}"))
+}
+
+pub const OPENAPI: Operation = Operation {
+    id: "openapi",
+    tag: "System",
+    summary: "This description",
+    description: "OpenAPI 3.1, in YAML, generated from the code that serves it.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The description (`application/yaml`).",
+        schema: None,
+        headers: &[],
+    }],
+    errors: &[],
+};
+
+pub async fn openapi(call: Call) -> Result<Response, Problem> {
+    static TEXT: LazyLock<String> = LazyLock::new(openapi::yaml);
+    call.query(&OPENAPI)?;
+    Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(TEXT.as_str()))
+}
+
+pub const DOCS: Operation = Operation {
+    id: "docs",
+    tag: "System",
+    summary: "This description, to read",
+    description: "One page, which loads nothing from elsewhere.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The page (`text/html`).",
+        schema: None,
+        headers: &[],
+    }],
+    errors: &[],
+};
+
+pub async fn docs(call: Call) -> Result<Response, Problem> {
+    static PAGE: LazyLock<String> = LazyLock::new(openapi::page);
+    call.query(&DOCS)?;
+    Ok(Answer::ok()
+        .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
+        .header(header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'")
+        .body(PAGE.as_str()))
+}

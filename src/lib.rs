@@ -1,0 +1,23 @@
+//! sessiond: session state for AI agents, as a service.
+//!
+//! A session has an event log and a `state`; the prefix of a key decides whether it lives in app, user or session
+//! scope; state changes only by appending events. The modules, in reading order:
+//!
+//! - [`domain`]: the rules, pure: ids, JSON, scopes, events, and what an append does
+//! - [`store`]: the transactions, once, over PostgreSQL and SQLite
+//! - [`service`]: the use cases: clock, limits, retries
+//! - [`http`]: the API: router, requests, answers, errors, its description
+//! - [`server`]: connections: admitted, bounded, drained
+//! - [`config`], [`telemetry`], [`metrics`], [`startup`]: how it is run
+
+pub mod config;
+pub mod domain;
+pub mod http;
+pub mod metrics;
+pub mod server;
+pub mod service;
+pub mod startup;
+pub mod store;
+pub mod telemetry;
+
+pub use http::openapi_yaml;

@@ -1,0 +1,215 @@
+//! Reads the settings and dispatches; what is started, and in which order, is in `sessiond::startup`.
+//!
+//! Exit status: 0 for success and for a drained server, 1 for a failure, 2 for settings that make no sense.
+
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::ExposeSecret as _;
+use sessiond::config::{Cli, Command, Config, ListenError};
+use sessiond::store::{self, Cause, Store, StoreError};
+use sessiond::{startup, telemetry};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{Instant, sleep, timeout};
+
+/// How long a start waits for a database that starts beside it.
+const DATABASE_PATIENCE: Duration = Duration::from_secs(30);
+const DATABASE_PAUSE: Duration = Duration::from_millis(500);
+/// How often the log tells of the wait.
+const DATABASE_REPORT: Duration = Duration::from_secs(3);
+/// How long one look at the database may take.
+const DATABASE_CHECK: Duration = Duration::from_secs(5);
+
+const HEALTHCHECK_LIMIT: Duration = Duration::from_secs(3);
+
+/// The signal to stop, as a future.
+type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What is told to whoever started the process: one line and the exit status. Never holds the database URL.
+struct Failure {
+    message: String,
+    status: u8,
+}
+
+impl Failure {
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), status: 1 }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::new(format!("database: {error}"))
+    }
+}
+
+impl From<ListenError> for Failure {
+    fn from(error: ListenError) -> Self {
+        let status = if matches!(error, ListenError::Exposed(_)) { 2 } else { 1 };
+        Self { message: error.to_string(), status }
+    }
+}
+
+fn main() -> ExitCode {
+    match start(Cli::from_env()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { message, status }) => {
+            let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+            // Not `eprintln!`, which panics when nobody listens.
+            let _ = writeln!(io::stderr(), "error: {line}");
+            ExitCode::from(status)
+        }
+    }
+}
+
+fn start(cli: Cli) -> Result<(), Failure> {
+    let command = cli.command();
+    if command == Command::Openapi {
+        return print(sessiond::openapi_yaml());
+    }
+    if matches!(command, Command::Serve | Command::Migrate) {
+        telemetry::init(cli.config.log_format(), &cli.config.log).map_err(|error| Failure::new(error.to_string()))?;
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("cannot start the runtime: {error}")))?;
+    let result = runtime.block_on(async {
+        match command {
+            Command::Serve => serve(cli.config).await,
+            Command::Migrate => migrate(cli.config).await,
+            Command::Healthcheck => healthcheck(cli.config).await,
+            Command::Openapi => Ok(()),
+        }
+    });
+    // A name that is still being looked up, say, must not hold the exit up.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    result
+}
+
+async fn serve(config: Config) -> Result<(), Failure> {
+    let mut stop = stop_signal()?;
+    let (store, listener) = tokio::select! {
+        // Nothing is being served yet, so this is a drain that is over at once.
+        () = &mut stop => return Ok(()),
+        prepared = prepare(&config) => prepared?,
+    };
+    startup::serve(config, store, listener, stop).await.map_err(|error| Failure::new(error.to_string()))
+}
+
+/// What must be there before the first request: an address we may use, a database of our version, the socket. In this
+/// order, so that a client meets a closed port rather than a silent one while the database is waited for.
+async fn prepare(config: &Config) -> Result<(Arc<dyn Store>, TcpListener), Failure> {
+    let addresses = config.listen_addresses().await?;
+    let store = open(config).await?;
+    ready(&*store, config, !config.no_migrate).await?;
+    let listener = bind(config, &addresses).await?;
+    Ok((store, listener))
+}
+
+async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, Failure> {
+    let bound = TcpListener::bind(addresses).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
+    let (address, listener) =
+        bound.map_err(|error| Failure::new(format!("cannot listen on {}: {error}", config.listen)))?;
+    if !address.ip().to_canonical().is_loopback() {
+        tracing::warn!("no authentication: whoever reaches this address can read and change every session");
+    }
+    tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
+    Ok(listener)
+}
+
+async fn migrate(config: Config) -> Result<(), Failure> {
+    let mut stop = stop_signal()?;
+    let store = open(&config).await?;
+    tokio::select! {
+        () = &mut stop => return Err(Failure::new("stopped before the migrations were done")),
+        done = ready(&*store, &config, true) => done?,
+    }
+    store.close().await;
+    tracing::info!("the database is migrated");
+    Ok(())
+}
+
+async fn open(config: &Config) -> Result<Arc<dyn Store>, StoreError> {
+    store::open(config.database_url.expose_secret(), config.postgres_options(), config.store_limits()).await
+}
+
+/// Migrates the database, or sees that it is migrated. Waits for a server that starts at the same time as we do.
+async fn ready(store: &dyn Store, config: &Config, migrate: bool) -> Result<(), StoreError> {
+    // Nobody else can bring a file into shape while we hold it.
+    let patience = if config.database_is_file() { Duration::ZERO } else { DATABASE_PATIENCE };
+    let give_up = Instant::now() + patience;
+    let mut report = Instant::now();
+    loop {
+        let attempt = if migrate { store.migrate().await } else { store.check(Instant::now() + DATABASE_CHECK).await };
+        match attempt {
+            Err(error) if may_pass(error.cause) && Instant::now() + DATABASE_PAUSE < give_up => {
+                if Instant::now() >= report {
+                    tracing::warn!(%error, "waiting for the database");
+                    report = Instant::now() + DATABASE_REPORT;
+                }
+                sleep(DATABASE_PAUSE).await;
+            }
+            other => return other,
+        }
+    }
+}
+
+fn may_pass(cause: Cause) -> bool {
+    match cause {
+        Cause::Conflict | Cause::ConnectionLost | Cause::Unavailable | Cause::Overloaded | Cause::Timeout => true,
+        Cause::Config | Cause::Internal => false,
+    }
+}
+
+/// Resolves at the first SIGTERM or SIGINT. From the call on, neither ends the process by itself.
+fn stop_signal() -> Result<Stop, Failure> {
+    let on = |kind| signal(kind).map_err(|error| Failure::new(format!("cannot handle signals: {error}")));
+    let (mut terminate, mut interrupt) = (on(SignalKind::terminate())?, on(SignalKind::interrupt())?);
+    Ok(Box::pin(async move {
+        let name = tokio::select! {
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+        };
+        tracing::info!(signal = name, "stopping");
+    }))
+}
+
+async fn healthcheck(config: Config) -> Result<(), Failure> {
+    let status = match timeout(HEALTHCHECK_LIMIT, readyz(&config)).await {
+        Ok(Ok(status)) => status,
+        Ok(Err(error)) => return Err(Failure::new(format!("not reachable at {}: {error}", config.listen))),
+        Err(_) => return Err(Failure::new(format!("no answer from {} in {HEALTHCHECK_LIMIT:?}", config.listen))),
+    };
+    if status == "200" { Ok(()) } else { Err(Failure::new(format!("not ready: status {status}"))) }
+}
+
+/// The status of `GET /readyz`: three bytes of one answer, which need no HTTP client.
+async fn readyz(config: &Config) -> io::Result<String> {
+    let addresses = config.listen.resolve_to_connect().await?;
+    let mut stream = TcpStream::connect(&addresses[..]).await?;
+    let request = format!("GET /readyz HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", config.listen);
+    stream.write_all(request.as_bytes()).await?;
+    let mut start = [0; "HTTP/1.1 200".len()];
+    stream.read_exact(&mut start).await?;
+    match start.strip_prefix(b"HTTP/1.1 ") {
+        Some(status) if status.iter().all(u8::is_ascii_digit) => Ok(String::from_utf8_lossy(status).into_owned()),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the answer is not HTTP/1.1")),
+    }
+}
+
+fn print(text: impl AsRef<str>) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_ref().as_bytes()).and_then(|()| stdout.flush()) {
+        // The reader has seen enough, as with `| head`.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(Failure::new(format!("cannot write to stdout: {error}"))),
+        Ok(()) => Ok(()),
+    }
+}

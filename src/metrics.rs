@@ -1,0 +1,395 @@
+//! What is measured, under which names, and the listener where Prometheus fetches it.
+//!
+//! Every label comes from a closed set: route templates, known methods, words of the program. Nothing that a client
+//! sends becomes a label, or clients could grow the memory of the service and of Prometheus without bound.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header;
+use axum::routing::get;
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use tokio::net::TcpListener;
+
+use crate::config::{Config, MetricsListen};
+use crate::server::{self, ConnectionLimits, ConnectionObserver};
+use crate::store::PoolUse;
+
+/// Seconds. From what SQLite needs for one row to the default request timeout.
+const BUCKETS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// Few, as only scrapers come here, and short-lived: this listener must not become a way to exhaust the process.
+const METRICS_CONNECTIONS: ConnectionLimits = ConnectionLimits {
+    max_connections: 32,
+    header_read_timeout: Duration::from_secs(5),
+    idle_timeout: Duration::from_secs(120),
+    max_header_bytes: 64 << 10,
+    drain_deadline: Duration::from_secs(1),
+};
+
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A label with a value that the program wrote.
+type Label = [(&'static str, &'static str); 1];
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabels {
+    method: &'static str,
+    route: Arc<str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    method: &'static str,
+    route: Arc<str>,
+    status: u16,
+}
+
+/// Why a transaction is tried again: a race was lost, the connection before COMMIT, or the answer to COMMIT.
+const RETRY_CAUSES: [&str; 3] = ["conflict", "connection_lost", "unclear_commit"];
+
+/// The metrics of one service. Methods are cheap enough for the hot path and never block on I/O.
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    request_duration: Family<RouteLabels, Histogram, fn() -> Histogram>,
+    in_flight: Gauge,
+    connections: Gauge,
+    rejections: Family<Label, Counter>,
+    database_connections: Family<Label, Gauge>,
+    database_wait: Histogram,
+    database_retries: Family<Label, Counter>,
+    unknown_outcomes: Counter,
+    replayed_events: Counter,
+    appended_events: Counter,
+    pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
+}
+
+impl Metrics {
+    pub fn new() -> Self {
+        let mut registry = Registry::default();
+        // Names get `_total` or the unit appended, and help texts a full stop, by the encoder.
+        let requests = Family::default();
+        registry.register("sessiond_http_requests", "Requests answered, by route template", requests.clone());
+        let request_duration = Family::new_with_constructor(latency as fn() -> Histogram);
+        registry.register_with_unit(
+            "sessiond_http_request_duration",
+            "Time from the head of a request to the head of its answer",
+            Unit::Seconds,
+            request_duration.clone(),
+        );
+        let in_flight = Gauge::default();
+        registry.register("sessiond_http_requests_in_flight", "Requests being served now", in_flight.clone());
+        let connections = Gauge::default();
+        registry.register("sessiond_http_connections", "HTTP connections open now", connections.clone());
+        let rejections = Family::default();
+        registry.register("sessiond_rejections", "Requests and connections refused, by limit", rejections.clone());
+        let database_connections = Family::default();
+        registry.register(
+            "sessiond_database_connections",
+            "Database connections open now, by what they do",
+            database_connections.clone(),
+        );
+        let database_wait = latency();
+        registry.register_with_unit(
+            "sessiond_database_wait",
+            "Time to get a database connection and begin a transaction",
+            Unit::Seconds,
+            database_wait.clone(),
+        );
+        let database_retries = Family::default();
+        registry.register("sessiond_database_retries", "Transactions tried again, by cause", database_retries.clone());
+        let unknown_outcomes = Counter::default();
+        registry.register(
+            "sessiond_unknown_outcomes",
+            "Writes answered without knowing whether they were applied",
+            unknown_outcomes.clone(),
+        );
+        let replayed_events = Counter::default();
+        registry.register(
+            "sessiond_replayed_events",
+            "Events sent again that the session already had",
+            replayed_events.clone(),
+        );
+        let appended_events = Counter::default();
+        registry.register("sessiond_appended_events", "Events committed", appended_events.clone());
+        let build_info = Family::<Label, Gauge>::default();
+        build_info.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
+        registry.register("sessiond_build_info", "The running version, always 1", build_info);
+
+        let metrics = Self {
+            registry,
+            requests,
+            request_duration,
+            in_flight,
+            connections,
+            rejections,
+            database_connections,
+            database_wait,
+            database_retries,
+            unknown_outcomes,
+            replayed_events,
+            appended_events,
+            pool: OnceLock::new(),
+        };
+        // A series that is there at 0 tells "never" from "not measured", and rate() sees its first step.
+        for cause in RETRY_CAUSES {
+            drop(metrics.database_retries.get_or_create(&[("cause", cause)]));
+        }
+        metrics
+    }
+
+    /// Where each scrape asks for the use of the connection pool. The first call counts.
+    pub fn watch_pool(&self, pool: impl Fn() -> PoolUse + Send + Sync + 'static) {
+        // A second pool in one process does not exist; if it did, the first would go on being shown.
+        let _ = self.pool.set(Box::new(pool));
+    }
+
+    /// An answered request. `route` is the template it matched (`/v1/apps/{app}`), never the path itself;
+    /// `None` if it matched none.
+    pub fn request(&self, method: &str, route: Option<&str>, status: u16, duration: Duration) {
+        let method = known_method(method);
+        let route: Arc<str> = route.unwrap_or("unmatched").into();
+        self.request_duration
+            .get_or_create(&RouteLabels { method, route: route.clone() })
+            .observe(duration.as_secs_f64());
+        self.requests.get_or_create(&RequestLabels { method, route, status }).inc();
+    }
+
+    /// Counts a request as in flight until the guard is dropped, by a panic or a client that left as well.
+    #[must_use = "the request counts as in flight for as long as this lives"]
+    pub fn in_flight(&self) -> InFlight {
+        self.in_flight.inc();
+        InFlight(self.in_flight.clone())
+    }
+
+    /// Something was refused by the limit of this name, such as `in_flight`, `buffered_bytes`, `body` or `event`.
+    pub fn rejected(&self, limit: &'static str) {
+        self.rejections.get_or_create(&[("limit", limit)]).inc();
+    }
+
+    /// The wait for a connection and its BEGIN, also one that was in vain.
+    pub fn database_wait(&self, duration: Duration) {
+        self.database_wait.observe(duration.as_secs_f64());
+    }
+
+    /// A transaction is tried again because of `conflict`, `connection_lost` or `unclear_commit`.
+    pub fn retried(&self, cause: &'static str) {
+        self.database_retries.get_or_create(&[("cause", cause)]).inc();
+    }
+
+    /// A write was answered with `outcome: "unknown"`.
+    pub fn unknown_outcome(&self) {
+        self.unknown_outcomes.inc();
+    }
+
+    /// Events answered with what was stored before.
+    pub fn replayed(&self, count: usize) {
+        self.replayed_events.inc_by(count as u64);
+    }
+
+    /// Events newly committed.
+    pub fn appended(&self, count: usize) {
+        self.appended_events.inc_by(count as u64);
+    }
+
+    /// All metrics in the OpenMetrics text format 1.0.0.
+    pub fn encode(&self) -> String {
+        if let Some(pool) = self.pool.get() {
+            let PoolUse { open, idle } = pool();
+            let states = [("idle", idle.min(open)), ("used", open.saturating_sub(idle))];
+            for (state, connections) in states {
+                self.database_connections.get_or_create(&[("state", state)]).set(connections.into());
+            }
+        }
+        let mut text = String::new();
+        if let Err(error) = text::encode(&mut text, &self.registry) {
+            // Without its `# EOF` at the end a scraper refuses the text, as it should.
+            tracing::error!(%error, "metrics cannot be encoded");
+        }
+        text
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl ConnectionObserver for Metrics {
+    fn opened(&self) {
+        self.connections.inc();
+    }
+
+    fn closed(&self) {
+        self.connections.dec();
+    }
+
+    fn refused(&self) {
+        self.rejected("connections");
+    }
+}
+
+/// A request in flight; see [`Metrics::in_flight`].
+#[derive(Debug)]
+pub struct InFlight(Gauge);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+fn latency() -> Histogram {
+    Histogram::new(BUCKETS)
+}
+
+fn known_method(method: &str) -> &'static str {
+    match method {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    }
+}
+
+/// Binds the metrics address of the settings; `None` if metrics are off, or if the default address cannot be had:
+/// a second instance on one machine must start without ado.
+///
+/// # Errors
+/// An address that was asked for cannot be bound.
+pub async fn bind(config: &Config) -> io::Result<Option<TcpListener>> {
+    let MetricsListen::At(address) = &config.metrics_listen else { return Ok(None) };
+    let bound = match address.resolve().await {
+        Ok(addresses) => TcpListener::bind(&addresses[..]).await,
+        Err(error) => Err(error),
+    };
+    match bound {
+        Ok(listener) => Ok(Some(listener)),
+        Err(error) if config.metrics_listen_is_explicit() => {
+            Err(io::Error::new(error.kind(), format!("cannot serve metrics on {address}: {error}")))
+        }
+        Err(error) => {
+            tracing::warn!(%address, %error, "no metrics: the default metrics address cannot be bound");
+            Ok(None)
+        }
+    }
+}
+
+/// Serves `GET /metrics` on `listener` until `shutdown` resolves; returns within about a second of it.
+pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>, shutdown: impl Future<Output = ()>) {
+    let router = Router::new().route("/metrics", get(scrape)).with_state(metrics);
+    // Its connections are not those of `sessiond_http_connections`.
+    server::serve(listener, router, METRICS_CONNECTIONS, Arc::new(()), shutdown).await;
+}
+
+async fn scrape(State(metrics): State<Arc<Metrics>>) -> ([(header::HeaderName, &'static str); 1], String) {
+    ([(header::CONTENT_TYPE, OPENMETRICS)], metrics.encode())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    #[track_caller]
+    fn assert_line(text: &str, line: &str) {
+        assert!(text.lines().any(|l| l == line), "no line {line} in:\n{text}");
+    }
+
+    #[test]
+    fn names_and_labels_are_as_documented() {
+        let metrics = Metrics::new();
+        metrics.watch_pool(|| PoolUse { open: 5, idle: 3 });
+        metrics.request("GET", Some("/v1/apps/{app}"), 200, Duration::from_millis(3));
+        metrics.request("BREW", None, 404, Duration::ZERO);
+        let guard = metrics.in_flight();
+        metrics.opened();
+        metrics.refused();
+        metrics.rejected("body");
+        metrics.database_wait(Duration::from_micros(400));
+        metrics.retried("unclear_commit");
+        metrics.unknown_outcome();
+        metrics.replayed(2);
+        metrics.appended(3);
+        let text = metrics.encode();
+        for line in [
+            r#"sessiond_http_requests_total{method="GET",route="/v1/apps/{app}",status="200"} 1"#,
+            r#"sessiond_http_requests_total{method="other",route="unmatched",status="404"} 1"#,
+            r#"sessiond_http_request_duration_seconds_bucket{le="0.0025",method="GET",route="/v1/apps/{app}"} 0"#,
+            r#"sessiond_http_request_duration_seconds_bucket{le="0.005",method="GET",route="/v1/apps/{app}"} 1"#,
+            r#"sessiond_http_request_duration_seconds_bucket{le="10.0",method="GET",route="/v1/apps/{app}"} 1"#,
+            "sessiond_http_requests_in_flight 1",
+            "sessiond_http_connections 1",
+            r#"sessiond_rejections_total{limit="connections"} 1"#,
+            r#"sessiond_rejections_total{limit="body"} 1"#,
+            r#"sessiond_database_connections{state="idle"} 3"#,
+            r#"sessiond_database_connections{state="used"} 2"#,
+            r#"sessiond_database_wait_seconds_bucket{le="0.0005"} 1"#,
+            r#"sessiond_database_retries_total{cause="conflict"} 0"#,
+            r#"sessiond_database_retries_total{cause="connection_lost"} 0"#,
+            r#"sessiond_database_retries_total{cause="unclear_commit"} 1"#,
+            "sessiond_unknown_outcomes_total 1",
+            "sessiond_replayed_events_total 2",
+            "sessiond_appended_events_total 3",
+            concat!(r#"sessiond_build_info{version=""#, env!("CARGO_PKG_VERSION"), r#""} 1"#),
+            "# EOF",
+        ] {
+            assert_line(&text, line);
+        }
+        drop(guard);
+        metrics.closed();
+        let text = metrics.encode();
+        assert_line(&text, "sessiond_http_requests_in_flight 0");
+        assert_line(&text, "sessiond_http_connections 0");
+    }
+
+    async fn ask(address: std::net::SocketAddr, head: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(format!("{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn the_listener_serves_one_path_and_stops() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let server = tokio::spawn(serve_metrics(listener, Arc::new(Metrics::new()), async {
+            let _ = stopped.await;
+        }));
+        let answer = ask(address, "GET /metrics").await;
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        assert!(answer.contains(OPENMETRICS), "{answer}");
+        assert!(answer.ends_with("# EOF\n"), "{answer}");
+        assert!(ask(address, "GET /").await.starts_with("HTTP/1.1 404 "));
+        assert!(ask(address, "POST /metrics").await.starts_with("HTTP/1.1 405 "));
+        stop.send(()).unwrap();
+        server.await.unwrap();
+        assert!(TcpStream::connect(address).await.is_err());
+    }
+}

@@ -1,0 +1,525 @@
+//! The use cases: what HTTP asks for, in terms of the domain and the store.
+//!
+//! Owns the clock, the limits and the retries. The only caller of [`Store`]. Knows nothing of HTTP: another face
+//! (ADK's own paths, a command) calls the same methods.
+
+mod clock;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+pub use clock::{Clock, SystemClock};
+
+use crate::domain::append::{Append, Done, Outcome};
+use crate::domain::event::{EventDraft, NewEvent, StoredEvent, carrier};
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::json::{Json, RawJson, push_string};
+use crate::domain::scope::{self, Change};
+use crate::domain::session::{Creation, Head, IfExists, MetadataPatch, SessionDraft};
+use crate::domain::tag::{IfMatch, Tag};
+use crate::domain::time::Micros;
+use crate::domain::{Limits, Rejected};
+use crate::metrics::Metrics;
+use crate::store::{
+    Cause, CreateOutcome, DeleteOutcome, Deletion, EventPage, EventQuery, ListQuery, MetadataUpdate, Page, ScopeKey,
+    ScopeOutcome, ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
+};
+
+/// How often one request tries its transaction.
+const MAX_TRIES: u32 = 6;
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// How many rows and bytes of a history are in memory at a time while it is streamed.
+pub const STREAM_ROWS: usize = 256;
+pub const STREAM_BYTES: usize = 1 << 20;
+
+/// Why a request was not served. What it means in HTTP is the error table's business.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the input was refused")]
+    Rejected(Rejected),
+    #[error("there is no such session")]
+    SessionNotFound,
+    #[error("the session has no such event")]
+    EventNotFound,
+    #[error("there is no such key in the state")]
+    StateKeyNotFound,
+    #[error("the session exists")]
+    SessionAlreadyExists,
+    #[error("the event id is taken by other content")]
+    EventIdConflict,
+    #[error("the precondition failed")]
+    RevisionMismatch { revision: i64 },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<Rejected> for Error {
+    fn from(rejected: Rejected) -> Self {
+        Self::Rejected(rejected)
+    }
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Whether a transaction may run again although an earlier run of it may have committed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repeat {
+    /// It recognises its own traces (event ids, the incarnation), or twice is the same as once.
+    Safe,
+    /// Another writer may have come in between, and would be overwritten: the client has to decide.
+    UnlessUnclear,
+}
+
+pub struct Service {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+    metrics: Arc<Metrics>,
+    /// Something was deleted: there are rows to remove.
+    to_sweep: Notify,
+}
+
+/// An event of an append's answer.
+#[derive(Debug)]
+pub enum Answered {
+    Stored {
+        event: StoredEvent,
+        replayed: bool,
+    },
+    /// A partial event: as given, not stored.
+    Partial(RawJson),
+}
+
+#[derive(Debug)]
+pub struct Appended {
+    pub events: Vec<Answered>,
+    pub tag: Tag,
+}
+
+/// A change of state made without an event of the client's own.
+#[derive(Debug)]
+pub struct StateChange<'a> {
+    pub key: SessionKey,
+    pub id: Option<EventId>,
+    pub author: &'a str,
+    pub invocation_id: &'a str,
+    /// A checked `stateDelta`.
+    pub delta: Option<&'a str>,
+    pub ops: Option<&'a str>,
+    pub if_match: Option<IfMatch>,
+}
+
+impl Service {
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
+        Self { store, clock, limits, metrics, to_sweep: Notify::new() }
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether requests can be served: the database answers and is migrated.
+    pub async fn ready(&self, deadline: Instant) -> Result<()> {
+        Ok(self.store.check(deadline).await?)
+    }
+
+    /// Creates a session under `id`, a given or a fresh one; whether it was created or found, and the session.
+    ///
+    /// # Errors
+    /// `SessionAlreadyExists` if it exists and is not to be returned; `EventIdConflict` within the events.
+    pub async fn create_session(
+        &self,
+        user: UserKey,
+        id: Option<SessionId>,
+        draft: SessionDraft,
+        if_exists: IfExists,
+        deadline: Instant,
+    ) -> Result<(bool, SessionView)> {
+        let now = self.clock.now();
+        let session = match id.or(draft.session_id) {
+            Some(id) => id,
+            None => self.fresh(SessionId::parse)?,
+        };
+        let creation = Creation {
+            key: SessionKey { user, session },
+            incarnation: self.clock.incarnation(),
+            now,
+            state: draft.state,
+            events: self.seal(draft.events.into_iter().filter(|event| event.partial.is_none()), now)?,
+            display_name: draft.display_name,
+            labels: draft.labels,
+            expire_time: draft.expiry.map(|expiry| expiry.at(now)),
+            if_exists,
+        };
+        let (outcome, _) = self.transact(Repeat::Safe, deadline, || self.store.create(&creation, deadline)).await?;
+        match outcome {
+            CreateOutcome::Created(view) => {
+                self.metrics.appended(creation.events.len());
+                Ok((true, view))
+            }
+            CreateOutcome::Existing(view) => Ok((false, view)),
+            CreateOutcome::AlreadyExists => Err(Error::SessionAlreadyExists),
+            CreateOutcome::EventIdConflict => Err(Error::EventIdConflict),
+        }
+    }
+
+    /// The session with what `state` and `events` ask for.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn session(
+        &self,
+        key: SessionKey,
+        state: Option<StateFilter>,
+        events: Option<EventQuery>,
+        deadline: Instant,
+    ) -> Result<SessionView> {
+        let query = SessionQuery { key, now: self.clock.now(), incarnation: None, state, events };
+        self.read(deadline, || self.store.session(&query, deadline)).await?.ok_or(Error::SessionNotFound)
+    }
+
+    /// Another page of events of a session that was read before.
+    ///
+    /// # Errors
+    /// `SessionNotFound` if it is gone, or a session of another incarnation took its place.
+    pub async fn more_events(
+        &self,
+        key: &SessionKey,
+        incarnation: i64,
+        events: EventQuery,
+        deadline: Instant,
+    ) -> Result<EventPage> {
+        let query = SessionQuery {
+            key: key.clone(),
+            now: self.clock.now(),
+            incarnation: Some(incarnation),
+            state: None,
+            events: Some(events),
+        };
+        let view = self.read(deadline, || self.store.session(&query, deadline)).await?;
+        view.map(|view| view.events).ok_or(Error::SessionNotFound)
+    }
+
+    /// The head alone: revisions and metadata.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn head(&self, key: &SessionKey, deadline: Instant) -> Result<Head> {
+        Ok(self.session(key.clone(), None, None, deadline).await?.head)
+    }
+
+    pub async fn list_sessions(&self, mut query: ListQuery, deadline: Instant) -> Result<Page<SessionView>> {
+        query.now = self.clock.now();
+        self.read(deadline, || self.store.sessions(&query, deadline)).await
+    }
+
+    pub async fn apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<AppName>> {
+        self.read(deadline, || self.store.apps(after, limit, deadline)).await
+    }
+
+    pub async fn users(&self, app: &AppName, after: &str, limit: usize, deadline: Instant) -> Result<Vec<UserId>> {
+        self.read(deadline, || self.store.users(app, after, limit, deadline)).await
+    }
+
+    /// Changes metadata; the answer is the session with the first of its events.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `RevisionMismatch`.
+    pub async fn update_metadata(
+        &self,
+        key: SessionKey,
+        patch: MetadataPatch,
+        if_match: Option<IfMatch>,
+        deadline: Instant,
+    ) -> Result<SessionView> {
+        let events = EventQuery::all(STREAM_ROWS, STREAM_BYTES);
+        let update = MetadataUpdate { key, patch, if_match, now: self.clock.now(), events };
+        match self.transact(Repeat::Safe, deadline, || self.store.update_metadata(&update, deadline)).await?.0 {
+            UpdateOutcome::Done(view) => Ok(view),
+            UpdateOutcome::SessionNotFound => Err(Error::SessionNotFound),
+            UpdateOutcome::RevisionMismatch { revision } => Err(Error::RevisionMismatch { revision }),
+        }
+    }
+
+    /// Deletes a session; that there is none is fine.
+    ///
+    /// # Errors
+    /// `RevisionMismatch`.
+    pub async fn delete_session(&self, key: SessionKey, if_match: Option<IfMatch>, deadline: Instant) -> Result<()> {
+        let deletion = Deletion { key, if_match, now: self.clock.now() };
+        match self.transact(Repeat::Safe, deadline, || self.store.delete(&deletion, deadline)).await?.0 {
+            DeleteOutcome::Done => {
+                self.to_sweep.notify_one();
+                Ok(())
+            }
+            DeleteOutcome::RevisionMismatch { revision } => Err(Error::RevisionMismatch { revision }),
+        }
+    }
+
+    /// Appends events, all or none. Partial ones are answered and not stored.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `EventIdConflict`, `RevisionMismatch`.
+    pub async fn append(
+        &self,
+        key: SessionKey,
+        drafts: Vec<EventDraft>,
+        if_match: Option<IfMatch>,
+        deadline: Instant,
+    ) -> Result<Appended> {
+        let now = self.clock.now();
+        let (partial, complete): (Vec<_>, Vec<_>) =
+            drafts.into_iter().enumerate().partition(|(_, draft)| draft.partial.is_some());
+        let places: Vec<usize> = complete.iter().map(|(n, _)| *n).collect();
+        let events = self.seal(complete.into_iter().map(|(_, draft)| draft), now)?;
+        let append = Append { key, events, if_match, only_if_present: None };
+        let done = if append.events.is_empty() {
+            let tag = self.head(&append.key, deadline).await?.tag();
+            if append.if_match.as_ref().is_some_and(|if_match| !if_match.holds(&tag)) {
+                return Err(Error::RevisionMismatch { revision: tag.revision });
+            }
+            Done { events: Vec::new(), tag }
+        } else {
+            let batch = [append];
+            let (outcomes, repeated) =
+                self.transact(Repeat::Safe, deadline, || self.store.append(&batch, now, deadline)).await?;
+            self.done(outcomes.into_iter().next().unwrap_or(Outcome::SessionNotFound), now, repeated)?
+        };
+        let stored = done.events.into_iter().map(|a| Answered::Stored { event: a.event, replayed: a.replayed });
+        let partial =
+            partial.into_iter().filter_map(|(n, draft)| draft.partial.map(|given| (n, Answered::Partial(given))));
+        let mut events: Vec<(usize, Answered)> = places.into_iter().zip(stored).chain(partial).collect();
+        events.sort_by_key(|(n, _)| *n);
+        Ok(Appended { events: events.into_iter().map(|(_, answered)| answered).collect(), tag: done.tag })
+    }
+
+    /// One event, with its session's head.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `EventNotFound`.
+    pub async fn event(&self, key: &SessionKey, id: &EventId, deadline: Instant) -> Result<(Head, StoredEvent)> {
+        let now = self.clock.now();
+        let found = self.read(deadline, || self.store.event(key, id, now, deadline)).await?;
+        let (head, event) = found.ok_or(Error::SessionNotFound)?;
+        Ok((head, event.ok_or(Error::EventNotFound)?))
+    }
+
+    /// One value of the merged state, with its session's head.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `StateKeyNotFound` (always for a `temp:` key: none is ever stored).
+    pub async fn value(&self, key: &SessionKey, state_key: &str, deadline: Instant) -> Result<(Head, RawJson)> {
+        let Some((scope, stored)) = scope::split(state_key) else {
+            self.head(key, deadline).await?;
+            return Err(Error::StateKeyNotFound);
+        };
+        let now = self.clock.now();
+        let found = self.read(deadline, || self.store.value(key, scope, stored, now, deadline)).await?;
+        let (head, value) = found.ok_or(Error::SessionNotFound)?;
+        Ok((head, value.ok_or(Error::StateKeyNotFound)?))
+    }
+
+    /// Changes state through one appended event; whether it was a replay, and the merged state afterwards.
+    ///
+    /// # Errors
+    /// As [`Service::append`].
+    pub async fn change_state(&self, change: StateChange<'_>, deadline: Instant) -> Result<(bool, SessionView)> {
+        let (append, now) = self.carry(change, None)?;
+        let ((outcome, view), repeated) =
+            self.transact(Repeat::Safe, deadline, || self.store.append_and_read(&append, now, deadline)).await?;
+        let done = self.done(outcome, now, repeated)?;
+        let replayed = done.events.iter().all(|event| event.replayed);
+        Ok((replayed, view.ok_or(Error::SessionNotFound)?))
+    }
+
+    /// Sets one key of the merged state through an appended event; whether it was a replay, and the tag afterwards.
+    ///
+    /// # Errors
+    /// As [`Service::append`].
+    pub async fn put_value(
+        &self,
+        state_key: &str,
+        value: Json<'_>,
+        change: StateChange<'_>,
+        deadline: Instant,
+    ) -> Result<(bool, Tag)> {
+        let mut delta = String::from("{");
+        push_string(&mut delta, state_key);
+        delta.push(':');
+        delta.push_str(value.text());
+        delta.push('}');
+        let (append, now) = self.carry(StateChange { delta: Some(&delta), ..change }, None)?;
+        self.append_carried(append, now, deadline).await
+    }
+
+    /// Removes one key of the merged state through an appended event, or does nothing if it is not there.
+    ///
+    /// # Errors
+    /// As [`Service::append`].
+    pub async fn delete_value(
+        &self,
+        state_key: &str,
+        change: StateChange<'_>,
+        deadline: Instant,
+    ) -> Result<(bool, Tag)> {
+        let mut ops = String::from("[{\"op\":\"remove\",\"key\":");
+        push_string(&mut ops, state_key);
+        ops.push_str("}]");
+        let (append, now) = self.carry(StateChange { ops: Some(&ops), ..change }, scope::split(state_key))?;
+        self.append_carried(append, now, deadline).await
+    }
+
+    async fn append_carried(&self, append: Append, now: Micros, deadline: Instant) -> Result<(bool, Tag)> {
+        let batch = [append];
+        let (outcomes, repeated) =
+            self.transact(Repeat::Safe, deadline, || self.store.append(&batch, now, deadline)).await?;
+        let done = self.done(outcomes.into_iter().next().unwrap_or(Outcome::SessionNotFound), now, repeated)?;
+        Ok((done.events.iter().any(|event| event.replayed), done.tag))
+    }
+
+    /// App or user state on its own.
+    pub async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
+        self.read(deadline, || self.store.scope(scope, deadline)).await
+    }
+
+    /// Changes app or user state on its own. There is no event and so no event id: if the answer to the commit is
+    /// lost, the error says that the outcome is unknown, and the client decides.
+    ///
+    /// # Errors
+    /// `RevisionMismatch`.
+    pub async fn write_scope(
+        &self,
+        scope: ScopeKey,
+        changes: Vec<Change>,
+        if_match: Option<IfMatch>,
+        deadline: Instant,
+    ) -> Result<ScopeView> {
+        let write = ScopeWrite { scope, changes, if_match };
+        let (outcome, _) =
+            self.transact(Repeat::UnlessUnclear, deadline, || self.store.write_scope(&write, deadline)).await?;
+        match outcome {
+            ScopeOutcome::Done(view) => Ok(view),
+            ScopeOutcome::RevisionMismatch { revision } => Err(Error::RevisionMismatch { revision }),
+        }
+    }
+
+    /// Removes what has expired or was deleted, now and then, and at once after a deletion. Runs until it is dropped.
+    pub async fn sweep_forever(&self, interval: Duration, unit: Duration) {
+        loop {
+            loop {
+                match self.store.sweep(self.clock.now(), Instant::now() + unit).await {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => {
+                        tracing::warn!(cause = ?error.cause, error = %error, "sweeping failed, and is tried again");
+                        break;
+                    }
+                }
+            }
+            tokio::select! {
+                () = sleep(interval) => {}
+                () = self.to_sweep.notified() => {}
+            }
+        }
+    }
+
+    fn fresh<T>(&self, parse: impl FnOnce(&str) -> std::result::Result<T, &'static str>) -> Result<T> {
+        parse(&self.clock.fresh_id().to_string())
+            .map_err(|what| Error::Store(StoreError::new(Cause::Internal, format!("a fresh id {what}"))))
+    }
+
+    /// Completes events before the first try, so that every try appends the same ones.
+    fn seal(&self, drafts: impl Iterator<Item = EventDraft>, now: Micros) -> Result<Vec<NewEvent>> {
+        drafts
+            .map(|draft| {
+                let id = match &draft.id {
+                    Some(id) => id.clone(),
+                    None => self.fresh(EventId::parse)?,
+                };
+                Ok(draft.seal(id, now))
+            })
+            .collect()
+    }
+
+    /// The append of the event that carries a change of state.
+    fn carry(
+        &self,
+        change: StateChange<'_>,
+        only_if_present: Option<(scope::Scope, &str)>,
+    ) -> Result<(Append, Micros)> {
+        let StateChange { key, id, author, invocation_id, delta, ops, if_match } = change;
+        let text = carrier(id.as_ref(), author, invocation_id, delta, ops);
+        // The client's limits speak of what it sent: the value, or the body.
+        let limits = Limits { event_bytes: usize::MAX, ..self.limits };
+        let draft = EventDraft::parse(Json::trusted(&text), "", None, &limits)?;
+        let now = self.clock.now();
+        let events = self.seal(std::iter::once(draft), now)?;
+        let only_if_present = only_if_present.map(|(scope, key)| (scope, key.into()));
+        Ok((Append { key, events, if_match, only_if_present }, now))
+    }
+
+    fn done(&self, outcome: Outcome, now: Micros, repeated: bool) -> Result<Done> {
+        match outcome {
+            Outcome::Done(mut done) => {
+                for event in &mut done.events {
+                    // Found by a second try of ours after a lost answer to the first: for the client, it is new.
+                    event.replayed &= !(repeated && event.event.commit_time == now);
+                }
+                let replayed = done.events.iter().filter(|event| event.replayed).count();
+                self.metrics.replayed(replayed);
+                self.metrics.appended(done.events.len() - replayed);
+                Ok(done)
+            }
+            Outcome::SessionNotFound => Err(Error::SessionNotFound),
+            Outcome::EventIdConflict => Err(Error::EventIdConflict),
+            Outcome::RevisionMismatch { revision } => Err(Error::RevisionMismatch { revision }),
+        }
+    }
+
+    async fn read<'a, T>(
+        &'a self,
+        deadline: Instant,
+        read: impl Fn() -> futures_util::future::BoxFuture<'a, std::result::Result<T, StoreError>>,
+    ) -> Result<T> {
+        Ok(self.transact(Repeat::Safe, deadline, read).await?.0)
+    }
+
+    /// Runs a transaction, again if it failed for a passing reason: bounded in number and by the deadline, with
+    /// growing, jittered pauses. The flag tells that an earlier try may have committed.
+    ///
+    /// # Errors
+    /// The last failure; unclear if any try was.
+    async fn transact<'a, T>(
+        &self,
+        repeat: Repeat,
+        deadline: Instant,
+        run: impl Fn() -> futures_util::future::BoxFuture<'a, std::result::Result<T, StoreError>>,
+    ) -> Result<(T, bool)> {
+        let mut unclear = false;
+        let mut pause = FIRST_PAUSE;
+        for tries_left in (0..MAX_TRIES).rev() {
+            let error = match run().await {
+                Ok(value) => return Ok((value, unclear)),
+                Err(error) => error,
+            };
+            unclear |= error.unclear;
+            let may_repeat = repeat == Repeat::Safe || !unclear;
+            let wait = self.clock.jitter(pause);
+            if tries_left == 0 || !error.is_transient() || !may_repeat || Instant::now() + wait >= deadline {
+                if unclear {
+                    self.metrics.unknown_outcome();
+                }
+                return Err(Error::Store(error.after_unclear(unclear)));
+            }
+            self.metrics.retried(if error.unclear { "unclear_commit" } else { error.cause.name() });
+            sleep(wait).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        Err(Error::Store(StoreError::new(Cause::Internal, "no try was left")))
+    }
+}

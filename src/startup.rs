@@ -1,0 +1,57 @@
+//! Starts what a running server is made of, and stops it in order.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::config::Config;
+use crate::http::{App, router};
+use crate::metrics::{self, Metrics};
+use crate::server;
+use crate::service::{Service, SystemClock};
+use crate::store::Store;
+
+/// Serves on `listener` until `shutdown` resolves; then not ready, no new connections, what is in flight finished
+/// within the drain's deadline, the database closed.
+///
+/// # Errors
+/// The metrics' address, if it was asked for by name and cannot be had.
+pub async fn serve(
+    config: Config,
+    store: Arc<dyn Store>,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let clock = Arc::new(SystemClock);
+    let metrics = Arc::new(Metrics::new());
+    let watched = store.clone();
+    metrics.watch_pool(move || watched.pool());
+    let service = Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone());
+    let app = App::new(service, config.http_settings(), metrics.clone(), clock);
+
+    let (stop, stopped) = watch::channel(false);
+    let mut metrics_stopped = stopped.clone();
+    if let Some(listener) = metrics::bind(&config).await? {
+        tokio::spawn(metrics::serve_metrics(listener, metrics.clone(), async move {
+            let _ = metrics_stopped.wait_for(|stopped| *stopped).await;
+        }));
+    }
+    let sweeper = tokio::spawn({
+        let (app, interval, unit) = (app.clone(), config.sweep_interval, config.statement_timeout);
+        async move { app.service.sweep_forever(interval, unit).await }
+    });
+
+    let not_ready = app.clone();
+    let shutdown = async move {
+        shutdown.await;
+        not_ready.stop();
+    };
+    let drained = server::serve(listener, router(app), config.connection_limits(), metrics, shutdown).await;
+    sweeper.abort();
+    store.close().await;
+    let _ = stop.send(true);
+    tracing::info!(closed = drained.closed_cleanly, aborted = drained.aborted, "stopped");
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! What a failure of the database means for the one who asked.
+
+use std::fmt;
+
+use sqlx::Error;
+use sqlx::error::ErrorKind;
+
+/// Why a call failed. The source is for the log; nothing of it is for a client.
+#[derive(Debug)]
+pub struct StoreError {
+    pub cause: Cause,
+    /// The write may have happened: the answer to COMMIT was lost.
+    pub unclear: bool,
+    source: Source,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// Lost a race (serialisation failure, deadlock, a row that came or went meanwhile): a new try is likely to win.
+    Conflict,
+    /// The connection broke, or the server is going down or coming up: a new try may find it well.
+    ConnectionLost,
+    /// Nobody answers, or the database cannot write: disk full, read-only, not migrated.
+    Unavailable,
+    /// All connections are in use, or a lock is held for too long.
+    Overloaded,
+    /// A time limit ran out.
+    Timeout,
+    /// The configuration names something that cannot work, or the database lacks migrations.
+    Config,
+    /// A bug of ours.
+    Internal,
+}
+
+impl Cause {
+    /// As metrics and logs name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Conflict => "conflict",
+            Self::ConnectionLost => "connection_lost",
+            Self::Unavailable => "unavailable",
+            Self::Overloaded => "overloaded",
+            Self::Timeout => "timeout",
+            Self::Config => "config",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Source {
+    Sqlx(Error),
+    Text(String),
+}
+
+impl StoreError {
+    pub fn new(cause: Cause, text: impl Into<String>) -> Self {
+        Self { cause, unclear: false, source: Source::Text(text.into()) }
+    }
+
+    pub fn config(text: impl Into<String>) -> Self {
+        Self::new(Cause::Config, text)
+    }
+
+    /// The same failure, but met while waiting for the answer to COMMIT. Only a server that says that it rolled
+    /// back is believed; everything else leaves the outcome open.
+    pub fn in_commit(self) -> Self {
+        let unclear = !matches!(self.cause, Cause::Conflict);
+        Self { unclear, ..self }
+    }
+
+    /// The same failure, after an earlier try of the same write whose outcome is open.
+    pub fn after_unclear(self, unclear: bool) -> Self {
+        Self { unclear: self.unclear || unclear, ..self }
+    }
+
+    /// A new try of the same transaction makes sense.
+    pub fn is_transient(&self) -> bool {
+        matches!(self.cause, Cause::Conflict | Cause::ConnectionLost) || self.unclear
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            // The message and the code, and not the detail, which may quote values of a row.
+            Source::Sqlx(Error::Database(error)) => {
+                write!(f, "{} ({})", error.message(), error.code().unwrap_or_default())
+            }
+            Source::Sqlx(error) => write!(f, "{error}"),
+            Source::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        let cause = match &error {
+            Error::Database(error) => match error.code().as_deref() {
+                Some(code) if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() => {
+                    of_sqlstate(code)
+                }
+                Some(code) => of_sqlite(code),
+                None if error.kind() == ErrorKind::UniqueViolation => Cause::Conflict,
+                None => Cause::Internal,
+            },
+            Error::Io(_) | Error::Tls(_) | Error::WorkerCrashed | Error::PoolClosed => Cause::ConnectionLost,
+            // sqlx reports a connection that ends in the middle of a message as a violation of the protocol.
+            Error::Protocol(_) => Cause::ConnectionLost,
+            Error::PoolTimedOut => Cause::Overloaded,
+            Error::Configuration(_) => Cause::Config,
+            _ => Cause::Internal,
+        };
+        Self { cause, unclear: false, source: Source::Sqlx(error) }
+    }
+}
+
+impl From<sqlx::migrate::MigrateError> for StoreError {
+    fn from(error: sqlx::migrate::MigrateError) -> Self {
+        match error {
+            sqlx::migrate::MigrateError::Execute(error) => error.into(),
+            other => Self::new(Cause::Unavailable, other.to_string()),
+        }
+    }
+}
+
+/// PostgreSQL, appendix A: the codes that a healthy service can meet.
+fn of_sqlstate(code: &str) -> Cause {
+    match code {
+        "40001" // serialization_failure
+        | "40P01" // deadlock_detected
+        | "23505" // unique_violation: every row that we insert is locked for or keyed by us, so this is a race
+        => Cause::Conflict,
+        "55P03" => Cause::Overloaded, // lock_not_available: lock_timeout ran out
+        "57014" => Cause::Timeout, // query_canceled: statement_timeout ran out
+        "57P01" | "57P02" | "57P03" => Cause::ConnectionLost, // admin_shutdown, crash_shutdown, cannot_connect_now
+        "25006" => Cause::Unavailable, // read_only_sql_transaction: a standby, or a failover under way
+        "42P01" => Cause::Unavailable, // undefined_table: not migrated yet
+        _ => match &code[..code.len().min(2)] {
+            "08" => Cause::ConnectionLost, // connection_exception
+            "28" | "3D" => Cause::Unavailable, // invalid_authorization, invalid_catalog_name
+            "53" => Cause::Unavailable, // insufficient_resources: connections, memory, disk
+            "58" => Cause::Unavailable, // system_error: I/O
+            _ => Cause::Internal,
+        },
+    }
+}
+
+/// SQLite's result codes; the low byte is the primary one.
+fn of_sqlite(code: &str) -> Cause {
+    match code.parse::<i32>().map(|code| code & 0xff) {
+        Ok(5 | 6) => Cause::Overloaded,             // BUSY, LOCKED: the lock wait is over
+        Ok(8 | 10 | 13 | 14) => Cause::Unavailable, // READONLY, IOERR, FULL, CANTOPEN
+        _ => Cause::Internal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unclear_commit_stays_unclear_unless_the_server_rolled_back() {
+        assert!(StoreError::new(Cause::ConnectionLost, "").in_commit().unclear);
+        assert!(StoreError::new(Cause::Timeout, "").in_commit().unclear);
+        assert!(!StoreError::new(Cause::Conflict, "").in_commit().unclear);
+        assert!(StoreError::new(Cause::Timeout, "").in_commit().is_transient());
+        assert!(!StoreError::new(Cause::Timeout, "").is_transient());
+    }
+
+    #[test]
+    fn codes_have_meanings() {
+        assert_eq!(of_sqlstate("40P01"), Cause::Conflict);
+        assert_eq!(of_sqlstate("53300"), Cause::Unavailable);
+        assert_eq!(of_sqlstate("08006"), Cause::ConnectionLost);
+        assert_eq!(of_sqlstate("22P05"), Cause::Internal);
+        assert_eq!(of_sqlstate(""), Cause::Internal);
+        assert_eq!(of_sqlite("517"), Cause::Overloaded);
+        assert_eq!(of_sqlite("13"), Cause::Unavailable);
+        assert_eq!(of_sqlite("2067"), Cause::Internal);
+    }
+}

@@ -1,0 +1,338 @@
+//! What the service asks of a database, and the two databases that answer.
+//!
+//! - [`Store`]: one method is one transaction; no transaction handle leaves this module
+//! - [`transactions`]: the transactions themselves, written once over [`transactions::Tx`]
+//! - `postgres`, `sqlite`: the primitives of each database: lock, load, apply; no rules
+//! - `sql`: the statements that both databases share
+//! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
+
+mod error;
+mod postgres;
+mod shared;
+mod sql;
+mod sqlite;
+mod transactions;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+pub use error::{Cause, StoreError};
+pub use postgres::PostgresOptions;
+
+use crate::domain::append::{Append, Outcome};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::json::RawJson;
+use crate::domain::scope::{Change, Scope};
+use crate::domain::session::{Creation, Head, MetadataPatch};
+use crate::domain::tag::IfMatch;
+use crate::domain::time::Micros;
+
+/// Time limits on what is asked of a database; each is kept on the client's side as well as on the server's.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreLimits {
+    pub statement: Duration,
+    pub lock_wait: Duration,
+    pub acquire: Duration,
+    /// Connections to the database (PostgreSQL) or readers (SQLite, which has one writer besides).
+    pub connections: u32,
+}
+
+impl Default for StoreLimits {
+    fn default() -> Self {
+        Self {
+            statement: Duration::from_secs(5),
+            lock_wait: Duration::from_secs(2),
+            acquire: Duration::from_secs(2),
+            connections: 16,
+        }
+    }
+}
+
+/// Opens the database that `url` names; connects lazily, changes nothing.
+///
+/// # Errors
+/// A URL of another kind or form, a SQLite file that cannot be opened or that another process holds.
+pub async fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Arc<dyn Store>, StoreError> {
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        Ok(Arc::new(transactions::Transactions(postgres::Postgres::open(url, options, limits)?)))
+    } else if let Some(path) = url.strip_prefix("sqlite://") {
+        Ok(Arc::new(transactions::Transactions(sqlite::Sqlite::open(path, limits).await?)))
+    } else {
+        Err(StoreError::config("the database URL must begin with sqlite:// or postgres://"))
+    }
+}
+
+/// A database of sessions. Every method is one transaction, or one statement, and shows one moment.
+///
+/// `deadline` bounds the whole call. A write that returns `Ok` is durable; one that fails says in its error whether
+/// it may have happened all the same.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Applies pending migrations, one process at a time; none pending is fine.
+    async fn migrate(&self) -> Result<(), StoreError>;
+
+    /// Reachable, and every migration of this binary applied.
+    async fn check(&self, deadline: Instant) -> Result<(), StoreError>;
+
+    /// Creates a session, or finds it.
+    async fn create(&self, creation: &Creation, deadline: Instant) -> Result<CreateOutcome, StoreError>;
+
+    /// Appends to sessions in one transaction; each append is judged on its own.
+    async fn append(&self, batch: &[Append], now: Micros, deadline: Instant) -> Result<Vec<Outcome>, StoreError>;
+
+    /// Appends to one session and reads its merged state in the same transaction.
+    async fn append_and_read(
+        &self,
+        append: &Append,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<(Outcome, Option<SessionView>), StoreError>;
+
+    async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome, StoreError>;
+
+    /// Removes a session at once; its rows follow in [`Store::sweep`].
+    async fn delete(&self, delete: &Deletion, deadline: Instant) -> Result<DeleteOutcome, StoreError>;
+
+    /// Changes app or user state on its own.
+    async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Result<ScopeOutcome, StoreError>;
+
+    /// Reads a session; `None` if there is none, or it has expired.
+    async fn session(&self, query: &SessionQuery, deadline: Instant) -> Result<Option<SessionView>, StoreError>;
+
+    /// Reads one event with its session's head: `None` without a session, and within, without the event.
+    async fn event(
+        &self,
+        key: &SessionKey,
+        id: &EventId,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<Option<(Head, Option<StoredEvent>)>, StoreError>;
+
+    /// Reads one value with its session's head.
+    async fn value(
+        &self,
+        key: &SessionKey,
+        scope: Scope,
+        state_key: &str,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<Option<(Head, Option<RawJson>)>, StoreError>;
+
+    /// Reads app or user state on its own: revision 0 and `{}` if there is none.
+    async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView, StoreError>;
+
+    async fn sessions(&self, query: &ListQuery, deadline: Instant) -> Result<Page<SessionView>, StoreError>;
+
+    /// Names in byte order, after `after`: of apps, or of the users of an app.
+    async fn apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<AppName>, StoreError>;
+    async fn users(
+        &self,
+        app: &AppName,
+        after: &str,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Vec<UserId>, StoreError>;
+
+    /// Removes one chunk of what has expired or was deleted; whether there is more to do.
+    async fn sweep(&self, now: Micros, deadline: Instant) -> Result<bool, StoreError>;
+
+    /// Connections in use and open, for the metrics.
+    fn pool(&self) -> PoolUse;
+
+    async fn close(&self);
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PoolUse {
+    pub open: u32,
+    pub idle: u32,
+}
+
+/// A session with what was asked of it, all of one moment.
+#[derive(Debug, Clone)]
+pub struct SessionView {
+    pub head: Head,
+    /// The merged state (or the part that was asked for) as one JSON object.
+    pub state: Option<String>,
+    /// The first page of the events that were asked for.
+    pub events: EventPage,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct EventPage {
+    pub events: Vec<StoredEvent>,
+    /// More events answer the same query, after the last one here.
+    pub more: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    pub more: bool,
+}
+
+/// What to read of a session.
+#[derive(Debug, Clone)]
+pub struct SessionQuery {
+    pub key: SessionKey,
+    pub now: Micros,
+    /// Only this incarnation will do: a stream or a page token goes on with what it began.
+    pub incarnation: Option<i64>,
+    pub state: Option<StateFilter>,
+    pub events: Option<EventQuery>,
+}
+
+/// Which part of the merged state: per scope `None` for all keys, or the keys.
+#[derive(Debug, Clone, Default)]
+pub struct StateFilter {
+    pub app: Option<Vec<String>>,
+    pub user: Option<Vec<String>>,
+    pub session: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone)]
+pub struct EventQuery {
+    /// Exclusive bounds on the sequence.
+    pub after: i64,
+    pub before: i64,
+    /// Inclusive.
+    pub since: Option<Micros>,
+    pub author: Option<String>,
+    pub invocation_id: Option<String>,
+    pub branch: Option<String>,
+    /// Only the last so many of the whole log.
+    pub last: Option<i64>,
+    pub descending: bool,
+    pub max_rows: usize,
+    pub max_bytes: usize,
+}
+
+impl EventQuery {
+    /// Every event in sequence order, up to so many rows and bytes a page.
+    pub fn all(max_rows: usize, max_bytes: usize) -> Self {
+        Self {
+            after: 0,
+            before: i64::MAX,
+            since: None,
+            author: None,
+            invocation_id: None,
+            branch: None,
+            last: None,
+            descending: false,
+            max_rows,
+            max_bytes,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub enum CreateOutcome {
+    Created(SessionView),
+    /// It was there: refused, or returned untouched, as the creation asked.
+    AlreadyExists,
+    Existing(SessionView),
+    EventIdConflict,
+}
+
+#[derive(Debug)]
+pub struct MetadataUpdate {
+    pub key: SessionKey,
+    pub patch: MetadataPatch,
+    pub if_match: Option<IfMatch>,
+    pub now: Micros,
+    pub events: EventQuery,
+}
+
+#[derive(Debug)]
+pub enum UpdateOutcome {
+    Done(SessionView),
+    SessionNotFound,
+    RevisionMismatch { revision: i64 },
+}
+
+#[derive(Debug)]
+pub struct Deletion {
+    pub key: SessionKey,
+    pub if_match: Option<IfMatch>,
+    pub now: Micros,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum DeleteOutcome {
+    /// Gone, or never there.
+    Done,
+    RevisionMismatch {
+        revision: i64,
+    },
+}
+
+/// The owner of shared state.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ScopeKey {
+    App(AppName),
+    User(UserKey),
+}
+
+#[derive(Debug)]
+pub struct ScopeWrite {
+    pub scope: ScopeKey,
+    pub changes: Vec<Change>,
+    pub if_match: Option<IfMatch>,
+}
+
+#[derive(Debug)]
+pub enum ScopeOutcome {
+    Done(ScopeView),
+    RevisionMismatch { revision: i64 },
+}
+
+#[derive(Debug)]
+pub struct ScopeView {
+    pub revision: i64,
+    /// A JSON object, keys without prefix.
+    pub state: String,
+}
+
+/// A page of an app's sessions, or of one user's.
+#[derive(Debug, Clone)]
+pub struct ListQuery {
+    pub app: AppName,
+    pub user: Option<UserId>,
+    pub now: Micros,
+    pub order_by: OrderBy,
+    pub descending: bool,
+    /// Pairs that a session's labels must hold.
+    pub labels: Vec<(String, String)>,
+    pub after: Option<ListPosition>,
+    pub with_state: bool,
+    pub max_rows: usize,
+    pub max_bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderBy {
+    LastUpdateTime,
+    CreateTime,
+}
+
+/// The sort key of the last row of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListPosition {
+    pub time: Micros,
+    pub user: UserId,
+    pub session: SessionId,
+}
+
+/// Refuses a database that lacks a migration of this binary. What it has on top, a newer binary applied: migrations
+/// within a major version keep older binaries working.
+fn all_applied(migrator: &sqlx::migrate::Migrator, applied: &[i64]) -> Result<(), StoreError> {
+    if migrator.iter().all(|migration| applied.contains(&migration.version)) {
+        Ok(())
+    } else {
+        Err(StoreError::config("migrations are pending: run `sessiond migrate`"))
+    }
+}

@@ -1,0 +1,633 @@
+//! PostgreSQL, 13 and later, also behind PgBouncer in transaction mode.
+
+use std::collections::{BTreeSet, HashMap};
+use std::str::FromStr;
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use sqlx::migrate::Migrator;
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgPool};
+
+use super::shared::{shared_helpers, shared_primitives};
+use super::sql::{
+    self, Dialect, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow, ViewRow, event_page,
+    filter_text,
+};
+use super::transactions::{Backend, LockedSession, SessionInsert, Tx};
+use super::{
+    Cause, EventPage, EventQuery, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView, StoreError,
+    StoreLimits,
+};
+use crate::domain::append::{Known, StateAddress, StateWrite, Writes};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
+use crate::domain::json::RawJson;
+use crate::domain::scope::{Change, join};
+use crate::domain::session::{Head, MetadataPatch};
+use crate::domain::time::Micros;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
+
+/// An arbitrary number that every sessiond locks while it migrates.
+const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
+
+/// A connection that was idle for longer is asked whether it still lives before it is used.
+const TRUST_IDLE_FOR: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PostgresOptions {
+    /// The server is reached through PgBouncer in transaction mode: every statement runs in an explicit transaction,
+    /// nothing is prepared by name, nothing is set for longer than a transaction.
+    pub pgbouncer: bool,
+}
+
+pub struct Postgres {
+    pool: PgPool,
+    options: PostgresOptions,
+    limits: StoreLimits,
+    begin_read: String,
+    begin_write: String,
+}
+
+impl Postgres {
+    pub fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
+        let statement = limits.statement.as_millis();
+        let lock = limits.lock_wait.as_millis();
+        let mut connect = PgConnectOptions::from_str(url)
+            .map_err(|_| StoreError::config("the database URL is not a valid postgres:// URL"))?
+            .application_name("sessiond")
+            // PgBouncer refuses both as start-up parameters; the first is for floats, which are never read.
+            .extra_float_digits(None)
+            .disable_statement_logging();
+        if !options.pgbouncer {
+            connect = connect.options([("statement_timeout", statement.to_string())]);
+        }
+        let pool = PgPoolOptions::new()
+            .max_connections(limits.connections)
+            .acquire_timeout(limits.acquire)
+            .test_before_acquire(false)
+            .before_acquire(|conn, meta| {
+                Box::pin(async move {
+                    if meta.idle_for > TRUST_IDLE_FOR {
+                        conn.ping().await?;
+                    }
+                    Ok(true)
+                })
+            })
+            .connect_lazy_with(connect);
+        let local = format!("set local statement_timeout = {statement}; set local lock_timeout = {lock}");
+        Ok(Self {
+            pool,
+            options,
+            limits,
+            begin_read: format!("begin isolation level repeatable read, read only; {local}"),
+            // A success is answered after a durable commit, also on a server whose default is to be lax.
+            begin_write: format!(
+                "begin isolation level read committed, read write; {local}; \
+                 select set_config('synchronous_commit', 'on', true) \
+                 where current_setting('synchronous_commit') = 'off'"
+            ),
+        })
+    }
+
+    async fn begin(&self, begin: Option<&str>) -> Result<PgTx> {
+        // After a restart of the server the pool may hold nothing but dead connections; BEGIN finds that out, and
+        // nothing has happened yet.
+        for _ in 0..self.limits.connections {
+            match self.try_begin(begin).await {
+                Err(error) if error.cause == Cause::ConnectionLost => {}
+                other => return other,
+            }
+        }
+        self.try_begin(begin).await
+    }
+
+    async fn try_begin(&self, begin: Option<&str>) -> Result<PgTx> {
+        let conn = self.pool.acquire().await.map_err(|error| match error {
+            // One error for two things: nobody answered, or everybody was busy.
+            sqlx::Error::PoolTimedOut if self.pool.size() < self.limits.connections => {
+                StoreError::new(Cause::Unavailable, "no connection to the database within the time limit")
+            }
+            other => other.into(),
+        })?;
+        let mut tx = PgTx { conn, persistent: !self.options.pgbouncer, in_transaction: false };
+        if let Some(begin) = begin {
+            tx.in_transaction = true;
+            sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *tx.conn).await?;
+        }
+        Ok(tx)
+    }
+}
+
+impl Backend for Postgres {
+    type Tx = PgTx;
+
+    /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
+    /// nothing half done.
+    async fn migrate(&self) -> Result<()> {
+        // Its own connection, closed afterwards: migrations prepare statements by name, and take their time.
+        let options = (*self.pool.connect_options()).clone().statement_cache_capacity(0);
+        let mut conn = options.connect().await.map_err(|error| match error {
+            sqlx::Error::Io(_) => StoreError::new(Cause::Unavailable, "the database cannot be reached"),
+            other => other.into(),
+        })?;
+        let mut tx = conn.begin().await?;
+        sqlx::raw_sql("set local statement_timeout = 0; set local lock_timeout = 0").execute(&mut *tx).await?;
+        sqlx::query("select pg_advisory_xact_lock($1)")
+            .persistent(false)
+            .bind(MIGRATION_LOCK)
+            .execute(&mut *tx)
+            .await?;
+        let encoding: String = sqlx::query_scalar("show server_encoding").persistent(false).fetch_one(&mut *tx).await?;
+        if encoding != "UTF8" {
+            return Err(StoreError::config("the database's encoding must be UTF8"));
+        }
+        let mut migrator = Migrator::with_migrations(MIGRATOR.iter().cloned().collect());
+        // The lock is ours already; what a newer binary applied on top does not concern this one.
+        migrator.set_locking(false).set_ignore_missing(true);
+        // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
+        migrator.run_direct(None, &mut *tx, false).await?;
+        tx.commit().await?;
+        conn.close().await?;
+        Ok(())
+    }
+
+    async fn check(&self) -> Result<()> {
+        let mut tx = self.begin(Some(&self.begin_read)).await?;
+        let applied: Vec<i64> = sqlx::query_scalar("select version from _sqlx_migrations where success")
+            .persistent(tx.persistent)
+            .fetch_all(&mut *tx.conn)
+            .await?;
+        tx.rollback().await?;
+        super::all_applied(&MIGRATOR, &applied)
+    }
+
+    async fn read(&self, single: bool) -> Result<PgTx> {
+        let begin = if single && !self.options.pgbouncer { None } else { Some(&*self.begin_read) };
+        self.begin(begin).await
+    }
+
+    async fn write(&self) -> Result<PgTx> {
+        self.begin(Some(&self.begin_write)).await
+    }
+
+    fn unit_limit(&self) -> Duration {
+        self.limits.acquire + self.limits.statement
+    }
+
+    fn pool(&self) -> PoolUse {
+        PoolUse { open: self.pool.size(), idle: self.pool.num_idle() as u32 }
+    }
+
+    async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+pub struct PgTx {
+    conn: PoolConnection<sqlx::Postgres>,
+    persistent: bool,
+    in_transaction: bool,
+}
+
+impl Drop for PgTx {
+    /// A transaction that was not ended is in an unknown state, perhaps on a connection that does not answer.
+    /// Closing it ends it for certain, and nobody waits for it.
+    fn drop(&mut self) {
+        if self.in_transaction {
+            self.conn.close_on_drop();
+        }
+    }
+}
+
+impl PgTx {
+    const DIALECT: Dialect = sql::POSTGRES;
+
+    fn keys(keys: Option<&[String]>) -> Option<&[String]> {
+        keys
+    }
+
+    shared_helpers!();
+
+    async fn end(mut self, statement: &'static str) -> Result<()> {
+        if self.in_transaction {
+            sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
+            self.in_transaction = false;
+        }
+        Ok(())
+    }
+
+    async fn lock_user_rows(&mut self, keys: &[&UserKey]) -> Result<HashMap<UserKey, i64>> {
+        let rows: Vec<(String, String, i64)> = sqlx::query_as(
+            "select s.app_name, s.user_id, s.revision from user_scopes s \
+             join unnest($1::text[], $2::text[]) as k(app_name, user_id) \
+               on s.app_name = k.app_name and s.user_id = k.user_id \
+             order by s.app_name, s.user_id for update of s",
+        )
+        .persistent(self.persistent)
+        .bind(users_apps(keys))
+        .bind(users_ids(keys))
+        .fetch_all(&mut *self.conn)
+        .await?;
+        let found =
+            |key: &&&UserKey| rows.iter().find(|(app, user, _)| *app == key.app.as_str() && *user == key.user.as_str());
+        Ok(keys.iter().filter_map(|key| found(&key).map(|row| ((*key).clone(), row.2))).collect())
+    }
+
+    async fn lock_app_rows(&mut self, keys: &[&AppName]) -> Result<HashMap<AppName, i64>> {
+        let rows: Vec<(String, i64)> = sqlx::query_as(
+            "select app_name, revision from app_scopes where app_name = any($1::text[]) order by app_name for update",
+        )
+        .persistent(self.persistent)
+        .bind(app_names(keys))
+        .fetch_all(&mut *self.conn)
+        .await?;
+        let found = |key: &&&AppName| rows.iter().find(|(app, _)| *app == key.as_str());
+        Ok(keys.iter().filter_map(|key| found(&key).map(|row| ((*key).clone(), row.1))).collect())
+    }
+}
+
+fn users_apps<'a>(keys: &[&'a UserKey]) -> Vec<&'a str> {
+    keys.iter().map(|key| key.app.as_str()).collect()
+}
+
+fn users_ids<'a>(keys: &[&'a UserKey]) -> Vec<&'a str> {
+    keys.iter().map(|key| key.user.as_str()).collect()
+}
+
+fn app_names<'a>(keys: &[&'a AppName]) -> Vec<&'a str> {
+    keys.iter().map(|key| key.as_str()).collect()
+}
+
+impl Tx for PgTx {
+    shared_primitives!();
+
+    async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>) -> Result<Vec<LockedSession>> {
+        let rows: Vec<LockedRow> = sqlx::query_as(
+            "select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.expire_time \
+             from sessions s join unnest($1::text[], $2::text[], $3::text[]) as k(app_name, user_id, id) \
+               on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id \
+             order by s.app_name, s.user_id, s.id for update of s",
+        )
+        .persistent(self.persistent)
+        .bind(keys.iter().map(|key| key.app().as_str()).collect::<Vec<_>>())
+        .bind(keys.iter().map(|key| key.user.user.as_str()).collect::<Vec<_>>())
+        .bind(keys.iter().map(|key| key.session.as_str()).collect::<Vec<_>>())
+        .fetch_all(&mut *self.conn)
+        .await?;
+        rows.into_iter().map(LockedSession::try_from).collect()
+    }
+
+    async fn lock_users(&mut self, keys: &[&UserKey]) -> Result<Vec<i64>> {
+        let mut rows = self.lock_user_rows(keys).await?;
+        if rows.len() < keys.len() {
+            // Two statements, because a row that another transaction just made is visible only to the next one.
+            sqlx::query(
+                "insert into user_scopes (app_name, user_id, revision) \
+                 select *, 0 from unnest($1::text[], $2::text[]) on conflict do nothing",
+            )
+            .persistent(self.persistent)
+            .bind(users_apps(keys))
+            .bind(users_ids(keys))
+            .execute(&mut *self.conn)
+            .await?;
+            rows = self.lock_user_rows(keys).await?;
+        }
+        Ok(keys.iter().map(|key| rows.get(*key).copied().unwrap_or(0)).collect())
+    }
+
+    async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<Vec<i64>> {
+        let mut rows = self.lock_app_rows(keys).await?;
+        if rows.len() < keys.len() {
+            sqlx::query(
+                "insert into app_scopes (app_name, revision) \
+                 select *, 0 from unnest($1::text[]) on conflict do nothing",
+            )
+            .persistent(self.persistent)
+            .bind(app_names(keys))
+            .execute(&mut *self.conn)
+            .await?;
+            rows = self.lock_app_rows(keys).await?;
+        }
+        Ok(keys.iter().map(|key| rows.get(*key).copied().unwrap_or(0)).collect())
+    }
+
+    async fn revisions(
+        &mut self,
+        users: &[&UserKey],
+        apps: &[&AppName],
+    ) -> Result<(HashMap<UserKey, i64>, HashMap<AppName, i64>)> {
+        let rows: Vec<(i64, Option<i64>)> = sqlx::query_as(
+            "select k.n, s.revision from unnest($1::text[], $2::text[]) with ordinality as k(app_name, user_id, n) \
+               left join user_scopes s on s.app_name = k.app_name and s.user_id = k.user_id \
+             union all \
+             select -k.n, s.revision from unnest($3::text[]) with ordinality as k(app_name, n) \
+               left join app_scopes s on s.app_name = k.app_name",
+        )
+        .persistent(self.persistent)
+        .bind(users_apps(users))
+        .bind(users_ids(users))
+        .bind(app_names(apps))
+        .fetch_all(&mut *self.conn)
+        .await?;
+        let mut revisions = (HashMap::new(), HashMap::new());
+        for (n, revision) in rows {
+            let at = n.unsigned_abs() as usize - 1;
+            match (n > 0, users.get(at), apps.get(at)) {
+                (true, Some(key), _) => drop(revisions.0.insert((*key).clone(), revision.unwrap_or(0))),
+                (false, _, Some(key)) => drop(revisions.1.insert((*key).clone(), revision.unwrap_or(0))),
+                _ => {}
+            }
+        }
+        Ok(revisions)
+    }
+
+    async fn known_events(
+        &mut self,
+        ids: &[(&SessionKey, i64, &EventId)],
+    ) -> Result<Vec<(SessionKey, EventId, Known)>> {
+        let rows: Vec<KnownRow> = sqlx::query_as(
+            "select e.app_name, e.user_id, e.session_id, e.id, e.digest, e.event_time, e.sequence, e.commit_time, \
+               e.body \
+             from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) \
+               as k(app_name, user_id, session_id, incarnation, id) \
+             join events e on e.app_name = k.app_name and e.user_id = k.user_id and e.session_id = k.session_id \
+               and e.incarnation = k.incarnation and e.id = k.id",
+        )
+        .persistent(self.persistent)
+        .bind(ids.iter().map(|(key, ..)| key.app().as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|(key, ..)| key.user.user.as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|(key, ..)| key.session.as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|(_, incarnation, _)| *incarnation).collect::<Vec<_>>())
+        .bind(ids.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
+        .fetch_all(&mut *self.conn)
+        .await?;
+        rows.into_iter().map(KnownRow::decode).collect()
+    }
+
+    async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
+        self.insert_events(writes).await?;
+        self.write_session_state(writes).await?;
+        self.write_user_state(
+            &writes.user_state.iter().map(|((key, name), write)| (*key, *name, *write)).collect::<Vec<_>>(),
+        )
+        .await?;
+        self.write_app_state(
+            &writes.app_state.iter().map(|((key, name), write)| (*key, *name, *write)).collect::<Vec<_>>(),
+        )
+        .await?;
+        self.update_sessions(writes).await?;
+        self.set_user_revisions(&writes.users.iter().map(|(key, revision)| (*key, *revision)).collect::<Vec<_>>())
+            .await?;
+        self.set_app_revisions(&writes.apps.iter().map(|(key, revision)| (*key, *revision)).collect::<Vec<_>>()).await
+    }
+
+    async fn write_scope(&mut self, scope: &ScopeKey, revision: i64, changes: &[Change]) -> Result<()> {
+        let writes = changes.iter().map(|c| (&*c.key, StateWrite { value: c.value.as_ref(), revision }));
+        match scope {
+            ScopeKey::User(key) => {
+                self.write_user_state(&writes.map(|(name, write)| (key, name, write)).collect::<Vec<_>>()).await?;
+                self.set_user_revisions(&[(key, revision)]).await
+            }
+            ScopeKey::App(key) => {
+                self.write_app_state(&writes.map(|(name, write)| (key, name, write)).collect::<Vec<_>>()).await?;
+                self.set_app_revisions(&[(key, revision)]).await
+            }
+        }
+    }
+
+    async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
+        let rows: Vec<IncarnationRow> = sqlx::query_as(
+            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 \
+             order by app_name, user_id, id limit $2 for update skip locked",
+        )
+        .persistent(self.persistent)
+        .bind(now.0)
+        .bind(limit)
+        .fetch_all(&mut *self.conn)
+        .await?;
+        rows.into_iter().map(IncarnationRow::decode).collect()
+    }
+
+    async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64)>> {
+        let row: Option<IncarnationRow> = sqlx::query_as(
+            "select app_name, user_id, session_id, incarnation from buried_sessions limit 1 for update skip locked",
+        )
+        .persistent(self.persistent)
+        .fetch_optional(&mut *self.conn)
+        .await?;
+        row.map(IncarnationRow::decode).transpose()
+    }
+
+    async fn commit(self) -> Result<()> {
+        self.end("commit").await
+    }
+
+    async fn rollback(self) -> Result<()> {
+        self.end("rollback").await
+    }
+}
+
+/// A state row of a shared scope to be written.
+type ScopeRowWrite<'a, K> = (&'a K, &'a str, StateWrite<'a>);
+
+impl PgTx {
+    async fn insert_events(&mut self, writes: &Writes<'_>) -> Result<()> {
+        let events = &writes.events;
+        if events.is_empty() {
+            return Ok(());
+        }
+        sqlx::query(
+            "insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, \
+               author, invocation_id, branch, user_revision, app_revision, digest, body) \
+             select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], \
+               $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], \
+               $14::bytea[], $15::text[])",
+        )
+        .persistent(self.persistent)
+        .bind(events.iter().map(|row| row.key.app().as_str()).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| row.key.user.user.as_str()).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| row.key.session.as_str()).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| row.incarnation).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| row.sequence).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| row.event.id.as_str()).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| row.event.timestamp.micros.0).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| row.commit_time.0).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| filter_text(&row.event.author)).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| filter_text(&row.event.invocation_id)).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| row.event.branch.as_deref().map(filter_text)).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| row.user_revision).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| row.app_revision).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| &row.event.digest[..]).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| &*row.event.body).collect::<Vec<_>>())
+        .execute(&mut *self.conn)
+        .await?;
+        Ok(())
+    }
+
+    async fn write_session_state(&mut self, writes: &Writes<'_>) -> Result<()> {
+        let (set, gone): (Vec<_>, Vec<_>) = writes.session_state.iter().partition(|(_, write)| write.value.is_some());
+        if !set.is_empty() {
+            sqlx::query(
+                "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
+                 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], \
+                   $7::bigint[]) \
+                 on conflict (app_name, user_id, session_id, incarnation, key) \
+                 do update set value = excluded.value, revision = excluded.revision",
+            )
+            .persistent(self.persistent)
+            .bind(set.iter().map(|((key, ..), _)| key.app().as_str()).collect::<Vec<_>>())
+            .bind(set.iter().map(|((key, ..), _)| key.user.user.as_str()).collect::<Vec<_>>())
+            .bind(set.iter().map(|((key, ..), _)| key.session.as_str()).collect::<Vec<_>>())
+            .bind(set.iter().map(|((_, incarnation, _), _)| *incarnation).collect::<Vec<_>>())
+            .bind(set.iter().map(|((.., name), _)| *name).collect::<Vec<_>>())
+            .bind(set.iter().map(|(_, write)| write.value.map(RawJson::text)).collect::<Vec<_>>())
+            .bind(set.iter().map(|(_, write)| write.revision).collect::<Vec<_>>())
+            .execute(&mut *self.conn)
+            .await?;
+        }
+        if !gone.is_empty() {
+            sqlx::query(
+                "delete from session_state s \
+                 using unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) \
+                   as k(app_name, user_id, session_id, incarnation, key) \
+                 where s.app_name = k.app_name and s.user_id = k.user_id and s.session_id = k.session_id \
+                   and s.incarnation = k.incarnation and s.key = k.key",
+            )
+            .persistent(self.persistent)
+            .bind(gone.iter().map(|((key, ..), _)| key.app().as_str()).collect::<Vec<_>>())
+            .bind(gone.iter().map(|((key, ..), _)| key.user.user.as_str()).collect::<Vec<_>>())
+            .bind(gone.iter().map(|((key, ..), _)| key.session.as_str()).collect::<Vec<_>>())
+            .bind(gone.iter().map(|((_, incarnation, _), _)| *incarnation).collect::<Vec<_>>())
+            .bind(gone.iter().map(|((.., name), _)| *name).collect::<Vec<_>>())
+            .execute(&mut *self.conn)
+            .await?;
+        }
+        Ok(())
+    }
+
+    async fn write_user_state(&mut self, rows: &[ScopeRowWrite<'_, UserKey>]) -> Result<()> {
+        let (set, gone): (Vec<_>, Vec<_>) = rows.iter().copied().partition(|(.., write)| write.value.is_some());
+        if !set.is_empty() {
+            sqlx::query(
+                "insert into user_state (app_name, user_id, key, value, revision) \
+                 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) \
+                 on conflict (app_name, user_id, key) \
+                 do update set value = excluded.value, revision = excluded.revision",
+            )
+            .persistent(self.persistent)
+            .bind(set.iter().map(|(key, ..)| key.app.as_str()).collect::<Vec<_>>())
+            .bind(set.iter().map(|(key, ..)| key.user.as_str()).collect::<Vec<_>>())
+            .bind(set.iter().map(|(_, name, _)| *name).collect::<Vec<_>>())
+            .bind(set.iter().map(|(.., write)| write.value.map(RawJson::text)).collect::<Vec<_>>())
+            .bind(set.iter().map(|(.., write)| write.revision).collect::<Vec<_>>())
+            .execute(&mut *self.conn)
+            .await?;
+        }
+        if !gone.is_empty() {
+            sqlx::query(
+                "delete from user_state s using unnest($1::text[], $2::text[], $3::text[]) as k(app_name, user_id, key) \
+                 where s.app_name = k.app_name and s.user_id = k.user_id and s.key = k.key",
+            )
+            .persistent(self.persistent)
+            .bind(gone.iter().map(|(key, ..)| key.app.as_str()).collect::<Vec<_>>())
+            .bind(gone.iter().map(|(key, ..)| key.user.as_str()).collect::<Vec<_>>())
+            .bind(gone.iter().map(|(_, name, _)| *name).collect::<Vec<_>>())
+            .execute(&mut *self.conn)
+            .await?;
+        }
+        Ok(())
+    }
+
+    async fn write_app_state(&mut self, rows: &[ScopeRowWrite<'_, AppName>]) -> Result<()> {
+        let (set, gone): (Vec<_>, Vec<_>) = rows.iter().copied().partition(|(.., write)| write.value.is_some());
+        if !set.is_empty() {
+            sqlx::query(
+                "insert into app_state (app_name, key, value, revision) \
+                 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) \
+                 on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision",
+            )
+            .persistent(self.persistent)
+            .bind(set.iter().map(|(key, ..)| key.as_str()).collect::<Vec<_>>())
+            .bind(set.iter().map(|(_, name, _)| *name).collect::<Vec<_>>())
+            .bind(set.iter().map(|(.., write)| write.value.map(RawJson::text)).collect::<Vec<_>>())
+            .bind(set.iter().map(|(.., write)| write.revision).collect::<Vec<_>>())
+            .execute(&mut *self.conn)
+            .await?;
+        }
+        if !gone.is_empty() {
+            sqlx::query(
+                "delete from app_state s using unnest($1::text[], $2::text[]) as k(app_name, key) \
+                 where s.app_name = k.app_name and s.key = k.key",
+            )
+            .persistent(self.persistent)
+            .bind(gone.iter().map(|(key, ..)| key.as_str()).collect::<Vec<_>>())
+            .bind(gone.iter().map(|(_, name, _)| *name).collect::<Vec<_>>())
+            .execute(&mut *self.conn)
+            .await?;
+        }
+        Ok(())
+    }
+
+    async fn update_sessions(&mut self, writes: &Writes<'_>) -> Result<()> {
+        let rows: Vec<_> = writes.sessions.iter().collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        sqlx::query(
+            "update sessions s set revision = k.revision, update_time = k.update_time, \
+               update_time_number = k.update_time_number \
+             from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) \
+               as k(app_name, user_id, id, revision, update_time, update_time_number) \
+             where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
+        )
+        .persistent(self.persistent)
+        .bind(rows.iter().map(|(key, _)| key.app().as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(_, update)| update.revision).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(_, update)| update.update_time.micros.0).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(_, update)| update.update_time.number.text()).collect::<Vec<_>>())
+        .execute(&mut *self.conn)
+        .await?;
+        Ok(())
+    }
+
+    async fn set_user_revisions(&mut self, rows: &[(&UserKey, i64)]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        sqlx::query(
+            "update user_scopes s set revision = k.revision \
+             from unnest($1::text[], $2::text[], $3::bigint[]) as k(app_name, user_id, revision) \
+             where s.app_name = k.app_name and s.user_id = k.user_id",
+        )
+        .persistent(self.persistent)
+        .bind(rows.iter().map(|(key, _)| key.app.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(key, _)| key.user.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(_, revision)| *revision).collect::<Vec<_>>())
+        .execute(&mut *self.conn)
+        .await?;
+        Ok(())
+    }
+
+    async fn set_app_revisions(&mut self, rows: &[(&AppName, i64)]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        sqlx::query(
+            "update app_scopes s set revision = k.revision \
+             from unnest($1::text[], $2::bigint[]) as k(app_name, revision) where s.app_name = k.app_name",
+        )
+        .persistent(self.persistent)
+        .bind(rows.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(_, revision)| *revision).collect::<Vec<_>>())
+        .execute(&mut *self.conn)
+        .await?;
+        Ok(())
+    }
+}

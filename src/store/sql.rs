@@ -1,0 +1,454 @@
+//! Statements and rows that both databases share.
+//!
+//! SQLite reads `$1` as PostgreSQL does, so one text serves both, but for three things that a [`Dialect`] names.
+//! Statements are put together from literals at compile time; only the list of sessions, whose order and filters
+//! vary, is built at run time, from literals too. Values are always bound.
+
+use sqlx::FromRow;
+
+use super::{ListQuery, OrderBy, StoreError, transactions::corrupt};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::json::RawJson;
+use crate::domain::scope;
+use crate::domain::session::Head;
+use crate::domain::time::{Micros, Timestamp};
+
+/// The columns of [`HeadRow`], from `sessions s`.
+macro_rules! head_columns {
+    () => {
+        "s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, \
+         s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, \
+         coalesce((select u.revision from user_scopes u \
+                   where u.app_name = s.app_name and u.user_id = s.user_id), 0) as user_revision, \
+         coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0) as app_revision"
+    };
+}
+
+/// The parts of the merged state, from `sessions s`, each as the members of an object, without braces. `$member`
+/// makes them of the rows of `t`; the other three narrow the keys of app, user and session.
+macro_rules! state_columns {
+    ($member:ident, $app:expr, $user:expr, $session:expr) => {
+        concat!(
+            "(select ",
+            $member!("'app:' || t.key"),
+            " from app_state t where t.app_name = s.app_name",
+            $app,
+            ") as app_state, (select ",
+            $member!("'user:' || t.key"),
+            " from user_state t where t.app_name = s.app_name and t.user_id = s.user_id",
+            $user,
+            ") as user_state, (select ",
+            $member!("t.key"),
+            " from session_state t where t.app_name = s.app_name and t.user_id = s.user_id and t.session_id = s.id \
+               and t.incarnation = s.incarnation",
+            $session,
+            ") as session_state"
+        )
+    };
+}
+
+/// What finds the session of a query: its key, its incarnation if one is asked for, and that it has not expired.
+macro_rules! of_session {
+    () => {
+        " from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 \
+          and (s.expire_time is null or s.expire_time > $4)"
+    };
+}
+
+/// One page of events: the inner query picks rows by the filters without their bodies, the middle one adds up sizes,
+/// the outer one fetches the bodies that fit. The first row always fits.
+macro_rules! events_page {
+    ($direction:literal) => {
+        concat!(
+            "select e.sequence, e.commit_time, e.body, sized.total from ( \
+                 select sequence, sum(size) over (order by sequence ",
+            $direction,
+            ") - size as size_before, count(*) over () as total from ( \
+                     select sequence, octet_length(body) as size from events \
+                     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 \
+                       and sequence > $5 and sequence < $6 \
+                       and ($7 is null or event_time >= $7) and ($8 is null or author = $8) \
+                       and ($9 is null or invocation_id = $9) and ($10 is null or branch = $10) \
+                     order by sequence ",
+            $direction,
+            " limit $11) as page) as sized \
+             join events e on e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 \
+               and e.sequence = sized.sequence \
+             where sized.size_before < $12 order by e.sequence ",
+            $direction
+        )
+    };
+}
+
+pub const EVENTS_ASCENDING: &str = events_page!("asc");
+pub const EVENTS_DESCENDING: &str = events_page!("desc");
+
+pub const HEAD: &str = concat!("select ", head_columns!(), of_session!());
+
+pub const EVENT: &str = "select sequence, commit_time, body from events \
+     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and id = $5";
+
+pub const SESSION_VALUE: &str = "select value from session_state \
+     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5";
+pub const USER_VALUE: &str = "select value from user_state where app_name = $1 and user_id = $2 and key = $3";
+pub const APP_VALUE: &str = "select value from app_state where app_name = $1 and key = $2";
+
+pub const INSERT_SESSION: &str = "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, \
+     update_time, update_time_number, display_name, labels, expire_time, initial_state, created_user_revision, \
+     created_app_revision) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 0) \
+     on conflict (app_name, user_id, id) do nothing";
+pub const SET_CREATED_REVISIONS: &str = "update sessions set created_user_revision = $4, created_app_revision = $5 \
+     where app_name = $1 and user_id = $2 and id = $3";
+/// For each field a flag, whether to set it, and its value.
+pub const SET_METADATA: &str = "update sessions set metadata_revision = metadata_revision + 1, \
+     display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
+     expire_time = case when $8 then $9 else expire_time end \
+     where app_name = $1 and user_id = $2 and id = $3";
+
+pub const UNLIST_SESSION: &str =
+    "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4";
+pub const BURY_SESSION: &str = "insert into buried_sessions (app_name, user_id, session_id, incarnation) \
+     values ($1, $2, $3, $4) on conflict do nothing";
+pub const PURGE_EVENTS: &str = "delete from events where app_name = $1 and user_id = $2 and session_id = $3 \
+     and incarnation = $4 and sequence in (select sequence from events where app_name = $1 and user_id = $2 \
+       and session_id = $3 and incarnation = $4 order by sequence limit $5)";
+pub const PURGE_STATE: &str = "delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 \
+     and incarnation = $4 and key in (select key from session_state where app_name = $1 and user_id = $2 \
+       and session_id = $3 and incarnation = $4 order by key limit $5)";
+pub const FORGET_BURIED: &str = "delete from buried_sessions \
+     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
+
+/// The next name after `$1`, found by one look into each index, again and again: names, not rows, are counted.
+/// A scope row at revision 0 was only ever locked, so it does not make its owner exist.
+macro_rules! names {
+    ($next:ident) => {
+        concat!(
+            "with recursive names(name) as ( \
+                 select min(n) from (",
+            $next!("$1"),
+            ") as first union all select (select min(n) from (",
+            $next!("names.name"),
+            ") as next) from names where names.name is not null) \
+             select name from names where name is not null limit $2"
+        )
+    };
+}
+macro_rules! next_app {
+    ($after:literal) => {
+        concat!(
+            "select min(app_name) as n from sessions where app_name > ",
+            $after,
+            " union all select min(app_name) from app_scopes where revision > 0 and app_name > ",
+            $after,
+            " union all select min(app_name) from user_scopes where revision > 0 and app_name > ",
+            $after
+        )
+    };
+}
+macro_rules! next_user {
+    ($after:literal) => {
+        concat!(
+            "select min(user_id) as n from sessions where app_name = $3 and user_id > ",
+            $after,
+            " union all select min(user_id) from user_scopes where app_name = $3 and revision > 0 and user_id > ",
+            $after
+        )
+    };
+}
+
+pub const APPS: &str = names!(next_app);
+pub const USERS: &str = names!(next_user);
+
+/// What the two databases say differently.
+pub struct Dialect {
+    /// Head and merged state of one session; `$5`, `$6`, `$7` are the keys wanted of app, user and session, or null.
+    pub view: &'static str,
+    pub app_scope: &'static str,
+    pub user_scope: &'static str,
+    /// Columns of a list that shows states.
+    list_state: &'static str,
+    /// A label's value, given the number of the parameter that names it.
+    label: fn(usize) -> String,
+}
+
+macro_rules! dialect {
+    ($member:ident, $wanted:ident, $label:expr) => {
+        Dialect {
+            view: concat!(
+                "select ",
+                head_columns!(),
+                ", ",
+                state_columns!($member, $wanted!("$5"), $wanted!("$6"), $wanted!("$7")),
+                of_session!()
+            ),
+            app_scope: concat!(
+                "select coalesce((select revision from app_scopes where app_name = $1), 0) as revision, (select ",
+                $member!("t.key"),
+                " from app_state t where t.app_name = $1) as state"
+            ),
+            user_scope: concat!(
+                "select coalesce((select revision from user_scopes where app_name = $1 and user_id = $2), 0) \
+                 as revision, (select ",
+                $member!("t.key"),
+                " from user_state t where t.app_name = $1 and t.user_id = $2) as state"
+            ),
+            list_state: state_columns!($member, "", "", ""),
+            label: $label,
+        }
+    };
+}
+
+macro_rules! postgres_member {
+    ($key:literal) => {
+        concat!("string_agg(to_json(", $key, ")::text || ':' || t.value, ',' order by t.key)")
+    };
+}
+macro_rules! postgres_wanted {
+    ($keys:literal) => {
+        concat!(" and (", $keys, "::text[] is null or t.key = any(", $keys, "))")
+    };
+}
+pub const POSTGRES: Dialect =
+    dialect!(postgres_member, postgres_wanted, |name| format!("(s.labels::jsonb ->> ${name})"));
+
+macro_rules! sqlite_member {
+    ($key:literal) => {
+        concat!("group_concat(json_quote(", $key, ") || ':' || t.value, ',' order by t.key)")
+    };
+}
+macro_rules! sqlite_wanted {
+    ($keys:literal) => {
+        concat!(" and (", $keys, " is null or t.key in (select value from json_each(", $keys, ")))")
+    };
+}
+pub const SQLITE: Dialect =
+    dialect!(sqlite_member, sqlite_wanted, |name| format!("json_extract(s.labels, '$.\"' || ${name} || '\"')"));
+
+/// A bound value of a list's statement.
+pub enum ListValue<'a> {
+    Text(&'a str),
+    Integer(i64),
+}
+
+impl Dialect {
+    /// The statement of a page of sessions, with what to bind, in order.
+    ///
+    /// The keyset is one row-wise comparison in the order of an index, so page K is found as fast as page 1.
+    pub fn list<'a>(&self, query: &'a ListQuery) -> (String, Vec<ListValue<'a>>) {
+        let mut values = vec![ListValue::Text(query.app.as_str())];
+        let mut sql = format!("select {}", head_columns!());
+        if query.with_state {
+            sql.push_str(", ");
+            sql.push_str(self.list_state);
+        }
+        sql.push_str(" from sessions s where s.app_name = $1");
+        let mut bind = |value| {
+            values.push(value);
+            values.len()
+        };
+        if let Some(user) = &query.user {
+            sql += &format!(" and s.user_id = ${}", bind(ListValue::Text(user.as_str())));
+        }
+        sql += &format!(" and (s.expire_time is null or s.expire_time > ${})", bind(ListValue::Integer(query.now.0)));
+        let time = match query.order_by {
+            OrderBy::LastUpdateTime => "s.update_time",
+            OrderBy::CreateTime => "s.create_time",
+        };
+        let (than, direction) = if query.descending { ("<", "desc") } else { (">", "asc") };
+        if let Some(after) = &query.after {
+            let (time_at, user_at, id_at) = (
+                bind(ListValue::Integer(after.time.0)),
+                bind(ListValue::Text(after.user.as_str())),
+                bind(ListValue::Text(after.session.as_str())),
+            );
+            sql += &format!(" and ({time}, s.user_id, s.id) {than} (${time_at}, ${user_at}, ${id_at})");
+        }
+        for (name, value) in &query.labels {
+            let label = (self.label)(bind(ListValue::Text(name)));
+            sql += &format!(" and {label} = ${}", bind(ListValue::Text(value)));
+        }
+        let limit = bind(ListValue::Integer(query.max_rows as i64 + 1));
+        sql += &format!(" order by {time} {direction}, s.user_id {direction}, s.id {direction} limit ${limit}");
+        (sql, values)
+    }
+}
+
+#[derive(FromRow)]
+pub struct HeadRow {
+    app_name: String,
+    user_id: String,
+    id: String,
+    incarnation: i64,
+    revision: i64,
+    metadata_revision: i64,
+    create_time: i64,
+    update_time: i64,
+    update_time_number: String,
+    display_name: Option<String>,
+    labels: Option<String>,
+    expire_time: Option<i64>,
+    user_revision: i64,
+    app_revision: i64,
+}
+
+impl TryFrom<HeadRow> for Head {
+    type Error = StoreError;
+
+    fn try_from(row: HeadRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            key: session_key(&row.app_name, &row.user_id, &row.id)?,
+            incarnation: row.incarnation,
+            revision: row.revision,
+            metadata_revision: row.metadata_revision,
+            user_revision: row.user_revision,
+            app_revision: row.app_revision,
+            create_time: Micros(row.create_time),
+            update_time: Timestamp {
+                micros: Micros(row.update_time),
+                number: RawJson::trusted(row.update_time_number),
+            },
+            display_name: row.display_name.map(RawJson::trusted),
+            labels: row.labels.map(RawJson::trusted),
+            expire_time: row.expire_time.map(Micros),
+        })
+    }
+}
+
+#[derive(FromRow)]
+pub struct ViewRow {
+    #[sqlx(flatten)]
+    pub head: HeadRow,
+    app_state: Option<String>,
+    user_state: Option<String>,
+    session_state: Option<String>,
+}
+
+impl ViewRow {
+    pub fn merged(&self) -> String {
+        scope::join([self.app_state.as_deref(), self.user_state.as_deref(), self.session_state.as_deref()])
+    }
+}
+
+#[derive(FromRow)]
+pub struct ScopeRow {
+    pub revision: i64,
+    pub state: Option<String>,
+}
+
+#[derive(FromRow)]
+pub struct EventRow {
+    sequence: i64,
+    commit_time: i64,
+    body: String,
+}
+
+impl From<EventRow> for StoredEvent {
+    fn from(row: EventRow) -> Self {
+        Self { sequence: row.sequence, commit_time: Micros(row.commit_time), body: row.body.into() }
+    }
+}
+
+#[derive(FromRow)]
+pub struct PagedEventRow {
+    #[sqlx(flatten)]
+    event: EventRow,
+    /// Rows that the filters found, up to one more than the page holds.
+    total: i64,
+}
+
+/// A page from the rows of [`EVENTS_ASCENDING`] or [`EVENTS_DESCENDING`].
+pub fn event_page(rows: Vec<PagedEventRow>, max_rows: usize) -> super::EventPage {
+    let total = rows.first().map_or(0, |row| row.total as usize);
+    let events: Vec<StoredEvent> = rows.into_iter().take(max_rows).map(|row| row.event.into()).collect();
+    super::EventPage { more: events.len() < total, events }
+}
+
+/// A session with what an append locks of it.
+#[derive(FromRow)]
+pub struct LockedRow {
+    pub app_name: String,
+    pub user_id: String,
+    pub id: String,
+    pub incarnation: i64,
+    pub revision: i64,
+    pub metadata_revision: i64,
+    pub expire_time: Option<i64>,
+}
+
+impl TryFrom<LockedRow> for super::transactions::LockedSession {
+    type Error = StoreError;
+
+    fn try_from(row: LockedRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            key: session_key(&row.app_name, &row.user_id, &row.id)?,
+            incarnation: row.incarnation,
+            revision: row.revision,
+            metadata_revision: row.metadata_revision,
+            expire_time: row.expire_time.map(Micros),
+        })
+    }
+}
+
+#[derive(FromRow)]
+pub struct KnownRow {
+    pub app_name: String,
+    pub user_id: String,
+    pub session_id: String,
+    pub id: String,
+    pub digest: Vec<u8>,
+    pub event_time: i64,
+    #[sqlx(flatten)]
+    pub event: EventRow,
+}
+
+impl KnownRow {
+    pub fn decode(self) -> Result<(SessionKey, crate::domain::ids::EventId, crate::domain::append::Known), StoreError> {
+        let key = session_key(&self.app_name, &self.user_id, &self.session_id)?;
+        let id = crate::domain::ids::EventId::parse(&self.id).map_err(corrupt)?;
+        let digest = self.digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?;
+        let known =
+            crate::domain::append::Known { digest, timestamp: Micros(self.event_time), event: self.event.into() };
+        Ok((key, id, known))
+    }
+}
+
+/// A session's key and incarnation.
+#[derive(FromRow)]
+pub struct IncarnationRow {
+    app_name: String,
+    user_id: String,
+    session_id: String,
+    incarnation: i64,
+}
+
+impl IncarnationRow {
+    pub fn decode(self) -> Result<(SessionKey, i64), StoreError> {
+        Ok((session_key(&self.app_name, &self.user_id, &self.session_id)?, self.incarnation))
+    }
+}
+
+fn session_key(app: &str, user: &str, session: &str) -> Result<SessionKey, StoreError> {
+    Ok(SessionKey {
+        user: UserKey { app: AppName::parse(app).map_err(corrupt)?, user: UserId::parse(user).map_err(corrupt)? },
+        session: SessionId::parse(session).map_err(corrupt)?,
+    })
+}
+
+/// A text for a column that filters compare: PostgreSQL's text cannot hold U+0000, so it is escaped, and with it the
+/// escape character. One to one, so equal stays equal.
+pub fn filter_text(text: &str) -> String {
+    if text.contains(['\0', '\\']) { text.replace('\\', "\\\\").replace('\0', "\\0") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filter_texts_stay_apart() {
+        assert_eq!(filter_text("agent"), "agent");
+        assert_eq!(filter_text("a\0b"), "a\\0b");
+        assert_ne!(filter_text("a\\0b"), filter_text("a\0b"));
+    }
+}

@@ -1,0 +1,461 @@
+//! SQLite, embedded: one file, one process, one writer and many readers (WAL).
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use sqlx::migrate::Migrator;
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow as _, SqlitePool};
+
+use super::shared::{shared_helpers, shared_primitives};
+use super::sql::{
+    self, Dialect, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow, ViewRow, event_page,
+    filter_text,
+};
+use super::transactions::{Backend, LockedSession, SessionInsert, Tx};
+use super::{
+    Cause, EventPage, EventQuery, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView, StoreError,
+    StoreLimits,
+};
+use crate::domain::append::{Known, StateAddress, StateWrite, Writes};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
+use crate::domain::json::{RawJson, push_string};
+use crate::domain::scope::{Change, join};
+use crate::domain::session::{Head, MetadataPatch};
+use crate::domain::time::Micros;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+static MIGRATOR: Migrator = sqlx::migrate!("migrations/sqlite");
+
+pub struct Sqlite {
+    writer: SqlitePool,
+    readers: SqlitePool,
+    limits: StoreLimits,
+    /// Held while this process has the file open. SQLite itself would let a second process write, and the two would
+    /// wait for each other's locks instead of failing clearly.
+    _lock: File,
+}
+
+impl Sqlite {
+    /// Opens the file at `path`, made if it is missing.
+    pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
+        let path = path.split_once('?').map_or(path, |(path, _)| path);
+        if path.is_empty() {
+            return Err(StoreError::config("the database URL must name a file: sqlite://PATH"));
+        }
+        let lock = lock(Path::new(path))?;
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            // A commit is durable when it is answered: the log is synced every time.
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(limits.lock_wait)
+            .disable_statement_logging();
+        let pool = || SqlitePoolOptions::new().acquire_timeout(limits.acquire).test_before_acquire(false);
+        let writer = pool().max_connections(1).connect_with(options.clone()).await.map_err(|error| {
+            StoreError::new(
+                Cause::Unavailable,
+                format!("the SQLite file cannot be opened: {}", StoreError::from(error)),
+            )
+        })?;
+        let readers = pool()
+            .max_connections(limits.connections)
+            .connect_lazy_with(options.create_if_missing(false).pragma("query_only", "on"));
+        Ok(Self { writer, readers, limits, _lock: lock })
+    }
+
+    async fn begin(&self, pool: &SqlitePool, begin: Option<&'static str>) -> Result<SqliteTx> {
+        let conn = pool.acquire().await?;
+        let mut tx = SqliteTx { conn, persistent: true, in_transaction: false };
+        if let Some(begin) = begin {
+            tx.in_transaction = true;
+            sqlx::raw_sql(begin).execute(&mut *tx.conn).await?;
+        }
+        Ok(tx)
+    }
+}
+
+fn lock(path: &Path) -> Result<File> {
+    let lock_path = PathBuf::from(format!("{}.lock", path.display()));
+    let file = File::create(&lock_path)
+        .map_err(|error| StoreError::config(format!("cannot open {}: {error}", lock_path.display())))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::config(format!(
+            "another process has {} open; a SQLite file serves one process (PostgreSQL serves many)",
+            path.display()
+        ))),
+        Err(TryLockError::Error(error)) => {
+            Err(StoreError::config(format!("cannot lock {}: {error}", lock_path.display())))
+        }
+    }
+}
+
+impl Backend for Sqlite {
+    type Tx = SqliteTx;
+
+    async fn migrate(&self) -> Result<()> {
+        let mut conn = self.writer.acquire().await?;
+        let mut migrator = Migrator::with_migrations(MIGRATOR.iter().cloned().collect());
+        migrator.set_ignore_missing(true);
+        // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
+        migrator.run_direct(None, &mut *conn, false).await?;
+        Ok(())
+    }
+
+    async fn check(&self) -> Result<()> {
+        let mut tx = self.read(true).await?;
+        let tables: i64 =
+            sqlx::query_scalar("select count(*) from sqlite_master where type = 'table' and name = '_sqlx_migrations'")
+                .fetch_one(&mut *tx.conn)
+                .await?;
+        let applied: Vec<i64> = if tables == 0 {
+            Vec::new()
+        } else {
+            sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(&mut *tx.conn).await?
+        };
+        super::all_applied(&MIGRATOR, &applied)
+    }
+
+    async fn read(&self, single: bool) -> Result<SqliteTx> {
+        self.begin(&self.readers, (!single).then_some("begin")).await
+    }
+
+    async fn write(&self) -> Result<SqliteTx> {
+        // A plain BEGIN takes the write lock only at the first write, and fails if someone wrote since the first read.
+        self.begin(&self.writer, Some("begin immediate")).await
+    }
+
+    fn unit_limit(&self) -> Duration {
+        self.limits.acquire + self.limits.statement
+    }
+
+    fn pool(&self) -> PoolUse {
+        PoolUse {
+            open: self.writer.size() + self.readers.size(),
+            idle: (self.writer.num_idle() + self.readers.num_idle()) as u32,
+        }
+    }
+
+    async fn close(&self) {
+        // The writer last: the last connection that closes moves the log into the file.
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}
+
+pub struct SqliteTx {
+    conn: PoolConnection<sqlx::Sqlite>,
+    persistent: bool,
+    in_transaction: bool,
+}
+
+impl Drop for SqliteTx {
+    /// Closing ends a transaction that was not ended, once the statement under way is done.
+    fn drop(&mut self) {
+        if self.in_transaction {
+            self.conn.close_on_drop();
+        }
+    }
+}
+
+impl SqliteTx {
+    const DIALECT: Dialect = sql::SQLITE;
+
+    /// A JSON array: SQLite has no arrays of its own.
+    fn keys(keys: Option<&[String]>) -> Option<String> {
+        let mut out = String::from("[");
+        for key in keys? {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            push_string(&mut out, key);
+        }
+        out.push(']');
+        Some(out)
+    }
+
+    shared_helpers!();
+
+    async fn end(mut self, statement: &'static str) -> Result<()> {
+        if self.in_transaction {
+            sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
+            self.in_transaction = false;
+        }
+        Ok(())
+    }
+
+    async fn write_user(&mut self, key: &UserKey, name: &str, write: StateWrite<'_>) -> Result<()> {
+        match write.value {
+            Some(value) => sqlx::query(
+                "insert into user_state (app_name, user_id, key, value, revision) values ($1, $2, $3, $4, $5) \
+                 on conflict (app_name, user_id, key) do update set value = excluded.value, \
+                   revision = excluded.revision",
+            )
+            .bind(key.app.as_str())
+            .bind(key.user.as_str())
+            .bind(name)
+            .bind(value.text())
+            .bind(write.revision),
+            None => sqlx::query("delete from user_state where app_name = $1 and user_id = $2 and key = $3")
+                .bind(key.app.as_str())
+                .bind(key.user.as_str())
+                .bind(name),
+        }
+        .execute(&mut *self.conn)
+        .await?;
+        Ok(())
+    }
+
+    async fn write_app(&mut self, key: &AppName, name: &str, write: StateWrite<'_>) -> Result<()> {
+        match write.value {
+            Some(value) => sqlx::query(
+                "insert into app_state (app_name, key, value, revision) values ($1, $2, $3, $4) \
+                 on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision",
+            )
+            .bind(key.as_str())
+            .bind(name)
+            .bind(value.text())
+            .bind(write.revision),
+            None => sqlx::query("delete from app_state where app_name = $1 and key = $2").bind(key.as_str()).bind(name),
+        }
+        .execute(&mut *self.conn)
+        .await?;
+        Ok(())
+    }
+
+    async fn set_user_revision(&mut self, key: &UserKey, revision: i64) -> Result<()> {
+        sqlx::query(
+            "insert into user_scopes (app_name, user_id, revision) values ($1, $2, $3) \
+             on conflict (app_name, user_id) do update set revision = excluded.revision",
+        )
+        .bind(key.app.as_str())
+        .bind(key.user.as_str())
+        .bind(revision)
+        .execute(&mut *self.conn)
+        .await?;
+        Ok(())
+    }
+
+    async fn set_app_revision(&mut self, key: &AppName, revision: i64) -> Result<()> {
+        sqlx::query(
+            "insert into app_scopes (app_name, revision) values ($1, $2) \
+             on conflict (app_name) do update set revision = excluded.revision",
+        )
+        .bind(key.as_str())
+        .bind(revision)
+        .execute(&mut *self.conn)
+        .await?;
+        Ok(())
+    }
+}
+
+/// Rows need no locks of their own here: the write transaction has the whole file.
+impl Tx for SqliteTx {
+    shared_primitives!();
+
+    async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>) -> Result<Vec<LockedSession>> {
+        let mut locked = Vec::with_capacity(keys.len());
+        for key in keys {
+            let row: Option<LockedRow> = sqlx::query_as(
+                "select app_name, user_id, id, incarnation, revision, metadata_revision, expire_time from sessions \
+                 where app_name = $1 and user_id = $2 and id = $3",
+            )
+            .bind(key.app().as_str())
+            .bind(key.user.user.as_str())
+            .bind(key.session.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+            locked.extend(row.map(LockedSession::try_from).transpose()?);
+        }
+        Ok(locked)
+    }
+
+    async fn lock_users(&mut self, keys: &[&UserKey]) -> Result<Vec<i64>> {
+        let (rows, _) = self.revisions(keys, &[]).await?;
+        Ok(keys.iter().map(|key| rows.get(*key).copied().unwrap_or(0)).collect())
+    }
+
+    async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<Vec<i64>> {
+        let (_, rows) = self.revisions(&[], keys).await?;
+        Ok(keys.iter().map(|key| rows.get(*key).copied().unwrap_or(0)).collect())
+    }
+
+    async fn revisions(
+        &mut self,
+        users: &[&UserKey],
+        apps: &[&AppName],
+    ) -> Result<(HashMap<UserKey, i64>, HashMap<AppName, i64>)> {
+        let mut revisions = (HashMap::new(), HashMap::new());
+        for key in users {
+            let row: Option<i64> =
+                sqlx::query_scalar("select revision from user_scopes where app_name = $1 and user_id = $2")
+                    .bind(key.app.as_str())
+                    .bind(key.user.as_str())
+                    .fetch_optional(&mut *self.conn)
+                    .await?;
+            revisions.0.insert((*key).clone(), row.unwrap_or(0));
+        }
+        for key in apps {
+            let row: Option<i64> = sqlx::query_scalar("select revision from app_scopes where app_name = $1")
+                .bind(key.as_str())
+                .fetch_optional(&mut *self.conn)
+                .await?;
+            revisions.1.insert((*key).clone(), row.unwrap_or(0));
+        }
+        Ok(revisions)
+    }
+
+    async fn known_events(
+        &mut self,
+        ids: &[(&SessionKey, i64, &EventId)],
+    ) -> Result<Vec<(SessionKey, EventId, Known)>> {
+        let mut known = Vec::new();
+        for (key, incarnation, id) in ids {
+            let row: Option<KnownRow> = sqlx::query_as(
+                "select app_name, user_id, session_id, id, digest, event_time, sequence, commit_time, body \
+                 from events \
+                 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and id = $5",
+            )
+            .bind(key.app().as_str())
+            .bind(key.user.user.as_str())
+            .bind(key.session.as_str())
+            .bind(incarnation)
+            .bind(id.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+            known.extend(row.map(KnownRow::decode).transpose()?);
+        }
+        Ok(known)
+    }
+
+    async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
+        for row in &writes.events {
+            sqlx::query(
+                "insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, \
+                   commit_time, author, invocation_id, branch, user_revision, app_revision, digest, body) \
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+            )
+            .bind(row.key.app().as_str())
+            .bind(row.key.user.user.as_str())
+            .bind(row.key.session.as_str())
+            .bind(row.incarnation)
+            .bind(row.sequence)
+            .bind(row.event.id.as_str())
+            .bind(row.event.timestamp.micros.0)
+            .bind(row.commit_time.0)
+            .bind(filter_text(&row.event.author))
+            .bind(filter_text(&row.event.invocation_id))
+            .bind(row.event.branch.as_deref().map(filter_text))
+            .bind(row.user_revision)
+            .bind(row.app_revision)
+            .bind(&row.event.digest[..])
+            .bind(&*row.event.body)
+            .execute(&mut *self.conn)
+            .await?;
+        }
+        for ((key, incarnation, name), write) in &writes.session_state {
+            match write.value {
+                Some(value) => sqlx::query(
+                    "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
+                     values ($1, $2, $3, $4, $5, $6, $7) \
+                     on conflict (app_name, user_id, session_id, incarnation, key) \
+                     do update set value = excluded.value, revision = excluded.revision",
+                )
+                .bind(key.app().as_str())
+                .bind(key.user.user.as_str())
+                .bind(key.session.as_str())
+                .bind(incarnation)
+                .bind(*name)
+                .bind(value.text())
+                .bind(write.revision),
+                None => sqlx::query(
+                    "delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 \
+                     and incarnation = $4 and key = $5",
+                )
+                .bind(key.app().as_str())
+                .bind(key.user.user.as_str())
+                .bind(key.session.as_str())
+                .bind(incarnation)
+                .bind(*name),
+            }
+            .execute(&mut *self.conn)
+            .await?;
+        }
+        for ((key, name), write) in &writes.user_state {
+            self.write_user(key, name, *write).await?;
+        }
+        for ((key, name), write) in &writes.app_state {
+            self.write_app(key, name, *write).await?;
+        }
+        for (key, update) in &writes.sessions {
+            sqlx::query(
+                "update sessions set revision = $4, update_time = $5, update_time_number = $6 \
+                 where app_name = $1 and user_id = $2 and id = $3",
+            )
+            .bind(key.app().as_str())
+            .bind(key.user.user.as_str())
+            .bind(key.session.as_str())
+            .bind(update.revision)
+            .bind(update.update_time.micros.0)
+            .bind(update.update_time.number.text())
+            .execute(&mut *self.conn)
+            .await?;
+        }
+        for (key, revision) in &writes.users {
+            self.set_user_revision(key, *revision).await?;
+        }
+        for (key, revision) in &writes.apps {
+            self.set_app_revision(key, *revision).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_scope(&mut self, scope: &ScopeKey, revision: i64, changes: &[Change]) -> Result<()> {
+        for change in changes {
+            let write = StateWrite { value: change.value.as_ref(), revision };
+            match scope {
+                ScopeKey::User(key) => self.write_user(key, &change.key, write).await?,
+                ScopeKey::App(key) => self.write_app(key, &change.key, write).await?,
+            }
+        }
+        match scope {
+            ScopeKey::User(key) => self.set_user_revision(key, revision).await,
+            ScopeKey::App(key) => self.set_app_revision(key, revision).await,
+        }
+    }
+
+    async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
+        let rows: Vec<IncarnationRow> = sqlx::query_as(
+            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit $2",
+        )
+        .bind(now.0)
+        .bind(limit)
+        .fetch_all(&mut *self.conn)
+        .await?;
+        rows.into_iter().map(IncarnationRow::decode).collect()
+    }
+
+    async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64)>> {
+        let row: Option<IncarnationRow> =
+            sqlx::query_as("select app_name, user_id, session_id, incarnation from buried_sessions limit 1")
+                .fetch_optional(&mut *self.conn)
+                .await?;
+        row.map(IncarnationRow::decode).transpose()
+    }
+
+    async fn commit(self) -> Result<()> {
+        self.end("commit").await
+    }
+
+    async fn rollback(self) -> Result<()> {
+        self.end("rollback").await
+    }
+}

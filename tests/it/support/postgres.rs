@@ -1,0 +1,222 @@
+//! A real PostgreSQL for the tests: [`database`] on a server that all tests share, [`dedicated`] for tests that break
+//! one. The tests start the server themselves, or use `TEST_DATABASE_URL`. There is no skip: without PostgreSQL the
+//! tests that need it fail and say what to install.
+
+use std::{
+    env, fs,
+    net::{Ipv4Addr, SocketAddr, ToSocketAddrs},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+
+use reqwest::Url;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use uuid::Uuid;
+
+use super::process::{Guard, free_port};
+
+/// A database of one test. It goes with the server; on a server of `TEST_DATABASE_URL` it stays, as
+/// `sessiond_test_...`, for whoever wants to look at it.
+pub struct Database {
+    pub url: String,
+}
+
+/// A fresh, empty UTF-8 database on the server shared by all tests of this process, or on that of
+/// `TEST_DATABASE_URL`, whose user must be allowed to create databases.
+///
+/// The first call starts the server, which takes a second or two and blocks its thread; the server holds nothing of
+/// that caller's tokio runtime. It is gone when the test process is, however that ends.
+pub async fn database() -> Database {
+    static SHARED: OnceLock<Server> = OnceLock::new();
+    let server = match env::var("TEST_DATABASE_URL") {
+        Ok(url) if !url.is_empty() => url,
+        // fsync is off because nobody pulls the plug on this server: a crash of PostgreSQL loses nothing the kernel
+        // already has, and the data ends with the tests anyway.
+        _ => SHARED
+            .get_or_init(|| Server::create("fsync = off"))
+            .url("postgres"),
+    };
+    let name = format!("sessiond_test_{}", Uuid::new_v4().simple());
+    let create = format!("CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0");
+    let mut connection = PgConnection::connect(&server)
+        .await
+        .expect("connect to the PostgreSQL of the tests");
+    sqlx::raw_sql(AssertSqlSafe(create))
+        .execute(&mut connection)
+        .await
+        .expect("create a database");
+    connection.close().await.expect("close the connection");
+
+    let mut url = Url::parse(&server).expect("TEST_DATABASE_URL is a URL");
+    url.set_path(&name);
+    Database { url: url.into() }
+}
+
+/// A running server for one test alone, with `fsync = on`, to be crashed and started again. Blocks its thread for a
+/// second or two. Removed on drop, with its data. Ignores `TEST_DATABASE_URL`.
+pub async fn dedicated() -> DedicatedPostgres {
+    DedicatedPostgres(Server::create("fsync = on"))
+}
+
+/// See [`dedicated`].
+pub struct DedicatedPostgres(Server);
+
+impl DedicatedPostgres {
+    /// The URL of a database, which need not exist; `postgres` does, and is empty. Stays valid over a restart.
+    pub fn url(&self, database: &str) -> String {
+        self.0.url(database)
+    }
+
+    /// Crashes the server (`-m immediate`): no checkpoint, no goodbye to clients, recovery at the next start. It is
+    /// down when this returns.
+    pub fn stop_immediate(&mut self) {
+        let stopped = self.0.guard.run("pg_ctl stop -w -m immediate -D data");
+        stopped.unwrap_or_else(|log| panic!("cannot stop PostgreSQL:\n{log}"));
+    }
+
+    /// Starts the server with the same port and data. It has recovered and takes connections when this returns.
+    pub fn start_again(&mut self) {
+        self.0
+            .start()
+            .unwrap_or_else(|log| panic!("cannot start PostgreSQL again:\n{log}"));
+    }
+}
+
+/// The address behind a database URL, to put a proxy before it.
+pub fn address(url: &str) -> SocketAddr {
+    let url = Url::parse(url).expect("a database URL");
+    let host = url
+        .host_str()
+        .expect("a database URL with a host")
+        .trim_matches(['[', ']']);
+    let mut addresses = (host, url.port().unwrap_or(5432))
+        .to_socket_addrs()
+        .expect("resolve the database host");
+    addresses.next().expect("the database host has an address")
+}
+
+/// The same database URL at another address, such as that of a proxy.
+pub fn through(url: &str, address: SocketAddr) -> String {
+    let mut url = Url::parse(url).expect("a database URL");
+    url.set_ip_host(address.ip())
+        .expect("a database URL has a host");
+    url.set_port(Some(address.port()))
+        .expect("a database URL has a port");
+    url.into()
+}
+
+struct Server {
+    guard: Guard,
+    port: u16,
+}
+
+impl Server {
+    /// Makes a cluster with the given extra line of settings and starts it on a free port.
+    fn create(setting: &str) -> Self {
+        let bin = bin_dir().unwrap_or_else(|| {
+            panic!(
+                "PostgreSQL not found (initdb, pg_ctl and postgres, by `pg_config --bindir`, in the usual places and on \
+                 PATH). Install it: `apt-get install postgresql`, `dnf install postgresql-server` or `brew install \
+                 postgresql`. Or set TEST_DATABASE_URL to a server on which the tests may create databases."
+            )
+        });
+        let mut guard = Guard::new("sessiond-pg", &bin, "pg_ctl stop -w -m fast -D data");
+        guard
+            .run("initdb -D data -U postgres --auth=trust --encoding=UTF8 --locale=C --no-sync")
+            .unwrap_or_else(|log| panic!("initdb of {} failed:\n{log}", bin.display()));
+        let settings = format!(
+            "listen_addresses = '127.0.0.1'\n\
+             unix_socket_directories = '{}'\n\
+             max_connections = 300\n\
+             {setting}\n",
+            guard.dir().display()
+        );
+        // A file of ours beside initdb's, which `include` makes part of it: the folder is the server user's.
+        fs::write(guard.dir().join("tests.conf"), settings).expect("write the settings");
+        guard
+            .run("echo \"include '../tests.conf'\" >> data/postgresql.conf")
+            .expect("include the settings");
+
+        let mut server = Self { guard, port: 0 };
+        let mut started = Err(String::new());
+        // Another process may take the port between the look and the start.
+        for _ in 0..5 {
+            server.port = free_port();
+            started = server.start();
+            if started.is_ok() {
+                return server;
+            }
+        }
+        panic!(
+            "PostgreSQL of {} does not start:\n{}",
+            bin.display(),
+            started.unwrap_err()
+        )
+    }
+
+    /// Starts the server on its port and waits until it takes connections. The error is its log.
+    fn start(&mut self) -> Result<(), String> {
+        let port = self.port;
+        self.guard.run(&format!(
+            "pg_ctl start -w -D data -l server.log -o '-p {port}' || {{ cat server.log; false; }}"
+        ))
+    }
+
+    fn url(&self, database: &str) -> String {
+        format!(
+            "postgres://postgres@{}:{}/{database}",
+            Ipv4Addr::LOCALHOST,
+            self.port
+        )
+    }
+}
+
+/// Where the server's programs are: what `pg_config` says, else the newest in the usual places, else on `PATH`.
+fn bin_dir() -> Option<PathBuf> {
+    // pg_config also comes with the client library alone, hence the look whether the programs are there.
+    let complete = |dir: &PathBuf| {
+        ["initdb", "pg_ctl", "postgres"]
+            .iter()
+            .all(|program| dir.join(program).is_file())
+    };
+    let config = || {
+        let output = Command::new("pg_config").arg("--bindir").output().ok()?;
+        Some(PathBuf::from(
+            String::from_utf8(output.stdout).ok()?.trim_end(),
+        ))
+    };
+    let usual = [
+        ("/usr/lib/postgresql", ""),
+        ("/usr", "pgsql-"),
+        ("/usr/local", "pgsql"),
+        ("/opt/homebrew/opt", "postgresql"),
+    ];
+    let path = env::var_os("PATH").unwrap_or_default();
+    config()
+        .into_iter()
+        .chain(
+            usual
+                .into_iter()
+                .flat_map(|(parent, prefix)| versions(Path::new(parent), prefix)),
+        )
+        .chain(env::split_paths(&path))
+        .find(complete)
+}
+
+/// The `bin` folders of the installations `parent/prefixVERSION`, newest first.
+fn versions(parent: &Path, prefix: &str) -> Vec<PathBuf> {
+    let mut found: Vec<(u32, PathBuf)> = fs::read_dir(parent)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let digits = name.strip_prefix(prefix)?.trim_start_matches('@');
+            let major = digits.split('.').next()?.parse().unwrap_or(0);
+            Some((major, entry.path().join("bin")))
+        })
+        .collect();
+    found.sort_by(|a, b| b.cmp(a));
+    found.into_iter().map(|(_, dir)| dir).collect()
+}

@@ -1,0 +1,279 @@
+//! Processes the tests start: the real `sessiond` binary ([`Sessiond`]), and servers that must end with the tests
+//! however the tests end ([`Guard`]).
+
+use std::{
+    env,
+    ffi::OsString,
+    fs::{self, DirBuilder, File},
+    io::{BufRead, BufReader, Write},
+    os::unix::{
+        fs::{DirBuilderExt, MetadataExt, chown},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+use uuid::Uuid;
+
+/// How long a process may take to start or to end before the test fails instead of hanging. Generous: a loaded CI
+/// machine is slow, and nobody waits for it when all is well.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The `sessiond` binary of this build, running in an empty folder of its own.
+///
+/// It sees none of the settings of whoever runs the tests (`DATABASE_URL`, `SESSIOND_*`, `RUST_LOG`), only those it
+/// is given. It is killed, and its folder removed, on drop.
+pub struct Sessiond {
+    child: Child,
+    dir: PathBuf,
+}
+
+impl Sessiond {
+    /// Starts the binary and returns at once; [`Sessiond::base_url`] waits until it serves.
+    pub fn spawn(args: &[&str], envs: &[(&str, &str)]) -> Self {
+        let dir = temp_dir("sessiond-run");
+        let log = File::create(dir.join("log")).expect("create the log file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sessiond"));
+        for (name, _) in env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("SESSIOND_") || text == "DATABASE_URL" || text == "RUST_LOG" {
+                command.env_remove(&name);
+            }
+        }
+        let child = command
+            .args(args)
+            .envs(envs.iter().copied())
+            .current_dir(&dir)
+            .stdin(Stdio::null())
+            // Two handles of one open file share its offset, so the streams do not overwrite each other.
+            .stdout(log.try_clone().expect("clone the log file"))
+            .stderr(log)
+            .spawn()
+            .expect("start sessiond");
+        Self { child, dir }
+    }
+
+    /// `http://127.0.0.1:PORT`, once the log says that it listens there. Panics, with the log, if the process ends
+    /// instead or says nothing for a minute.
+    pub async fn base_url(&mut self) -> String {
+        let start = Instant::now();
+        loop {
+            // The order matters: a process that has ended writes nothing between the two.
+            let ended = self.child.try_wait().expect("look after sessiond");
+            if let Some(address) = listening(&self.log()) {
+                return format!("http://{address}");
+            }
+            let log = self.log();
+            assert!(
+                ended.is_none(),
+                "sessiond ended ({ended:?}) before it listened:\n{log}"
+            );
+            assert!(
+                start.elapsed() < PATIENCE,
+                "sessiond does not say that it listens:\n{log}"
+            );
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The working directory of the process, empty but for `log`, until the process writes to it.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// All that the process wrote so far, to stdout and to stderr.
+    pub fn log(&self) -> String {
+        let bytes = fs::read(self.dir.join("log")).expect("read the log of sessiond");
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// SIGKILL: no destructor runs. Does not wait.
+    pub fn kill_9(&mut self) {
+        self.child.kill().expect("kill sessiond");
+    }
+
+    /// SIGTERM: asks for a drain. Does not wait.
+    pub fn sigterm(&self) {
+        // The shell's own `kill`: std sends SIGKILL only, and small images have no /bin/kill.
+        let kill = format!("kill -TERM {}", self.pid());
+        let status = Command::new("sh")
+            .args(["-c", &kill])
+            .status()
+            .expect("run sh");
+        assert!(status.success(), "cannot send SIGTERM to sessiond");
+    }
+
+    /// Waits for the end of the process; panics, with the log, if it still runs after a minute.
+    pub async fn wait(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("look after sessiond") {
+                return status;
+            }
+            assert!(
+                start.elapsed() < PATIENCE,
+                "sessiond does not end:\n{}",
+                self.log()
+            );
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+impl Drop for Sessiond {
+    fn drop(&mut self) {
+        // Failures mean that it is gone already; a panic here would hide the one under way.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// The first `127.0.0.1:PORT` on a whole line that speaks of listening, the one of the metrics excepted. Reads the
+/// coloured text form and the JSON form alike.
+fn listening(log: &str) -> Option<&str> {
+    log.split_inclusive('\n')
+        .filter(|line| {
+            line.ends_with('\n') && line.contains("listening") && !line.contains("metrics")
+        })
+        .find_map(|line| {
+            let address = &line[line.find("127.0.0.1:")?..];
+            let port = &address["127.0.0.1:".len()..];
+            let digits = port.find(|c: char| !c.is_ascii_digit())?;
+            (digits > 0).then(|| &address[..address.len() - port.len() + digits])
+        })
+}
+
+/// A shell in a temporary folder that runs a server for the tests and **ends it when the tests end**, be it by
+/// SIGKILL: it takes its commands from a pipe that only this process holds open, and at the end of the pipe it says
+/// its farewell and removes the folder.
+///
+/// No other child of the tests keeps the pipe open, because std opens pipes close-on-exec. The shell leads a process
+/// group of its own, so that neither Ctrl-C nor the group kill of a test runner hits it before its work is done.
+///
+/// Under root, the shell runs as `postgres` or `nobody`, since PostgreSQL and PgBouncer refuse root.
+pub struct Guard {
+    shell: Child,
+    /// `None` only during drop: closing it is what ends the shell.
+    commands: Option<ChildStdin>,
+    statuses: BufReader<ChildStdout>,
+    dir: PathBuf,
+}
+
+/// `$1` is the farewell, `$2` the folder. Redirected so that a server inherits neither pipe.
+const GUARD: &str = r#"
+while read -r command; do
+    { eval "$command"; } </dev/null >>guard.log 2>&1
+    echo $?
+done
+{ eval "$1"; } </dev/null >>guard.log 2>&1
+cd / && rm -rf "$2"
+"#;
+
+impl Guard {
+    /// A shell whose `PATH` begins with `bin`, in a new folder that only it may read. `farewell` is the command that
+    /// ends the server, run in every case, also if no server was started.
+    pub fn new(name: &str, bin: &Path, farewell: &str) -> Self {
+        let dir = temp_dir(name);
+        let mut command = Command::new("sh");
+        // Whoever made the folder owns it, which tells us who we are.
+        if fs::metadata(&dir).expect("look at the folder").uid() == 0 {
+            let (uid, gid) = unprivileged_user();
+            chown(&dir, Some(uid), Some(gid)).expect("give the folder away");
+            command.uid(uid).gid(gid);
+        }
+        let mut path = OsString::from(bin);
+        path.push(":");
+        path.push(env::var_os("PATH").unwrap_or_default());
+        let mut shell = command
+            .args(["-c", GUARD, "guard", farewell])
+            .arg(&dir)
+            .env("PATH", path)
+            .current_dir(&dir)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("start sh");
+        let commands = shell.stdin.take();
+        let statuses = BufReader::new(shell.stdout.take().expect("stdout is a pipe"));
+        Self {
+            shell,
+            commands,
+            statuses,
+            dir,
+        }
+    }
+
+    /// The folder, which is also the working directory of the commands.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Runs a command of one line and waits for it. The error is all that the commands wrote so far.
+    pub fn run(&mut self, command: &str) -> Result<(), String> {
+        let mut commands = self.commands.as_ref().expect("open until drop");
+        writeln!(commands, "{command}").expect("the guard takes commands");
+        let mut status = String::new();
+        self.statuses
+            .read_line(&mut status)
+            .expect("the guard answers");
+        if status == "0\n" {
+            Ok(())
+        } else {
+            Err(self.log())
+        }
+    }
+
+    /// What the commands wrote so far, to stdout and to stderr.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.dir.join("guard.log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.commands = None;
+        // Until the server is gone and the folder with it; a failure has nobody to go to.
+        let _ = self.shell.wait();
+    }
+}
+
+/// A port of 127.0.0.1 that was free a moment ago. Another process may take it meanwhile: try again then.
+pub fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bind a port");
+    listener.local_addr().expect("a bound address").port()
+}
+
+/// A new folder that only its owner may enter. The name is kept short: it has to hold a unix socket's path.
+fn temp_dir(name: &str) -> PathBuf {
+    let id = Uuid::new_v4().simple().to_string();
+    let dir = env::temp_dir().join(format!("{name}-{}", &id[..12]));
+    DirBuilder::new()
+        .mode(0o700)
+        .create(&dir)
+        .expect("create a temporary folder");
+    dir
+}
+
+/// User and group id of `postgres`, else of `nobody`.
+fn unprivileged_user() -> (u32, u32) {
+    let passwd = fs::read_to_string("/etc/passwd").expect("read /etc/passwd");
+    let id_of = |user: &str| {
+        let line = passwd
+            .lines()
+            .find(|line| line.split(':').next() == Some(user))?;
+        let mut ids = line.split(':').skip(2).map(str::parse);
+        Some((ids.next()?.ok()?, ids.next()?.ok()?))
+    };
+    id_of("postgres")
+        .or_else(|| id_of("nobody"))
+        .expect("running as root needs a user `postgres` or `nobody`")
+}

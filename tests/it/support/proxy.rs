@@ -1,0 +1,290 @@
+//! A TCP proxy that misbehaves on demand: the network between `sessiond` and its database.
+
+use std::{
+    collections::HashMap,
+    io::{ErrorKind, Read, Write},
+    net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+/// Forwards TCP connections to one upstream address, until told otherwise.
+///
+/// It runs on threads of its own, so a test may block, or stop polling its runtime, while traffic flows. Every call
+/// has taken effect when it returns. On drop all connections end and the port is closed.
+pub struct TcpProxy {
+    addr: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+impl TcpProxy {
+    /// A proxy on a free port of 127.0.0.1. The upstream is connected to once per connection, when that comes.
+    pub fn start(upstream: SocketAddr) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind the proxy");
+        let addr = listener.local_addr().expect("a bound address");
+        let shared = Arc::new(Shared::default());
+        let accepting = Arc::clone(&shared);
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let mode = accepting.lock().mode;
+                match (mode, client) {
+                    (Mode::Stopped, _) => break,
+                    // Accepted and closed: std can neither refuse while it listens nor be sure to get the port back.
+                    (Mode::Cut, _) | (_, Err(_)) => {}
+                    (Mode::Open | Mode::Blackhole, Ok(client)) => {
+                        let shared = Arc::clone(&accepting);
+                        thread::spawn(move || shared.serve(client, upstream));
+                    }
+                }
+            }
+        });
+        Self { addr, shared }
+    }
+
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Closes all connections, on both sides, and from now on each new one as soon as it is accepted.
+    pub fn cut(&self) {
+        self.shared.enter(Mode::Cut);
+    }
+
+    /// From now on forwards nothing, in either direction, and closes nothing: what is sent is held back, and neither
+    /// end hears that the other one hung up. New connections are accepted and get no answer. What was under way
+    /// already may still arrive.
+    pub fn blackhole(&self) {
+        self.shared.enter(Mode::Blackhole);
+    }
+
+    /// Forwards again. As after a healed network, what a black hole held back arrives now; what was cut stays cut.
+    pub fn restore(&self) {
+        self.shared.enter(Mode::Open);
+    }
+
+    /// Arms a trap for the next connection that sends these bytes to the server, such as `b"COMMIT"`: they are
+    /// forwarded, the server's reply is swallowed, and **then** the connection is closed. So the server has done what
+    /// it was told when the client learns that it will never know. Goes off once; replaces a trap still armed.
+    pub fn cut_on(&self, pattern: &'static [u8]) {
+        self.shared.lock().trap = Some(Trap {
+            pattern,
+            forward: true,
+        });
+    }
+
+    /// Like [`TcpProxy::cut_on`], but the connection is closed **instead of** forwarding: the server never sees the
+    /// whole of these bytes.
+    pub fn cut_before(&self, pattern: &'static [u8]) {
+        self.shared.lock().trap = Some(Trap {
+            pattern,
+            forward: false,
+        });
+    }
+
+    /// How many traps of both kinds have gone off. Counted before the client can notice.
+    pub fn fired(&self) -> usize {
+        self.shared.lock().fired
+    }
+}
+
+impl Drop for TcpProxy {
+    fn drop(&mut self) {
+        self.shared.enter(Mode::Stopped);
+        // Wakes the accepting thread, which closes the port.
+        let _ = TcpStream::connect(self.addr);
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Told of every change of `State::mode`.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    mode: Mode,
+    trap: Option<Trap>,
+    fired: usize,
+    next_link: u64,
+    /// The connections now open, for [`Shared::enter`] to close.
+    links: HashMap<u64, Link>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Mode {
+    #[default]
+    Open,
+    Blackhole,
+    Cut,
+    Stopped,
+}
+
+struct Trap {
+    pattern: &'static [u8],
+    forward: bool,
+}
+
+/// A client's connection and the one to the server that belongs to it, if made already.
+struct Link {
+    client: TcpStream,
+    server: Option<TcpStream>,
+    /// The next reply of the server is swallowed and the link closed.
+    sprung: bool,
+}
+
+impl Link {
+    fn close(&self) {
+        for stream in [Some(&self.client), self.server.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            // An error means that the other end was faster.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic of one connection's thread leaves the state whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self, mode: Mode) {
+        let mut state = self.lock();
+        state.mode = mode;
+        if matches!(mode, Mode::Cut | Mode::Stopped) {
+            for (_, link) in state.links.drain() {
+                link.close();
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// Waits for the end of a black hole. `None` if the link was closed meanwhile.
+    fn open(&self, id: u64) -> Option<MutexGuard<'_, State>> {
+        let hole =
+            |state: &mut State| state.mode == Mode::Blackhole && state.links.contains_key(&id);
+        let state = self
+            .changed
+            .wait_while(self.lock(), hole)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.links.contains_key(&id).then_some(state)
+    }
+
+    /// Closes a link, one end of which is gone. The other end does not hear of it through a black hole.
+    fn hang_up(&self, id: u64) {
+        drop(self.open(id));
+        if let Some(link) = self.lock().links.remove(&id) {
+            link.close();
+        }
+    }
+
+    /// Carries one connection to its end.
+    fn serve(&self, client: TcpStream, upstream: SocketAddr) {
+        let Ok(handle) = client.try_clone() else {
+            return;
+        };
+        let id = {
+            let mut state = self.lock();
+            if matches!(state.mode, Mode::Cut | Mode::Stopped) {
+                return;
+            }
+            let id = state.next_link;
+            state.next_link += 1;
+            state.links.insert(
+                id,
+                Link {
+                    client: handle,
+                    server: None,
+                    sprung: false,
+                },
+            );
+            id
+        };
+        if let Some(server) = self.connect(id, upstream) {
+            let _ = client.set_nodelay(true);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    self.carry_replies(id, &server, &client);
+                    self.hang_up(id);
+                });
+                self.carry_requests(id, &client, &server);
+                self.hang_up(id);
+            });
+        }
+        self.hang_up(id);
+    }
+
+    fn connect(&self, id: u64, upstream: SocketAddr) -> Option<TcpStream> {
+        drop(self.open(id)?);
+        let server = TcpStream::connect(upstream).ok()?;
+        server.set_nodelay(true).ok()?;
+        let handle = server.try_clone().ok()?;
+        self.lock().links.get_mut(&id)?.server = Some(handle);
+        Some(server)
+    }
+
+    /// From the client to the server, past the trap, until either is gone.
+    fn carry_requests(&self, id: u64, mut client: &TcpStream, mut server: &TcpStream) {
+        let mut chunk = [0; CHUNK];
+        // What was read last, for a pattern may lie across chunks.
+        let mut recent: Vec<u8> = Vec::new();
+        while let Some(sent) = read(&mut client, &mut chunk) {
+            let Some(mut state) = self.open(id) else {
+                return;
+            };
+            let before = recent.len();
+            recent.extend_from_slice(sent);
+            let hit = |trap: &mut Trap| {
+                // Not the bytes that were all sent before, perhaps before the trap was armed.
+                let new = &recent[(before + 1).saturating_sub(trap.pattern.len())..];
+                new.windows(trap.pattern.len())
+                    .any(|bytes| bytes == trap.pattern)
+            };
+            if let Some(trap) = state.trap.take_if(hit) {
+                state.fired += 1;
+                if !trap.forward {
+                    return;
+                }
+                if let Some(link) = state.links.get_mut(&id) {
+                    link.sprung = true;
+                }
+            }
+            drop(state);
+            recent.drain(..recent.len().saturating_sub(CHUNK));
+            if server.write_all(sent).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// From the server to the client, until either is gone or a trap has been sprung.
+    fn carry_replies(&self, id: u64, mut server: &TcpStream, mut client: &TcpStream) {
+        let mut chunk = [0; CHUNK];
+        while let Some(reply) = read(&mut server, &mut chunk) {
+            let Some(state) = self.open(id) else { return };
+            let sprung = state.links.get(&id).is_some_and(|link| link.sprung);
+            drop(state);
+            if sprung || client.write_all(reply).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+const CHUNK: usize = 16 * 1024;
+
+/// The next bytes, or `None` at the end of the stream, whatever ended it.
+fn read<'a>(stream: &mut &TcpStream, chunk: &'a mut [u8]) -> Option<&'a [u8]> {
+    loop {
+        match stream.read(chunk) {
+            Ok(0) => return None,
+            Ok(length) => return Some(&chunk[..length]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+}
