@@ -85,8 +85,10 @@ struct Endpoint {
     method: Method,
     path: &'static str,
     operation: &'static Operation,
-    mount: fn(Router<Arc<App>>, &'static str) -> Router<Arc<App>>,
+    mount: Mount,
 }
+
+type Mount = fn(Router<Arc<App>>, &'static str) -> Router<Arc<App>>;
 
 macro_rules! endpoints {
     ($($method:ident $path:literal => $module:ident::$handler:ident, $operation:ident;)*) => {
