@@ -120,11 +120,10 @@ fn checked_members<'a>(json: Json<'a>, pointer: &str, limits: &Limits) -> Result
 /// [`Rejected`], with the value's pointer.
 pub fn check_value(value: Json<'_>, pointer: impl Fn() -> String, limits: &Limits) -> Result<(), Rejected> {
     if value.text().len() > limits.value_bytes {
-        return Err(Rejected::TooLarge(format!(
-            "the value at `{}` is larger than {} bytes",
-            pointer(),
-            limits.value_bytes
-        )));
+        return Err(Rejected::TooLarge {
+            limit: "value",
+            detail: format!("the value at `{}` is larger than {} bytes", pointer(), limits.value_bytes),
+        });
     }
     super::envelope::check_depth(value, pointer)
 }
@@ -171,7 +170,7 @@ mod tests {
         assert!(matches!(delta(&deep), Err(Rejected::Invalid(e)) if e[0].field == "/stateDelta/a~1b"));
         let small = Limits { value_bytes: 3, ..Limits::default() };
         let large = parse_delta(Json::trusted("{\"k\":1234}"), "/s", &small);
-        assert!(matches!(large, Err(Rejected::TooLarge(detail)) if detail.contains("/s/k")));
+        assert!(matches!(large, Err(Rejected::TooLarge { detail, .. }) if detail.contains("/s/k")));
         assert_eq!(delta("[]"), Err(Rejected::field("/stateDelta", "must be an object")));
     }
 
