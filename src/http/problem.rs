@@ -78,7 +78,10 @@ impl Problem {
         Self { limit: Some(limit), ..Self::new(code, detail) }
     }
 
-    pub fn invalid(errors: Vec<FieldError>) -> Self {
+    /// Shows the first faults; a body may have as many as it has fields.
+    pub fn invalid(mut errors: Vec<FieldError>) -> Self {
+        const MOST: usize = 20;
+        errors.truncate(MOST);
         let mut detail = String::new();
         for error in &errors {
             if !detail.is_empty() {
@@ -86,7 +89,7 @@ impl Problem {
             }
             let field = shown(&error.field);
             match field.as_str() {
-                "" => detail.push_str("the body "),
+                "" => detail.push_str("the body: "),
                 field => {
                     detail.push('`');
                     detail.push_str(field);
