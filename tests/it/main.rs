@@ -3,6 +3,7 @@
 #![expect(
     clippy::expect_used,
     clippy::panic,
+    clippy::unwrap_used,
     clippy::disallowed_methods,
     reason = "tests fail by panicking, and what watches real processes needs real clocks"
 )]
