@@ -121,7 +121,9 @@ impl From<sqlx::migrate::MigrateError> for StoreError {
     fn from(error: sqlx::migrate::MigrateError) -> Self {
         match error {
             sqlx::migrate::MigrateError::Execute(error) => error.into(),
-            other => Self::new(Cause::Unavailable, other.to_string()),
+            sqlx::migrate::MigrateError::ExecuteMigration(error, _) => error.into(),
+            // A migration that was applied in another form, or only in part: waiting mends neither.
+            other => Self::config(other.to_string()),
         }
     }
 }

@@ -9,6 +9,7 @@ use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgPool};
+use tokio::time::timeout;
 
 use super::shared::{shared_helpers, shared_primitives};
 use super::sql::{
@@ -131,8 +132,11 @@ impl Backend for Postgres {
     async fn migrate(&self) -> Result<()> {
         // Its own connection, closed afterwards: migrations prepare statements by name, and take their time.
         let options = (*self.pool.connect_options()).clone().statement_cache_capacity(0);
-        let mut conn = options.connect().await.map_err(|error| match error {
-            sqlx::Error::Io(_) => StoreError::new(Cause::Unavailable, "the database cannot be reached"),
+        let unreachable = || StoreError::new(Cause::Unavailable, "the database cannot be reached");
+        // A server that takes the connection and then says nothing must not hold the start for ever.
+        let connected = timeout(self.unit_limit(), options.connect()).await.map_err(|_| unreachable())?;
+        let mut conn = connected.map_err(|error| match error {
+            sqlx::Error::Io(_) => unreachable(),
             other => other.into(),
         })?;
         let mut tx = conn.begin().await?;
@@ -158,10 +162,20 @@ impl Backend for Postgres {
 
     async fn check(&self) -> Result<()> {
         let mut tx = self.begin(Some(&self.begin_read)).await?;
-        let applied: Vec<i64> = sqlx::query_scalar("select version from _sqlx_migrations where success")
+        let table: Option<String> = sqlx::query_scalar("select to_regclass('_sqlx_migrations')::text")
             .persistent(tx.persistent)
-            .fetch_all(&mut *tx.conn)
+            .fetch_one(&mut *tx.conn)
             .await?;
+        let applied: Vec<i64> = match table {
+            // Nobody has migrated this database yet: everything is pending.
+            None => Vec::new(),
+            Some(_) => {
+                sqlx::query_scalar("select version from _sqlx_migrations where success")
+                    .persistent(tx.persistent)
+                    .fetch_all(&mut *tx.conn)
+                    .await?
+            }
+        };
         tx.rollback().await?;
         super::all_applied(&MIGRATOR, &applied)
     }
