@@ -28,6 +28,8 @@ pub async fn serve(
     let metrics = Arc::new(Metrics::new());
     let watched = store.clone();
     metrics.watch_pool(move || watched.pool());
+    let measured = metrics.clone();
+    store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
     let service = Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone());
     let app = App::new(service, config.http_settings(), metrics.clone(), clock);
 
