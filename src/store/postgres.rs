@@ -67,20 +67,25 @@ impl Postgres {
         if !options.pgbouncer {
             connect = connect.options([("statement_timeout", statement.to_string())]);
         }
+        let patience = limits.acquire / 4;
         let pool = PgPoolOptions::new()
             .max_connections(limits.connections)
             .acquire_timeout(limits.acquire)
             .test_before_acquire(false)
-            .before_acquire(|conn, meta| {
+            .before_acquire(move |conn, meta| {
                 Box::pin(async move {
-                    if meta.idle_for > TRUST_IDLE_FOR {
-                        conn.ping().await?;
-                    }
-                    Ok(true)
+                    // One that does not answer is closed, and leaves time to try others.
+                    Ok(meta.idle_for <= TRUST_IDLE_FOR || matches!(timeout(patience, conn.ping()).await, Ok(Ok(()))))
                 })
             })
             .connect_lazy_with(connect);
-        let local = format!("set local statement_timeout = {statement}; set local lock_timeout = {lock}");
+        // The last one frees the locks of a process that stopped or was cut off from the network in the middle of a
+        // transaction: the others would wait for it until TCP gives up, after minutes or hours.
+        let idle = (limits.acquire + limits.statement).as_millis();
+        let local = format!(
+            "set local statement_timeout = {statement}; set local lock_timeout = {lock}; \
+             set local idle_in_transaction_session_timeout = {idle}"
+        );
         Ok(Self {
             pool,
             options,
@@ -115,9 +120,9 @@ impl Postgres {
             }
             other => other.into(),
         })?;
-        let mut tx = PgTx { conn, persistent: !self.options.pgbouncer, in_transaction: false };
+        let in_transaction = begin.is_some();
+        let mut tx = PgTx { conn, persistent: !self.options.pgbouncer, in_transaction, at_rest: false };
         if let Some(begin) = begin {
-            tx.in_transaction = true;
             sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *tx.conn).await?;
         }
         Ok(tx)
@@ -206,13 +211,16 @@ pub struct PgTx {
     conn: PoolConnection<sqlx::Postgres>,
     persistent: bool,
     in_transaction: bool,
+    /// Ended in order: the connection is good for the next one.
+    at_rest: bool,
 }
 
 impl Drop for PgTx {
-    /// A transaction that was not ended is in an unknown state, perhaps on a connection that does not answer.
-    /// Closing it ends it for certain, and nobody waits for it.
+    /// A transaction, or a single read, that was not ended is in an unknown state, perhaps on a connection that does
+    /// not answer. Closing it ends it for certain, and nobody waits for it; the pool would wait for an answer, and
+    /// have one connection less meanwhile.
     fn drop(&mut self) {
-        if self.in_transaction {
+        if !self.at_rest {
             self.conn.close_on_drop();
         }
     }
@@ -230,8 +238,8 @@ impl PgTx {
     async fn end(mut self, statement: &'static str) -> Result<()> {
         if self.in_transaction {
             sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
-            self.in_transaction = false;
         }
+        self.at_rest = true;
         Ok(())
     }
 
