@@ -49,6 +49,8 @@ pub struct Record {
     refused: Vec<Sent>,
     /// 503 `outcome: "unknown"` or no answer, at least once, and nothing better after it.
     open: Vec<Sent>,
+    /// Was open, until it was sent again.
+    settled: Vec<Sent>,
 }
 
 impl Record {
@@ -61,6 +63,7 @@ impl Record {
         self.acknowledged.extend(other.acknowledged);
         self.refused.extend(other.refused);
         self.open.extend(other.open);
+        self.settled.extend(other.settled);
     }
 }
 
@@ -168,7 +171,7 @@ async fn write(api: &Api, name: &str, writer: usize, n: usize, stop: &AtomicBool
 
 /// Proves that every acknowledged event is there once and at its place, that none refused is, that each one in doubt
 /// can be sent again, and that state is what the events say.
-pub async fn verify(api: &Api, record: &Record) {
+pub async fn verify(api: &Api, record: &mut Record) {
     let logs = read(api).await;
     for (sent, sequence) in &record.acknowledged {
         assert_eq!(logs[sent.session].get(&sent.id), Some(sequence), "an acknowledged event is lost: {}", sent.id);
@@ -182,6 +185,7 @@ pub async fn verify(api: &Api, record: &Record) {
         .map(|(sent, _)| sent)
         .chain(&record.refused)
         .chain(&record.open)
+        .chain(&record.settled)
         .map(|sent| sent.id.as_str())
         .collect();
     assert!(logs.iter().flat_map(HashMap::keys).all(|id| known.contains(id.as_str())), "an event that nobody sent");
@@ -190,8 +194,9 @@ pub async fn verify(api: &Api, record: &Record) {
         let answer = api.post(&format!("{}/events", session_path(sent.session)), &sent.event).await;
         assert_eq!(answer.status, if logs[sent.session].contains_key(&sent.id) { 200 } else { 201 }, "{answer:?}");
     }
+    record.settled.append(&mut record.open);
     let logs = read(api).await;
-    for sent in &record.open {
+    for sent in &record.settled {
         assert!(logs[sent.session].contains_key(&sent.id), "sent again, and not there: {}", sent.id);
     }
 }
