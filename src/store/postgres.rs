@@ -8,7 +8,7 @@ use futures_util::TryStreamExt as _;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgPool};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgConnection, PgPool};
 use tokio::time::timeout;
 
 use super::shared::{shared_helpers, shared_primitives};
@@ -100,6 +100,15 @@ impl Postgres {
         })
     }
 
+    /// sqlx's migrator prepares its statements by name, whatever the settings say. PgBouncer gives them to whoever
+    /// has the server's connection next, the next migrator for instance, whose own statements have the same names.
+    async fn deallocate(&self, conn: &mut PgConnection) -> Result<()> {
+        if self.options.pgbouncer {
+            sqlx::raw_sql("deallocate all").execute(conn).await?;
+        }
+        Ok(())
+    }
+
     async fn begin(&self, begin: Option<&str>) -> Result<PgTx> {
         // After a restart of the server the pool may hold nothing but dead connections; BEGIN finds that out, and
         // nothing has happened yet.
@@ -135,7 +144,7 @@ impl Backend for Postgres {
     /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
     /// nothing half done.
     async fn migrate(&self) -> Result<()> {
-        // Its own connection, closed afterwards: migrations prepare statements by name, and take their time.
+        // Its own connection, closed afterwards: migrations take their time.
         let options = (*self.pool.connect_options()).clone().statement_cache_capacity(0);
         let unreachable = || StoreError::new(Cause::Unavailable, "the database cannot be reached");
         // A server that takes the connection and then says nothing must not hold the start for ever.
@@ -151,6 +160,7 @@ impl Backend for Postgres {
             .bind(MIGRATION_LOCK)
             .execute(&mut *tx)
             .await?;
+        self.deallocate(&mut tx).await?;
         let encoding: String = sqlx::query_scalar("show server_encoding").persistent(false).fetch_one(&mut *tx).await?;
         if encoding != "UTF8" {
             return Err(StoreError::config("the database's encoding must be UTF8"));
@@ -160,6 +170,7 @@ impl Backend for Postgres {
         migrator.set_locking(false).set_ignore_missing(true);
         // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
         migrator.run_direct(None, &mut *tx, false).await?;
+        self.deallocate(&mut tx).await?;
         tx.commit().await?;
         conn.close().await?;
         Ok(())

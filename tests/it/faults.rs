@@ -208,7 +208,7 @@ async fn a_lost_answer_without_an_event_is_unknown() {
 /// A second try that fails for another reason does not make the first one's outcome any clearer.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unclear_commit_stays_unclear_if_the_database_is_busy() {
-    let (database, proxy, server) = behind_proxy(HASTY).await;
+    let (database, proxy, server) = behind_proxy(&["--lock-timeout=3s"]).await;
     server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
     server.patch(USER_STATE, &json!({"stateDelta": {"k": 0}})).await.expect(200);
     // The append is held up after it has the session's row, for which another one queues meanwhile.
@@ -280,6 +280,8 @@ async fn lock(database: &Database, table: &'static str) -> PgConnection {
 async fn waiting(connection: &mut PgConnection, count: i64) {
     let waiting = async {
         loop {
+            // A transaction sees the same statistics until its end.
+            sqlx::query("select pg_stat_clear_snapshot()").execute(&mut *connection).await.unwrap();
             let found: i64 = sqlx::query_scalar(
                 "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
             )

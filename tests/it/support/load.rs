@@ -242,6 +242,10 @@ pub fn check_log(session: &Value) {
                 folded.insert(key.clone(), value.clone());
             }
         }
+        for op in event["actions"]["stateOps"].as_array().into_iter().flatten() {
+            assert_eq!(op["op"], "remove", "these tests use no other operator");
+            folded.remove(op["key"].as_str().unwrap());
+        }
     }
     let state = session["state"].as_object().unwrap().clone();
     let state: Map<_, _> = state.into_iter().filter(|(key, _)| is_session_key(key)).collect();
