@@ -204,6 +204,15 @@ async fn a_sqlite_file_serves_one_process() {
     Server::start(&place.url(), &[]).await.get("/readyz").await.expect(200);
 }
 
+/// Started without a word, it serves from a file beside it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_default_database_is_a_file_in_the_working_directory() {
+    let mut process = Sessiond::spawn(&["--listen=127.0.0.1:0", "--metrics-listen=off"], &[]);
+    let api = Api::new(process.base_url().await);
+    api.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    assert!(process.dir().join("sessiond.db").is_file());
+}
+
 async fn pending_migrations_are_refused(place: Place) {
     let (status, log) = run(&place.url(), &["--no-migrate"]).await;
     assert_eq!(status.code(), Some(1), "{log}");

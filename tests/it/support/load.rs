@@ -162,7 +162,7 @@ async fn write(api: &Api, name: &str, writer: usize, n: usize, stop: &AtomicBool
         if !open {
             return (sent, Told::Refused);
         }
-        if writer % 2 == 0 || stop.load(Ordering::Relaxed) {
+        if writer.is_multiple_of(2) || stop.load(Ordering::Relaxed) {
             return (sent, Told::Nothing);
         }
         sleep(Duration::from_millis(10)).await;
