@@ -78,7 +78,7 @@ pub struct Config {
 
     /// Do not apply pending migrations at start
     ///
-    /// `serve` then waits up to 30 s for somebody else to apply them, and refuses to start if nobody does.
+    /// `serve` then refuses to start while any is pending: run `sessiond migrate` first.
     #[arg(long, env = "SESSIOND_NO_MIGRATE", value_parser = BoolishValueParser::new())]
     #[arg(global = true, help_heading = DATABASE)]
     pub no_migrate: bool,

@@ -234,6 +234,8 @@ impl Drop for Open {
 /// Answers 503 without having read the request, and sees to it that the answer arrives.
 async fn refuse(mut stream: TcpStream) {
     let answer = async {
+        // Clients with a connection pool take an answer that comes before they have asked for a broken connection.
+        let _ = timeout(LINGER / 2, stream.peek(&mut [0])).await;
         stream.write_all(overloaded().as_bytes()).await?;
         stream.shutdown().await?;
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await

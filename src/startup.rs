@@ -2,9 +2,11 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::config::Config;
 use crate::http::{App, router};
@@ -12,6 +14,9 @@ use crate::metrics::{self, Metrics};
 use crate::server;
 use crate::service::{Service, SystemClock};
 use crate::store::Store;
+
+/// How long the database may take to be closed.
+const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
 /// Serves on `listener` until `shutdown` resolves; then not ready, no new connections, what is in flight finished
 /// within the drain's deadline, the database closed.
@@ -28,6 +33,8 @@ pub async fn serve(
     let metrics = Arc::new(Metrics::new());
     let watched = store.clone();
     metrics.watch_pool(move || watched.pool());
+    let measured = metrics.clone();
+    store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
     let service = Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone());
     let app = App::new(service, config.http_settings(), metrics.clone(), clock);
 
@@ -50,7 +57,8 @@ pub async fn serve(
     };
     let drained = server::serve(listener, router(app), config.connection_limits(), metrics, shutdown).await;
     sweeper.abort();
-    store.close().await;
+    // A request that was cut off may still wait for the database, on a connection that the pool would wait for.
+    let _ = timeout(CLOSE_GRACE, store.close()).await;
     let _ = stop.send(true);
     tracing::info!(closed = drained.closed_cleanly, aborted = drained.aborted, "stopped");
     Ok(())

@@ -45,7 +45,12 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
     if call.app.is_stopping() {
         return Err(Problem::new(Code::Overloaded, "the server is stopping"));
     }
-    call.app.service.ready(call.deadline).await?;
+    if let Err(error) = call.app.service.ready(call.deadline).await {
+        // Whatever is wrong with the database, migrations that are missing included, traffic must go elsewhere.
+        let mut problem = Problem::new(Code::StorageUnavailable, "the database does not answer, or is not migrated");
+        problem.cause = Some(error.to_string());
+        return Err(problem);
+    }
     Ok(Answer::ok().json("{\"status\":\"ready\"}"))
 }
 

@@ -121,7 +121,9 @@ impl From<sqlx::migrate::MigrateError> for StoreError {
     fn from(error: sqlx::migrate::MigrateError) -> Self {
         match error {
             sqlx::migrate::MigrateError::Execute(error) => error.into(),
-            other => Self::new(Cause::Unavailable, other.to_string()),
+            sqlx::migrate::MigrateError::ExecuteMigration(error, _) => error.into(),
+            // A migration that was applied in another form, or only in part: waiting mends neither.
+            other => Self::config(other.to_string()),
         }
     }
 }
@@ -135,7 +137,9 @@ fn of_sqlstate(code: &str) -> Cause {
         => Cause::Conflict,
         "55P03" => Cause::Overloaded, // lock_not_available: lock_timeout ran out
         "57014" => Cause::Timeout, // query_canceled: statement_timeout ran out
-        "57P01" | "57P02" | "57P03" => Cause::ConnectionLost, // admin_shutdown, crash_shutdown, cannot_connect_now
+        "57P01" | "57P02" | "57P03" // admin_shutdown, crash_shutdown, cannot_connect_now
+        | "25P03" // idle_in_transaction_session_timeout: we were too slow, and the connection is gone
+        => Cause::ConnectionLost,
         "25006" => Cause::Unavailable, // read_only_sql_transaction: a standby, or a failover under way
         "42P01" => Cause::Unavailable, // undefined_table: not migrated yet
         _ => match &code[..code.len().min(2)] {

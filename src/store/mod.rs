@@ -58,9 +58,9 @@ impl Default for StoreLimits {
 /// A URL of another kind or form, a SQLite file that cannot be opened or that another process holds.
 pub async fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Arc<dyn Store>, StoreError> {
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        Ok(Arc::new(transactions::Transactions(postgres::Postgres::open(url, options, limits)?)))
+        Ok(Arc::new(transactions::Transactions::new(postgres::Postgres::open(url, options, limits)?)))
     } else if let Some(path) = url.strip_prefix("sqlite://") {
-        Ok(Arc::new(transactions::Transactions(sqlite::Sqlite::open(path, limits).await?)))
+        Ok(Arc::new(transactions::Transactions::new(sqlite::Sqlite::open(path, limits).await?)))
     } else {
         Err(StoreError::config("the database URL must begin with sqlite:// or postgres://"))
     }
@@ -143,8 +143,14 @@ pub trait Store: Send + Sync + 'static {
     /// Connections in use and open, for the metrics.
     fn pool(&self) -> PoolUse;
 
+    /// Whom to tell how long each transaction waited for its connection and BEGIN. The first call counts.
+    fn watch_waits(&self, on_wait: OnWait);
+
     async fn close(&self);
 }
+
+/// Told of a wait; called on the hot path: be quick.
+pub type OnWait = Box<dyn Fn(Duration) + Send + Sync>;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PoolUse {

@@ -8,7 +8,8 @@ use futures_util::TryStreamExt as _;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgPool};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgConnection, PgPool};
+use tokio::time::timeout;
 
 use super::shared::{shared_helpers, shared_primitives};
 use super::sql::{
@@ -66,20 +67,25 @@ impl Postgres {
         if !options.pgbouncer {
             connect = connect.options([("statement_timeout", statement.to_string())]);
         }
+        let patience = limits.acquire / 4;
         let pool = PgPoolOptions::new()
             .max_connections(limits.connections)
             .acquire_timeout(limits.acquire)
             .test_before_acquire(false)
-            .before_acquire(|conn, meta| {
+            .before_acquire(move |conn, meta| {
                 Box::pin(async move {
-                    if meta.idle_for > TRUST_IDLE_FOR {
-                        conn.ping().await?;
-                    }
-                    Ok(true)
+                    // One that does not answer is closed, and leaves time to try others.
+                    Ok(meta.idle_for <= TRUST_IDLE_FOR || matches!(timeout(patience, conn.ping()).await, Ok(Ok(()))))
                 })
             })
             .connect_lazy_with(connect);
-        let local = format!("set local statement_timeout = {statement}; set local lock_timeout = {lock}");
+        // The last one frees the locks of a process that stopped or was cut off from the network in the middle of a
+        // transaction: the others would wait for it until TCP gives up, after minutes or hours.
+        let idle = (limits.acquire + limits.statement).as_millis();
+        let local = format!(
+            "set local statement_timeout = {statement}; set local lock_timeout = {lock}; \
+             set local idle_in_transaction_session_timeout = {idle}"
+        );
         Ok(Self {
             pool,
             options,
@@ -92,6 +98,15 @@ impl Postgres {
                  where current_setting('synchronous_commit') = 'off'"
             ),
         })
+    }
+
+    /// sqlx's migrator prepares its statements by name, whatever the settings say. PgBouncer gives them to whoever
+    /// has the server's connection next, the next migrator for instance, whose own statements have the same names.
+    async fn deallocate(&self, conn: &mut PgConnection) -> Result<()> {
+        if self.options.pgbouncer {
+            sqlx::raw_sql("deallocate all").execute(conn).await?;
+        }
+        Ok(())
     }
 
     async fn begin(&self, begin: Option<&str>) -> Result<PgTx> {
@@ -114,9 +129,9 @@ impl Postgres {
             }
             other => other.into(),
         })?;
-        let mut tx = PgTx { conn, persistent: !self.options.pgbouncer, in_transaction: false };
+        let in_transaction = begin.is_some();
+        let mut tx = PgTx { conn, persistent: !self.options.pgbouncer, in_transaction, at_rest: false };
         if let Some(begin) = begin {
-            tx.in_transaction = true;
             sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *tx.conn).await?;
         }
         Ok(tx)
@@ -129,10 +144,13 @@ impl Backend for Postgres {
     /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
     /// nothing half done.
     async fn migrate(&self) -> Result<()> {
-        // Its own connection, closed afterwards: migrations prepare statements by name, and take their time.
+        // Its own connection, closed afterwards: migrations take their time.
         let options = (*self.pool.connect_options()).clone().statement_cache_capacity(0);
-        let mut conn = options.connect().await.map_err(|error| match error {
-            sqlx::Error::Io(_) => StoreError::new(Cause::Unavailable, "the database cannot be reached"),
+        let unreachable = || StoreError::new(Cause::Unavailable, "the database cannot be reached");
+        // A server that takes the connection and then says nothing must not hold the start for ever.
+        let connected = timeout(self.unit_limit(), options.connect()).await.map_err(|_| unreachable())?;
+        let mut conn = connected.map_err(|error| match error {
+            sqlx::Error::Io(_) => unreachable(),
             other => other.into(),
         })?;
         let mut tx = conn.begin().await?;
@@ -142,6 +160,7 @@ impl Backend for Postgres {
             .bind(MIGRATION_LOCK)
             .execute(&mut *tx)
             .await?;
+        self.deallocate(&mut tx).await?;
         let encoding: String = sqlx::query_scalar("show server_encoding").persistent(false).fetch_one(&mut *tx).await?;
         if encoding != "UTF8" {
             return Err(StoreError::config("the database's encoding must be UTF8"));
@@ -151,6 +170,7 @@ impl Backend for Postgres {
         migrator.set_locking(false).set_ignore_missing(true);
         // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
         migrator.run_direct(None, &mut *tx, false).await?;
+        self.deallocate(&mut tx).await?;
         tx.commit().await?;
         conn.close().await?;
         Ok(())
@@ -158,10 +178,20 @@ impl Backend for Postgres {
 
     async fn check(&self) -> Result<()> {
         let mut tx = self.begin(Some(&self.begin_read)).await?;
-        let applied: Vec<i64> = sqlx::query_scalar("select version from _sqlx_migrations where success")
+        let table: Option<String> = sqlx::query_scalar("select to_regclass('_sqlx_migrations')::text")
             .persistent(tx.persistent)
-            .fetch_all(&mut *tx.conn)
+            .fetch_one(&mut *tx.conn)
             .await?;
+        let applied: Vec<i64> = match table {
+            // Nobody has migrated this database yet: everything is pending.
+            None => Vec::new(),
+            Some(_) => {
+                sqlx::query_scalar("select version from _sqlx_migrations where success")
+                    .persistent(tx.persistent)
+                    .fetch_all(&mut *tx.conn)
+                    .await?
+            }
+        };
         tx.rollback().await?;
         super::all_applied(&MIGRATOR, &applied)
     }
@@ -192,13 +222,16 @@ pub struct PgTx {
     conn: PoolConnection<sqlx::Postgres>,
     persistent: bool,
     in_transaction: bool,
+    /// Ended in order: the connection is good for the next one.
+    at_rest: bool,
 }
 
 impl Drop for PgTx {
-    /// A transaction that was not ended is in an unknown state, perhaps on a connection that does not answer.
-    /// Closing it ends it for certain, and nobody waits for it.
+    /// A transaction, or a single read, that was not ended is in an unknown state, perhaps on a connection that does
+    /// not answer. Closing it ends it for certain, and nobody waits for it; the pool would wait for an answer, and
+    /// have one connection less meanwhile.
     fn drop(&mut self) {
-        if self.in_transaction {
+        if !self.at_rest {
             self.conn.close_on_drop();
         }
     }
@@ -216,8 +249,8 @@ impl PgTx {
     async fn end(mut self, statement: &'static str) -> Result<()> {
         if self.in_transaction {
             sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
-            self.in_transaction = false;
         }
+        self.at_rest = true;
         Ok(())
     }
 

@@ -5,14 +5,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Cause, CreateOutcome, DeleteOutcome, Deletion, ListQuery, MetadataUpdate, Page, PoolUse, ScopeKey, ScopeOutcome,
-    ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
+    Cause, CreateOutcome, DeleteOutcome, Deletion, ListQuery, MetadataUpdate, OnWait, Page, PoolUse, ScopeKey,
+    ScopeOutcome, ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 use crate::domain::append::{
     Append, Heads, Known, Locked, Needs, Outcome, StateAddress, Writes, creation_holds, decide, decide_creation, needs,
@@ -152,22 +153,40 @@ pub trait Tx: Send {
 }
 
 /// Every [`Backend`] is a [`Store`].
-pub struct Transactions<B>(pub B);
+pub struct Transactions<B> {
+    backend: B,
+    /// Told how long each transaction waited for its connection and BEGIN.
+    on_wait: OnceLock<OnWait>,
+}
 
 impl<B: Backend> Transactions<B> {
+    pub fn new(backend: B) -> Self {
+        Self { backend, on_wait: OnceLock::new() }
+    }
+
     /// Runs the part of a transaction before its end. Nothing has happened if this fails: dropping the
     /// transaction, which the caller then does, ends it without COMMIT.
     async fn within<T>(&self, deadline: Instant, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let limit = deadline.min(Instant::now() + self.0.unit_limit());
+        let limit = deadline.min(Instant::now() + self.backend.unit_limit());
         timeout_at(limit, work).await.unwrap_or_else(|_| Err(out_of_time()))
     }
 
     async fn read(&self, single: bool, deadline: Instant) -> Result<B::Tx> {
-        self.within(deadline, self.0.read(single)).await
+        self.begin(deadline, self.backend.read(single)).await
     }
 
     async fn write(&self, deadline: Instant) -> Result<B::Tx> {
-        self.within(deadline, self.0.write()).await
+        self.begin(deadline, self.backend.write()).await
+    }
+
+    /// Waits for a transaction to begin, and tells for how long, also if it was in vain.
+    async fn begin(&self, deadline: Instant, begin: impl Future<Output = Result<B::Tx>>) -> Result<B::Tx> {
+        let started = Instant::now();
+        let begun = self.within(deadline, begin).await;
+        if let Some(on_wait) = self.on_wait.get() {
+            on_wait(started.elapsed());
+        }
+        begun
     }
 
     /// Ends a transaction that read, or wrote nothing after all: its end can lose nothing.
@@ -482,11 +501,11 @@ async fn sweep<X: Tx>(tx: &mut X, now: Micros) -> Result<bool> {
 #[async_trait]
 impl<B: Backend> Store for Transactions<B> {
     async fn migrate(&self) -> Result<()> {
-        self.0.migrate().await
+        self.backend.migrate().await
     }
 
     async fn check(&self, deadline: Instant) -> Result<()> {
-        self.within(deadline, self.0.check()).await
+        self.within(deadline, self.backend.check()).await
     }
 
     async fn create(&self, creation: &Creation, deadline: Instant) -> Result<CreateOutcome> {
@@ -619,11 +638,16 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     fn pool(&self) -> PoolUse {
-        self.0.pool()
+        self.backend.pool()
+    }
+
+    fn watch_waits(&self, on_wait: OnWait) {
+        // There is one to be told; if there were two, the first would go on.
+        let _ = self.on_wait.set(on_wait);
     }
 
     async fn close(&self) {
-        self.0.close().await;
+        self.backend.close().await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! One test binary: black-box tests over TCP, on every store.
+//! The tests that need a running server, a database or a network: one binary, so that they link once.
 
 #![expect(
     clippy::expect_used,
@@ -8,5 +8,10 @@
     reason = "tests fail by panicking, and what watches real processes needs real clocks"
 )]
 
-mod quickstart;
 mod support;
+
+mod faults;
+mod migrations;
+mod quickstart;
+mod races;
+mod running;

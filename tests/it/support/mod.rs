@@ -1,5 +1,7 @@
-//! What tests are made of.
+//! What the tests stand on.
 
+pub mod http;
+pub mod load;
 pub mod pgbouncer;
 pub mod postgres;
 pub mod process;

@@ -57,6 +57,14 @@ impl TcpProxy {
         self.shared.enter(Mode::Blackhole);
     }
 
+    /// Like [`TcpProxy::blackhole`], but only for the connections that are open now, and until they are cut: what a
+    /// firewall does that forgot them. New connections work.
+    pub fn strand(&self) {
+        for link in self.shared.lock().links.values_mut() {
+            link.stranded = true;
+        }
+    }
+
     /// Forwards again. As after a healed network, what a black hole held back arrives now; what was cut stays cut.
     pub fn restore(&self) {
         self.shared.enter(Mode::Open);
@@ -126,6 +134,8 @@ struct Link {
     server: Option<TcpStream>,
     /// The next reply of the server is swallowed and the link closed.
     sprung: bool,
+    /// Nothing passes any more.
+    stranded: bool,
 }
 
 impl Link {
@@ -156,7 +166,10 @@ impl Shared {
 
     /// Waits for the end of a black hole. `None` if the link was closed meanwhile.
     fn open(&self, id: u64) -> Option<MutexGuard<'_, State>> {
-        let hole = |state: &mut State| state.mode == Mode::Blackhole && state.links.contains_key(&id);
+        let hole = |state: &mut State| {
+            let blackhole = state.mode == Mode::Blackhole;
+            state.links.get(&id).is_some_and(|link| blackhole || link.stranded)
+        };
         let state = self.changed.wait_while(self.lock(), hole).unwrap_or_else(PoisonError::into_inner);
         state.links.contains_key(&id).then_some(state)
     }
@@ -181,7 +194,7 @@ impl Shared {
             }
             let id = state.next_link;
             state.next_link += 1;
-            state.links.insert(id, Link { client: handle, server: None, sprung: false });
+            state.links.insert(id, Link { client: handle, server: None, sprung: false, stranded: false });
             id
         };
         if let Some(server) = self.connect(id, upstream) {

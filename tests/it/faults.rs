@@ -1,0 +1,501 @@
+//! What goes wrong between a client, a server and its database, and what nobody may lose by it: a write that was
+//! acknowledged is there once, one that was refused is not, and one in doubt can be sent again.
+
+use std::time::Duration;
+
+use serde_json::json;
+use sqlx::{Connection as _, PgConnection, SqliteConnection};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::{sleep, timeout},
+};
+
+use crate::support::{
+    http::{Answer, Api, PATIENCE, Place, Server, on_both_databases, spawn, together},
+    load::{self, Load, check_log},
+    postgres::{Database, address, database, dedicated, through},
+    proxy::TcpProxy,
+};
+
+const SESSIONS: &str = "/v1/apps/a/users/u/sessions";
+const SESSION: &str = "/v1/apps/a/users/u/sessions/s";
+const EVENTS: &str = "/v1/apps/a/users/u/sessions/s/events";
+const STATE: &str = "/v1/apps/a/users/u/sessions/s/state";
+const USER_STATE: &str = "/v1/apps/a/users/u/state";
+
+/// Limits so short that a test of their end is short, too.
+const HASTY: &[&str] =
+    &["--lock-timeout=400ms", "--acquire-timeout=400ms", "--statement-timeout=800ms", "--request-timeout=2s"];
+
+/// The whole message by which the service commits; `commit` alone is a word of its BEGIN, too.
+const COMMIT: &[u8] = b"Q\0\0\0\x0bcommit\0";
+
+on_both_databases!(kill_9_under_load);
+
+/// A server whose database is behind a proxy.
+async fn behind_proxy(args: &[&str]) -> (Database, TcpProxy, Server) {
+    let database = database().await;
+    let proxy = TcpProxy::start(address(&database.url));
+    // The sweeper would run into the traps.
+    let args = [&["--sweep-interval=24h"], args].concat();
+    let server = Server::start(&through(&database.url, proxy.addr()), &args).await;
+    (database, proxy, server)
+}
+
+/// The database is away: writes say what became of them, and the process lives.
+async fn outage(api: &Api) {
+    api.get_until("/readyz", 503).await;
+    let probe = api.post(EVENTS, &json!({"author": "probe"})).await;
+    assert_eq!(probe.outcome_of_503(), "not_applied", "it got nowhere near a commit");
+    let read = api.get(SESSION).await;
+    assert_eq!(read.status, 503, "{read:?}");
+    assert!(read.header("retry-after").is_some());
+    assert!(read.json().get("outcome").is_none(), "a read has no outcome: {read:?}");
+    api.get("/healthz").await.expect(200);
+    let ready = api.get("/readyz").await.expect(503);
+    assert_eq!(ready.header("content-type"), Some("application/problem+json"));
+}
+
+/// It is back: the same process serves again.
+async fn recovery(api: &Api, load: &Load) {
+    api.get_until("/readyz", 200).await;
+    load.succeeds(100).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cut_database_loses_and_doubles_nothing() {
+    let (_database, proxy, server) = behind_proxy(HASTY).await;
+    load::create_sessions(&server).await;
+    let load = Load::start(&server, "cut");
+    for _ in 0..3 {
+        load.succeeds(100).await;
+        proxy.cut();
+        outage(&server).await;
+        proxy.restore();
+        recovery(&server, &load).await;
+    }
+    // Longer than any limit: nobody hangs up, and nobody answers.
+    proxy.blackhole();
+    outage(&server).await;
+    proxy.restore();
+    recovery(&server, &load).await;
+    // Only what was open is lost, and never heard of again.
+    proxy.strand();
+    recovery(&server, &load).await;
+    proxy.cut();
+    proxy.restore();
+    recovery(&server, &load).await;
+    let mut record = load.stop().await;
+    assert!(record.refused() > 0);
+    load::verify(&server, &mut record).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crashed_database_loses_and_doubles_nothing() {
+    let mut postgres = dedicated().await;
+    let server = Server::start(&postgres.url("postgres"), HASTY).await;
+    load::create_sessions(&server).await;
+    let load = Load::start(&server, "crash");
+    for _ in 0..2 {
+        load.succeeds(100).await;
+        postgres.stop_immediate();
+        outage(&server).await;
+        postgres.start_again();
+        recovery(&server, &load).await;
+    }
+    let mut record = load.stop().await;
+    load::verify(&server, &mut record).await;
+}
+
+async fn kill_9_under_load(place: Place) {
+    let mut record = load::Record::default();
+    let mut server = Server::start(&place.url(), HASTY).await;
+    load::create_sessions(&server).await;
+    for round in 0..3 {
+        let load = Load::start(&server, &format!("life{round}"));
+        load.succeeds(150).await;
+        server.process.kill_9();
+        server.process.wait().await;
+        record.extend(load.stop().await);
+        server = Server::start(&place.url(), HASTY).await;
+        load::verify(&server, &mut record).await;
+    }
+}
+
+/// Runs `write` with the answer to its COMMIT lost (`swallowed`), or the COMMIT itself.
+async fn unclear(proxy: &TcpProxy, swallowed: bool, write: impl Future<Output = Answer>) -> Answer {
+    let fired = proxy.fired();
+    if swallowed {
+        proxy.cut_on(COMMIT)
+    } else {
+        proxy.cut_before(COMMIT)
+    };
+    let answer = write.await;
+    assert_eq!(proxy.fired(), fired + 1, "the trap was met once: {answer:?}");
+    answer
+}
+
+/// The service finds its own traces: the client sees a plain success, and nothing happens twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_answer_to_commit_is_found_out() {
+    let (_database, proxy, server) = behind_proxy(&[]).await;
+    for swallowed in [true, false] {
+        let fresh = |answer: &Answer| assert_eq!(answer.header("idempotent-replayed"), None, "{answer:?}");
+        let user = format!("/v1/apps/a-{swallowed}/users/u/sessions");
+        let session = format!("{user}/s");
+        let (events, state) = (format!("{session}/events"), format!("{session}/state"));
+
+        let body = json!({"sessionId": "s", "state": {"app:c": 1}, "events": [{"id": "first"}, {"author": "b"}]});
+        let created = unclear(&proxy, swallowed, server.post(&user, &body)).await.expect(201);
+        assert_eq!((created.json()["revision"].clone(), &*created.tag()[2]), (2.into(), "1"));
+        server.post(&user, &body).await.expect(409);
+
+        let put = unclear(&proxy, swallowed, server.put(&format!("{user}/p"), &json!({"state": {"k": 1}}))).await;
+        assert_eq!(put.clone().expect(201).json()["state"]["k"], 1);
+        assert_eq!(server.put(&format!("{user}/p"), &json!({})).await.expect(200).tag(), put.tag());
+
+        let event = json!({"id": "e", "author": "a", "actions": {"stateDelta": {"k": 1, "user:k": 1}}});
+        let stored = unclear(&proxy, swallowed, server.post(&events, &event)).await.expect(201);
+        fresh(&stored);
+        assert_eq!(server.post(&events, &event).await.expect(200).text, stored.text);
+        // Without an id of the client's: the service keeps the one that it made.
+        fresh(&unclear(&proxy, swallowed, server.post(&events, &json!({"author": "a"}))).await.expect(201));
+        // The precondition was met, and is not asked about again.
+        let event_by_revision = json!({"author": "a"});
+        let append = server.post_if_match(&events, "\"4\"", &event_by_revision);
+        fresh(&unclear(&proxy, swallowed, append).await.expect(201));
+        let batch = json!([{"id": "b1"}, {"id": "e", "author": "a", "actions": event["actions"]}, {"id": "b2"}]);
+        let stored = unclear(&proxy, swallowed, server.post(&events, &batch)).await.expect(201).json();
+        assert_eq!([&stored[0]["sequence"], &stored[1]["sequence"], &stored[2]["sequence"]], [6, 3, 7]);
+
+        let patched = unclear(&proxy, swallowed, server.patch(&state, &json!({"stateDelta": {"k": 2}}))).await;
+        fresh(&patched);
+        assert_eq!(patched.expect(200).json()["k"], 2);
+        fresh(&unclear(&proxy, swallowed, server.put(&format!("{state}/x"), &json!([1]))).await.expect(200));
+        fresh(&unclear(&proxy, swallowed, server.delete(&format!("{state}/x"))).await.expect(204));
+        let named = json!({"displayName": "n", "labels": {"a": "b"}});
+        let renamed = unclear(&proxy, swallowed, server.patch(&session, &named)).await.expect(200);
+        assert_eq!(renamed.json()["displayName"], "n");
+
+        let whole = server.get(&session).await.expect(200).json();
+        assert_eq!(whole["revision"], 10);
+        assert_eq!(whole["state"], json!({"k": 2, "user:k": 1, "app:c": 1}));
+        let numbers: Vec<_> = whole["events"].as_array().unwrap().iter().map(|event| &event["sequence"]).collect();
+        assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+
+        unclear(&proxy, swallowed, server.delete(&session)).await.expect(204);
+        server.get(&session).await.expect(404);
+    }
+}
+
+/// A change of a scope on its own has no event that would tell a second try from the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_answer_without_an_event_is_unknown() {
+    let (_database, proxy, server) = behind_proxy(&[]).await;
+    for scope in [USER_STATE, "/v1/apps/a/state"] {
+        let body = json!({"stateDelta": {"k": 1}});
+        let answer = unclear(&proxy, true, server.patch(scope, &body)).await;
+        assert_eq!(answer.outcome_of_503(), "unknown");
+        assert_eq!(server.get(scope).await.expect(200).header("etag"), Some("\"1\""), "applied, and once");
+        let answer = unclear(&proxy, false, server.patch(scope, &body)).await;
+        assert_eq!(answer.outcome_of_503(), "unknown", "the server cannot know that it was not applied");
+        assert_eq!(server.get(scope).await.expect(200).header("etag"), Some("\"1\""), "not applied");
+        assert_eq!(server.patch(scope, &body).await.expect(200).header("etag"), Some("\"2\""));
+    }
+}
+
+/// A second try that fails for another reason does not make the first one's outcome any clearer.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unclear_commit_stays_unclear_if_the_database_is_busy() {
+    let (database, proxy, server) = behind_proxy(&["--lock-timeout=3s"]).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.patch(USER_STATE, &json!({"stateDelta": {"k": 0}})).await.expect(200);
+    // The append is held up after it has the session's row, for which another one queues meanwhile.
+    let mut user = lock(&database, "user_scopes").await;
+    proxy.cut_on(COMMIT);
+    let event = json!({"id": "e", "actions": {"stateDelta": {"user:k": 1}}});
+    let append = tokio::spawn({
+        let (api, event) = (server.api.clone(), event.clone());
+        async move { api.post(EVENTS, &event).await }
+    });
+    waiting(&mut user, 1).await;
+    let queued = tokio::spawn(async move { lock(&database, "sessions").await });
+    waiting(&mut user, 2).await;
+    user.close().await.unwrap();
+    let session = queued.await.unwrap();
+    let answer = append.await.unwrap();
+    assert_eq!(answer.outcome_of_503(), "unknown");
+    session.close().await.unwrap();
+    let again = server.post(EVENTS, &event).await.expect(200);
+    assert_eq!(again.header("idempotent-replayed"), Some("true"));
+    assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unclear_commit_stays_unclear_if_the_database_stays_away() {
+    let (_database, proxy, server) = behind_proxy(HASTY).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    // The service's second try comes within milliseconds, and may be faster than the cut.
+    for n in 0..100 {
+        let fired = proxy.fired();
+        proxy.cut_on(COMMIT);
+        let event = json!({"id": format!("e{n}")});
+        let append = tokio::spawn({
+            let (api, event) = (server.api.clone(), event.clone());
+            async move { api.post(EVENTS, &event).await }
+        });
+        while proxy.fired() == fired {
+            tokio::task::yield_now().await;
+        }
+        proxy.cut();
+        let answer = append.await.unwrap();
+        proxy.restore();
+        if answer.status == 503 {
+            assert_eq!(answer.outcome_of_503(), "unknown");
+            server.get_until("/readyz", 200).await;
+            server.post(EVENTS, &event).await.expect(200);
+            check_log(&server.get(SESSION).await.expect(200).json());
+            return;
+        }
+        answer.expect(201);
+    }
+    panic!("the second try was always faster");
+}
+
+/// A transaction that holds every row of a table.
+async fn lock(database: &Database, table: &'static str) -> PgConnection {
+    let mut connection = PgConnection::connect(&database.url).await.unwrap();
+    let statement = match table {
+        "sessions" => "begin; select 1 from sessions for update",
+        "user_scopes" => "begin; select 1 from user_scopes for update",
+        "app_scopes" => "begin; select 1 from app_scopes for update",
+        _ => unreachable!(),
+    };
+    sqlx::raw_sql(statement).execute(&mut connection).await.unwrap();
+    connection
+}
+
+/// Until so many connections to the database wait for a lock.
+async fn waiting(connection: &mut PgConnection, count: i64) {
+    let waiting = async {
+        loop {
+            // A transaction sees the same statistics until its end.
+            sqlx::query("select pg_stat_clear_snapshot()").execute(&mut *connection).await.unwrap();
+            let found: i64 = sqlx::query_scalar(
+                "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+            )
+            .fetch_one(&mut *connection)
+            .await
+            .unwrap();
+            if found >= count {
+                break;
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(PATIENCE, waiting).await.expect("somebody waits for the lock");
+}
+
+#[track_caller]
+fn overloaded(answer: &Answer) {
+    assert_eq!(answer.outcome_of_503(), "not_applied", "{answer:?}");
+    assert_eq!(answer.json()["code"], "overloaded", "{answer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_is_held_too_long_is_overload() {
+    let database = database().await;
+    let server = Server::start(&database.url, HASTY).await;
+    server.post(SESSIONS, &json!({"sessionId": "s", "state": {"user:k": 0, "app:k": 0}})).await.expect(201);
+    for (table, key) in [("sessions", "k"), ("user_scopes", "user:k"), ("app_scopes", "app:k")] {
+        let held = lock(&database, table).await;
+        let event = json!({"actions": {"stateDelta": {key: 1}}});
+        overloaded(&server.post(EVENTS, &event).await);
+        if table == "sessions" {
+            overloaded(&server.delete(SESSION).await);
+            overloaded(&server.patch(SESSION, &json!({"displayName": "n"})).await);
+        }
+        // Readers wait for nobody.
+        server.get(SESSION).await.expect(200);
+        held.close().await.unwrap();
+        server.post(EVENTS, &event).await.expect(201);
+    }
+    assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_sqlite_file_is_overload() {
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), HASTY).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    let mut other = SqliteConnection::connect(&place.url()).await.unwrap();
+    sqlx::raw_sql("begin immediate").execute(&mut other).await.unwrap();
+    let answers = together((0..8).map(|_| {
+        let api = server.api.clone();
+        async move { api.post(EVENTS, &json!({"author": "a"})).await }
+    }))
+    .await;
+    answers.iter().for_each(overloaded);
+    server.get(SESSION).await.expect(200);
+    server.get("/readyz").await.expect(200);
+    sqlx::raw_sql("rollback").execute(&mut other).await.unwrap();
+    server.post(EVENTS, &json!({"author": "a"})).await.expect(201);
+    assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_used_up_pool_refuses_and_queues_nobody() {
+    let database = database().await;
+    let args = ["--database-connections=2", "--acquire-timeout=300ms", "--lock-timeout=50s", "--statement-timeout=50s"];
+    let server = Server::start(&database.url, &[&args[..], &["--request-timeout=55s"]].concat()).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    let mut held = lock(&database, "sessions").await;
+    let append = |n: usize| {
+        let api = server.api.clone();
+        async move { api.post(EVENTS, &json!({"id": format!("e{n}")})).await }
+    };
+    let served: Vec<_> = (0..2).map(|n| tokio::spawn(append(n))).collect();
+    waiting(&mut held, 2).await;
+    let refused = together((2..102).map(append)).await;
+    refused.iter().for_each(overloaded);
+    server.get("/readyz").await.expect(503);
+    server.get("/healthz").await.expect(200);
+    held.close().await.unwrap();
+    for answer in served {
+        answer.await.unwrap().expect(201);
+    }
+    server.get("/readyz").await.expect(200);
+    assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 2, "nobody was queued");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_beyond_the_limit_are_refused_at_once() {
+    let database = database().await;
+    let args = ["--max-in-flight=2", "--lock-timeout=50s", "--statement-timeout=50s", "--request-timeout=55s"];
+    let server = Server::start(&database.url, &args).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    let mut held = lock(&database, "sessions").await;
+    let append = |n: usize| {
+        let api = server.api.clone();
+        async move { api.post(EVENTS, &json!({"id": format!("e{n}")})).await }
+    };
+    let served: Vec<_> = (0..2).map(|n| tokio::spawn(append(n))).collect();
+    waiting(&mut held, 2).await;
+    together((2..34).map(append)).await.iter().for_each(overloaded);
+    let read = server.get(SESSION).await.expect(503);
+    assert_eq!((read.json()["code"].as_str(), read.header("retry-after").is_some()), (Some("overloaded"), true));
+    // Whoever asks for health must not be told that the process is dead because it is busy.
+    server.get("/healthz").await.expect(200);
+    server.get("/readyz").await.expect(200);
+    held.close().await.unwrap();
+    for answer in served {
+        answer.await.unwrap().expect(201);
+    }
+    server.post(EVENTS, &json!({"id": "e2"})).await.expect(201);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_beyond_the_limit_are_refused_at_once() {
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), &["--max-connections=3"]).await;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        assert!(ask(&mut stream, "GET /healthz").await.starts_with("HTTP/1.1 200 "));
+        open.push(stream);
+    }
+    let refused = server.post(SESSIONS, &json!({})).await;
+    overloaded(&refused);
+    assert!(ask(&mut open[1], "GET /healthz").await.starts_with("HTTP/1.1 200 "), "the others live on");
+    drop(open);
+    server.get_until("/healthz", 200).await;
+}
+
+/// One request on a connection that stays open: the head of the answer and what came with it.
+async fn ask(stream: &mut TcpStream, head: &str) -> String {
+    stream.write_all(format!("{head} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
+    let mut answer = vec![0; 4096];
+    let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap();
+    String::from_utf8_lossy(&answer[..length]).into_owned()
+}
+
+/// Connections that neither answer nor break must not use up the pool, whatever they were doing.
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_connections_leave_the_pool() {
+    let (_database, proxy, server) = behind_proxy(&[HASTY, &["--database-connections=4"]].concat()).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    let reads = || {
+        together((0..12).map(|n| {
+            let api = server.api.clone();
+            let path = [USER_STATE, STATE, SESSIONS, SESSION][n % 4];
+            async move { api.get(path).await }
+        }))
+    };
+    for _ in 0..2 {
+        assert!(reads().await.iter().all(|answer| answer.status == 200));
+        proxy.strand();
+        let answers = reads().await;
+        assert!(answers.iter().all(|answer| [200, 503].contains(&answer.status)), "{answers:?}");
+        let recovering = async { while reads().await.iter().any(|answer| answer.status != 200) {} };
+        timeout(PATIENCE, recovering).await.expect("all connections are replaced");
+    }
+}
+
+/// A replica that the network cuts off in the middle of a transaction must not hold its locks for as long as TCP
+/// keeps hoping.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_that_is_cut_off_lets_go_of_its_locks() {
+    let (database, proxy, lonely) = behind_proxy(HASTY).await;
+    let other = Server::start(&database.url, HASTY).await;
+    lonely.post(SESSIONS, &json!({"sessionId": "s", "state": {"user:k": 0}})).await.expect(201);
+    let mut held = lock(&database, "user_scopes").await;
+    let append = tokio::spawn({
+        let api = lonely.api.clone();
+        async move { api.post(EVENTS, &json!({"id": "lonely", "actions": {"stateDelta": {"user:k": 1}}})).await }
+    });
+    waiting(&mut held, 1).await;
+    proxy.strand();
+    held.close().await.unwrap();
+    assert_eq!(append.await.unwrap().outcome_of_503(), "not_applied");
+    let event = json!({"id": "other", "actions": {"stateDelta": {"user:k": 2}}});
+    let trying = async {
+        loop {
+            let answer = other.post(EVENTS, &event).await;
+            if answer.status == 201 {
+                break;
+            }
+            overloaded(&answer);
+        }
+    };
+    timeout(PATIENCE, trying).await.expect("the locks are let go");
+    let session = other.get(SESSION).await.expect(200).json();
+    assert_eq!(session["events"].as_array().unwrap().len(), 1, "{session}");
+}
+
+/// A server that starts before its database waits for it, and one whose database never answers gives up.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_waits_for_its_database() {
+    let database = database().await;
+    let proxy = TcpProxy::start(address(&database.url));
+    let url = through(&database.url, proxy.addr());
+    proxy.blackhole();
+    let mut silent = spawn(&url, HASTY);
+    log_says(&silent, "waiting for the database").await;
+    proxy.cut();
+    let mut cut = spawn(&url, HASTY);
+    log_says(&cut, "waiting for the database").await;
+    proxy.restore();
+    for process in [&mut silent, &mut cut] {
+        Api::new(process.base_url().await).get("/readyz").await.expect(200);
+    }
+}
+
+async fn log_says(process: &crate::support::process::Sessiond, text: &str) {
+    let reading = async {
+        while !process.log().contains(text) {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("no {text:?} in:\n{}", process.log()));
+}

@@ -1,0 +1,436 @@
+//! Many clients at once, on one SQLite server and on two servers that share a PostgreSQL: nobody's write is lost,
+//! doubled or half seen, and losing a race is an answer and not an error.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    http::{Answer, Api, PATIENT, Place, on_both_databases, together},
+    load::check_log,
+};
+
+const APP: &str = "/v1/apps/a";
+const USER: &str = "/v1/apps/a/users/u";
+const SESSIONS: &str = "/v1/apps/a/users/u/sessions";
+const SESSION: &str = "/v1/apps/a/users/u/sessions/s";
+const EVENTS: &str = "/v1/apps/a/users/u/sessions/s/events";
+const STATE: &str = "/v1/apps/a/users/u/sessions/s/state";
+
+on_both_databases!(
+    creates_lose_no_app_key,
+    creates_of_one_id_have_one_winner,
+    get_or_creates_of_one_id_agree,
+    appends_are_numbered_without_gaps,
+    one_event_sent_many_times_is_stored_once,
+    a_precondition_on_the_revision_has_one_winner,
+    a_precondition_on_the_whole_tag_has_one_winner,
+    a_precondition_holds_against_writers_of_other_scopes,
+    a_precondition_on_a_scope_has_one_winner,
+    patches_of_user_state_lose_no_key,
+    appends_survive_deletion_and_recreation,
+    readers_see_one_moment_and_writers_never_deadlock,
+);
+
+/// How many answers have this status; all others must have that one.
+#[track_caller]
+fn count(answers: &[Answer], status: u16, else_status: u16) -> usize {
+    let strange = answers.iter().find(|answer| answer.status != status && answer.status != else_status);
+    assert!(strange.is_none(), "{strange:?}");
+    answers.iter().filter(|answer| answer.status == status).count()
+}
+
+fn delta(key: &str, value: impl Into<Value>) -> Value {
+    json!({"author": "a", "actions": {"stateDelta": {key: value.into()}}})
+}
+
+/// `{"k0": 0, "k1": 1, ...}`
+fn numbered(count: usize) -> Value {
+    (0..count).map(|n| (format!("k{n}"), json!(n))).collect()
+}
+
+async fn create(api: &Api, id: &str) -> Answer {
+    api.post(SESSIONS, &json!({"sessionId": id})).await.expect(201)
+}
+
+async fn creates_lose_no_app_key(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    let answers = together((0..64).map(|n| {
+        let api = fleet.api(n);
+        async move {
+            let path = format!("{APP}/users/u{}/sessions", n % 8);
+            api.post(&path, &json!({"state": {format!("app:k{n}"): n, format!("user:k{n}"): n, "own": n}})).await
+        }
+    }))
+    .await;
+    assert_eq!(count(&answers, 201, 201), 64);
+    let state = fleet.api(1).get(&format!("{APP}/state")).await.expect(200);
+    assert_eq!(state.header("etag"), Some("\"64\""));
+    assert_eq!(state.json(), numbered(64));
+    for user in 0..8 {
+        let state = fleet.api(0).get(&format!("{APP}/users/u{user}/state")).await.expect(200);
+        assert_eq!(state.header("etag"), Some("\"8\""));
+        assert_eq!(state.json().as_object().unwrap().len(), 8);
+    }
+    // Each answer showed a moment of its own: no two transactions left the app at the same revision.
+    assert_eq!(answers.iter().map(|answer| answer.tag()[2].clone()).collect::<HashSet<_>>().len(), 64);
+}
+
+async fn creates_of_one_id_have_one_winner(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    for round in 0..5 {
+        let id = format!("s{round}");
+        let answers = together((0..16).map(|n| {
+            let (api, body) = (fleet.api(n), json!({"sessionId": id, "state": {"who": n, "app:n": n}}));
+            async move { api.post(SESSIONS, &body).await }
+        }))
+        .await;
+        assert_eq!(count(&answers, 201, 409), 1);
+        let winner = answers.iter().find(|answer| answer.status == 201).unwrap().json();
+        let state = fleet.api(0).get(&format!("{SESSIONS}/{id}/state")).await.expect(200);
+        assert_eq!(state.json(), winner["state"], "the losers wrote nothing, in no scope");
+        // One transaction a round changed the app's state.
+        assert_eq!(state.tag()[2], (round + 1).to_string());
+    }
+}
+
+async fn get_or_creates_of_one_id_agree(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    for round in 0..5 {
+        let path = format!("{SESSIONS}/s{round}");
+        let answers = together((0..16).map(|n| {
+            let (api, path) = (fleet.api(n), path.clone());
+            async move { api.put(&path, &json!({"state": {"who": n}})).await }
+        }))
+        .await;
+        assert_eq!(count(&answers, 201, 200), 1);
+        let first = answers[0].clone();
+        for answer in answers {
+            assert_eq!(answer.tag()[3], first.tag()[3], "one incarnation");
+            assert_eq!(answer.text, first.text);
+        }
+    }
+}
+
+async fn appends_are_numbered_without_gaps(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "s").await;
+    let answers = together((0..64).map(|n| {
+        let api = fleet.api(n);
+        async move { api.post(EVENTS, &delta(&format!("k{n}"), n)).await }
+    }))
+    .await;
+    assert_eq!(count(&answers, 201, 201), 64);
+    let mut numbers: Vec<_> = answers.iter().map(|answer| answer.json()["sequence"].as_i64().unwrap()).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=64).collect::<Vec<_>>());
+    let session = fleet.api(1).get(SESSION).await.expect(200).json();
+    assert_eq!(session["revision"], 64);
+    check_log(&session);
+    for answer in answers {
+        let event = answer.json();
+        let at = event["sequence"].as_u64().unwrap() as usize - 1;
+        assert_eq!(session["events"][at], event, "what was answered is what was stored");
+        assert_eq!(answer.tag()[0], event["sequence"].to_string());
+    }
+}
+
+async fn one_event_sent_many_times_is_stored_once(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "s").await;
+    for round in 0..5 {
+        let event = json!({"id": format!("e{round}"), "author": "a", "content": {"parts": [{"text": "1.0 \u{e9}"}]},
+            "actions": {"stateDelta": {"k": round, "temp:t": 1, "app:k": round}}});
+        let answers = together((0..16).map(|n| {
+            let (api, event) = (fleet.api(n), event.clone());
+            async move { api.post(EVENTS, &event).await }
+        }))
+        .await;
+        assert_eq!(count(&answers, 201, 200), 1);
+        for answer in &answers {
+            assert_eq!(answer.text, answers[0].text, "the same bytes for everybody");
+            assert_eq!(answer.header("idempotent-replayed").is_some(), answer.status == 200);
+        }
+    }
+    // The same through PATCH state, whose event the server makes.
+    let answers = together((0..16).map(|n| {
+        let api = fleet.api(n);
+        async move { api.patch(STATE, &json!({"stateDelta": {"p": 1}, "eventId": "patch"})).await }
+    }))
+    .await;
+    assert_eq!(count(&answers, 200, 200), 16);
+    assert_eq!(answers.iter().filter(|answer| answer.header("idempotent-replayed").is_none()).count(), 1);
+    let session = fleet.api(1).get(SESSION).await.expect(200);
+    assert_eq!(session.json()["revision"], 6);
+    assert_eq!(session.tag()[2], "5", "app state was changed by each event once");
+    check_log(&session.json());
+}
+
+/// One of the answers is a success; the others are told the revision that beat them, and wrote nothing.
+#[track_caller]
+fn one_winner(answers: &[Answer], success: u16) {
+    assert_eq!(count(answers, success, 412), 1);
+    for answer in answers.iter().filter(|answer| answer.status == 412) {
+        let problem = answer.json();
+        assert_eq!(problem["code"], "revision_mismatch");
+        assert_eq!(problem["outcome"], "not_applied");
+        assert!(problem["revision"].is_i64(), "{problem}");
+    }
+}
+
+async fn a_precondition_on_the_revision_has_one_winner(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "s").await;
+    for round in 0..5 {
+        let answers = together((0..16).map(|n| {
+            let (api, tag) = (fleet.api(n), format!("\"{round}\""));
+            async move { api.post_if_match(EVENTS, &tag, &delta(&format!("r{round}"), n)).await }
+        }))
+        .await;
+        one_winner(&answers, 201);
+        assert!(answers.iter().filter(|a| a.status == 412).all(|a| a.json()["revision"] == round + 1));
+    }
+    check_log(&fleet.api(1).get(SESSION).await.expect(200).json());
+}
+
+async fn a_precondition_on_the_whole_tag_has_one_winner(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "s").await;
+    for round in 0..5 {
+        let seen = fleet.api(round).get(STATE).await.expect(200);
+        let answers = together((0..16).map(|n| {
+            let (api, tag) = (fleet.api(n), seen.header("etag").unwrap().to_owned());
+            let key = ["k", "user:k", "app:k"][n % 3];
+            async move { api.post_if_match(EVENTS, &tag, &delta(key, n)).await }
+        }))
+        .await;
+        one_winner(&answers, 201);
+    }
+    assert_eq!(fleet.api(0).get(SESSION).await.json()["revision"], 5);
+}
+
+/// Each of the writers changes what the other one's tag speaks of, and neither changes what the other one changes:
+/// a precondition that is only read, and not held, lets both pass.
+async fn a_precondition_holds_against_writers_of_other_scopes(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    let ids = ["one", "two"];
+    for id in ids {
+        create(&fleet.api(0), id).await;
+    }
+    for round in 0..20 {
+        let mut writers = Vec::new();
+        for (n, id) in ids.into_iter().enumerate() {
+            let api = fleet.api(n + round);
+            let seen = api.get(&format!("{SESSIONS}/{id}/state")).await.expect(200);
+            let tag = seen.header("etag").unwrap().to_owned();
+            let key = ["user:x", "app:y"][n];
+            let path = format!("{SESSIONS}/{id}/events");
+            writers.push(async move { api.post_if_match(&path, &tag, &delta(key, round)).await });
+        }
+        one_winner(&together(writers).await, 201);
+    }
+}
+
+async fn a_precondition_on_a_scope_has_one_winner(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    for scope in [format!("{APP}/state"), format!("{USER}/state")] {
+        for round in 0..3 {
+            let answers = together((0..16).map(|n| {
+                let (api, path, tag) = (fleet.api(n), scope.clone(), format!("\"{round}\""));
+                let body = json!({"stateDelta": {format!("r{round}"): n}});
+                async move { api.send("PATCH", &path, &[("if-match", &tag)], Some(&body)).await.unwrap() }
+            }))
+            .await;
+            one_winner(&answers, 200);
+        }
+        let state = fleet.api(0).get(&scope).await.expect(200);
+        assert_eq!((state.header("etag"), state.json().as_object().unwrap().len()), (Some("\"3\""), 3));
+    }
+}
+
+async fn patches_of_user_state_lose_no_key(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    let path = format!("{USER}/state");
+    let answers = together((0..64).map(|n| {
+        let (api, path) = (fleet.api(n), path.clone());
+        async move { api.patch(&path, &json!({"stateDelta": {format!("k{n}"): n}})).await }
+    }))
+    .await;
+    assert_eq!(count(&answers, 200, 200), 64);
+    for (n, answer) in answers.iter().enumerate() {
+        assert_eq!(answer.json()[format!("k{n}")], n, "a writer sees its own write");
+    }
+    let state = fleet.api(1).get(&path).await.expect(200);
+    assert_eq!(state.header("etag"), Some("\"64\""));
+    assert_eq!(state.json(), numbered(64));
+}
+
+async fn appends_survive_deletion_and_recreation(place: Place) {
+    let fleet = place.fleet(&[PATIENT, &["--sweep-interval=10ms"]].concat()).await;
+    let mut clients = Vec::new();
+    for n in 0..12 {
+        let api = fleet.api(n);
+        clients.push(async move {
+            let mut stored = Vec::new();
+            for round in 0..20 {
+                match n % 6 {
+                    0 => drop(api.delete(SESSION).await.expect(204)),
+                    1 => {
+                        let answer = api.post(SESSIONS, &json!({"sessionId": "s"})).await;
+                        assert!([201, 409].contains(&answer.status), "{answer:?}");
+                    }
+                    2 => {
+                        let answer = api.put(SESSION, &json!({})).await;
+                        assert!([200, 201].contains(&answer.status), "{answer:?}");
+                    }
+                    3 => {
+                        let answer = api.get(SESSION).await;
+                        assert!([200, 404].contains(&answer.status), "{answer:?}");
+                        if answer.status == 200 {
+                            check_log(&answer.json());
+                        }
+                    }
+                    _ => {
+                        let answer = api.post(EVENTS, &delta(&format!("k{n}"), round)).await;
+                        assert!([201, 404].contains(&answer.status), "{answer:?}");
+                        if answer.status == 201 {
+                            stored.push(answer);
+                        }
+                    }
+                }
+            }
+            stored
+        });
+    }
+    let stored: Vec<_> = together(clients).await.into_iter().flatten().collect();
+    fleet.api(0).put(SESSION, &json!({})).await;
+    let survivor = fleet.api(1).get(SESSION).await.expect(200);
+    let session = survivor.json();
+    check_log(&session);
+    // Whatever was acknowledged by this incarnation is in it, and nothing of the earlier ones.
+    let mine: Vec<_> = stored.iter().filter(|answer| answer.tag()[3] == survivor.tag()[3]).collect();
+    assert_eq!(session["events"].as_array().unwrap().len(), mine.len());
+    for answer in mine {
+        let event = answer.json();
+        assert_eq!(session["events"][event["sequence"].as_u64().unwrap() as usize - 1], event);
+    }
+}
+
+/// Writers of all scopes, each in an order of its own, and readers. One group writes one number into three scopes by
+/// one event: whoever reads must find the three equal. The others meet them on the same rows.
+async fn readers_see_one_moment_and_writers_never_deadlock(place: Place) {
+    const ROUNDS: usize = 25;
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "s").await;
+    for n in 0..4 {
+        create(&fleet.api(0), &format!("other{n}")).await;
+        fleet.api(0).post(&format!("{APP}/users/v/sessions"), &json!({"sessionId": format!("v{n}")})).await.expect(201);
+    }
+    let done = Arc::new(AtomicBool::new(false));
+
+    let readers: Vec<_> = (0..3)
+        .map(|n| {
+            let (api, done) = (fleet.api(n), done.clone());
+            tokio::spawn(async move {
+                let mut seen = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let path = [SESSION.to_owned(), format!("{SESSION}?numRecentEvents=1")];
+                    let answer = api.get(&path[seen % 2]).await.expect(200);
+                    let session = answer.json();
+                    let (state, events) = (&session["state"], session["events"].as_array().unwrap());
+                    assert_eq!(state["n"], state["user:n"], "{session}");
+                    assert_eq!(state["n"], state["app:n"], "{session}");
+                    assert_eq!(session["revision"].to_string(), answer.tag()[0]);
+                    if let Some(last) = events.last() {
+                        assert_eq!(last["sequence"], session["revision"], "{session}");
+                        assert_eq!(last["actions"]["stateDelta"]["n"], state["n"], "{session}");
+                    }
+                    if seen % 2 == 0 {
+                        check_log(&session);
+                    }
+                    let tag = answer.header("etag").unwrap().to_owned();
+                    let state = api.get(STATE).await.expect(200);
+                    if state.header("etag") == Some(&tag) {
+                        assert_eq!(state.json(), session["state"], "one tag, one state");
+                    }
+                    seen += 1;
+                }
+                seen
+            })
+        })
+        .collect();
+
+    let writers = (0..14).map(|n| {
+        let api = fleet.api(n);
+        async move {
+            // Changes of the user `u` and of the app.
+            let mut changes = (0, 0);
+            for round in 0..ROUNDS {
+                let value = json!(n * 1000 + round);
+                let answer = match n {
+                    0..4 => {
+                        changes = (changes.0 + 1, changes.1 + 1);
+                        let event = json!({"actions": {"stateDelta": {"app:n": value, "n": value, "user:n": value}}});
+                        api.post(EVENTS, &event).await
+                    }
+                    4..8 => {
+                        let keys = [["app:o", "user:o"], ["user:o", "x"], ["x", "app:o"]][round % 3];
+                        changes.0 += usize::from(keys.contains(&"user:o"));
+                        changes.1 += usize::from(keys.contains(&"app:o"));
+                        let event = json!({"actions": {"stateDelta": {keys[0]: value, keys[1]: value}}});
+                        api.post(&format!("{SESSIONS}/other{}/events", (n + round) % 4), &event).await
+                    }
+                    8..10 => {
+                        changes.1 += 1;
+                        let event = json!([{"actions": {"stateDelta": {"app:p": value}}},
+                            {"actions": {"stateDelta": {"user:p": value, "x": value}}}]);
+                        api.post(&format!("{APP}/users/v/sessions/v{}/events", (n + round) % 4), &event).await
+                    }
+                    10 => {
+                        changes.0 += 1;
+                        api.patch(&format!("{USER}/state"), &json!({"stateDelta": {"q": value}})).await
+                    }
+                    11 => {
+                        changes.1 += 1;
+                        api.patch(&format!("{APP}/state"), &json!({"stateDelta": {"q": value}})).await
+                    }
+                    12 => {
+                        changes = (changes.0 + 1, changes.1 + 1);
+                        api.post(SESSIONS, &json!({"state": {"user:c": value, "app:c": value, "own": value}})).await
+                    }
+                    _ => {
+                        // The precondition holds both scopes; whether it is met does not matter here.
+                        let path = format!("{SESSIONS}/other{}/state", round % 4);
+                        let seen = api.get(&path).await.expect(200);
+                        let tag = seen.header("etag").unwrap();
+                        let answer = api.post_if_match(&path.replace("/state", "/events"), tag, &delta("y", 1)).await;
+                        assert!([201, 412].contains(&answer.status), "{answer:?}");
+                        continue;
+                    }
+                };
+                assert!([200, 201].contains(&answer.status), "{answer:?}");
+            }
+            changes
+        }
+    });
+    let changes = together(writers).await;
+    done.store(true, Ordering::Relaxed);
+    for reader in readers {
+        assert!(reader.await.expect("a reader saw one moment each time") > 0);
+    }
+
+    let state = fleet.api(0).get(STATE).await.expect(200);
+    let (user, app) = changes.iter().fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+    assert_eq!(state.tag()[1..3], [user.to_string(), app.to_string()], "one step for each transaction that changed it");
+    for n in 0..4 {
+        check_log(&fleet.api(n).get(&format!("{SESSIONS}/other{n}")).await.expect(200).json());
+        check_log(&fleet.api(n).get(&format!("{APP}/users/v/sessions/v{n}")).await.expect(200).json());
+    }
+    check_log(&fleet.api(1).get(SESSION).await.expect(200).json());
+}

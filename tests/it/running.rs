@@ -1,0 +1,611 @@
+//! The process: how it starts, what it says, how it stops.
+
+use std::{process::ExitStatus, time::Duration};
+
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::{sleep, timeout},
+};
+
+use crate::support::{
+    http::{Api, PATIENCE, PATIENT, Place, Server, on_both_databases, spawn, together},
+    load::check_log,
+    pgbouncer::PgBouncer,
+    postgres::{address, database, through},
+    process::{Sessiond, free_port},
+    proxy::TcpProxy,
+};
+
+const SESSIONS: &str = "/v1/apps/a/users/u/sessions";
+const SESSION: &str = "/v1/apps/a/users/u/sessions/s";
+const EVENTS: &str = "/v1/apps/a/users/u/sessions/s/events";
+const STATE: &str = "/v1/apps/a/users/u/sessions/s/state";
+
+on_both_databases!(
+    a_restart_keeps_all_but_temp,
+    pending_migrations_are_refused,
+    a_newer_schema_is_served,
+    nothing_of_a_client_is_logged,
+    metrics_count_what_happened,
+);
+
+/// Runs a command to its end: its status and all that it wrote.
+async fn run(database_url: &str, args: &[&str]) -> (ExitStatus, String) {
+    let mut process = spawn(database_url, args);
+    let status = process.wait().await;
+    (status, process.log())
+}
+
+/// Until somebody waits for a lock in the database.
+async fn somebody_waits(database_url: &str) {
+    let mut connection = PgConnection::connect(database_url).await.unwrap();
+    let waiting = async {
+        let statement =
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+        while sqlx::query_scalar::<_, i64>(statement).fetch_one(&mut connection).await.unwrap() == 0 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(PATIENCE, waiting).await.expect("somebody waits for the lock");
+}
+
+async fn lock_sessions(database_url: &str) -> PgConnection {
+    let mut connection = PgConnection::connect(database_url).await.unwrap();
+    sqlx::raw_sql("begin; select 1 from sessions for update").execute(&mut connection).await.unwrap();
+    connection
+}
+
+/// Until nobody listens there.
+async fn closed(api: &Api) {
+    let closing = async {
+        while TcpStream::connect(api.address()).await.is_ok() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(PATIENCE, closing).await.expect("new connections are refused");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_finishes_what_is_under_way() {
+    let database = database().await;
+    let mut server = Server::start(&database.url, PATIENT).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    let mut kept = TcpStream::connect(server.address()).await.unwrap();
+    kept.write_all(b"GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let mut answer = [0; 4096];
+    let length = kept.read(&mut answer).await.unwrap();
+    assert!(answer[..length].starts_with(b"HTTP/1.1 200 "));
+
+    let held = lock_sessions(&database.url).await;
+    let slow = tokio::spawn({
+        let api = server.api.clone();
+        async move { api.post(EVENTS, &json!({"id": "slow"})).await }
+    });
+    somebody_waits(&database.url).await;
+    server.process.sigterm();
+    closed(&server).await;
+    assert!(!slow.is_finished());
+    // Either the connection is closed, or it says that there is nothing to be had here.
+    let _ = kept.write_all(b"GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    match timeout(PATIENCE, kept.read(&mut answer)).await.expect("closed or answered") {
+        Ok(0) | Err(_) => {}
+        Ok(length) => assert!(answer[..length].starts_with(b"HTTP/1.1 503 ")),
+    }
+    held.close().await.unwrap();
+    slow.await.unwrap().expect(201);
+    let status = server.process.wait().await;
+    assert_eq!(status.code(), Some(0), "{}", server.process.log());
+
+    let again = Server::start(&database.url, &[]).await;
+    again.post(EVENTS, &json!({"id": "slow"})).await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_waits_no_longer_than_the_drain() {
+    let database = database().await;
+    // Nothing but the drain ends anything here before the test has failed.
+    let long = ["--request-timeout=5m", "--idle-timeout=10m", "--header-timeout=5m", "--lock-timeout=5m"];
+    let args = [&long[..], &["--statement-timeout=5m", "--acquire-timeout=5m", "--drain-timeout=200ms"]].concat();
+    let mut server = Server::start(&database.url, &args).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    let mut halves = Vec::new();
+    let head = format!("POST {EVENTS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n");
+    for part in [&head[..20], &head, &format!("{head}content-length: 100\r\n\r\n{{\"id\"")] {
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        stream.write_all(part.as_bytes()).await.unwrap();
+        halves.push(stream);
+    }
+    let _held = lock_sessions(&database.url).await;
+    let stuck = tokio::spawn({
+        let api = server.api.clone();
+        async move { api.send("POST", EVENTS, &[], Some(&json!({"id": "stuck"}))).await }
+    });
+    somebody_waits(&database.url).await;
+    server.process.sigterm();
+    let status = server.process.wait().await;
+    assert_eq!(status.code(), Some(0), "{}", server.process.log());
+    assert!(stuck.await.unwrap().is_err(), "no answer is better than a wrong one");
+}
+
+/// Everything in the database as text.
+async fn dump(place: &Place) -> String {
+    let tables = [
+        "sessions",
+        "events",
+        "session_state",
+        "user_state",
+        "user_scopes",
+        "app_state",
+        "app_scopes",
+        "buried_sessions",
+    ];
+    let mut text = String::new();
+    match place {
+        Place::Postgres(database) => {
+            let mut connection = PgConnection::connect(&database.url).await.unwrap();
+            for table in tables {
+                let select = format!("select coalesce(string_agg(t::text, ' '), '') from {table} t");
+                text +=
+                    &sqlx::query_scalar::<_, String>(AssertSqlSafe(select)).fetch_one(&mut connection).await.unwrap();
+            }
+        }
+        Place::Sqlite(dir) => {
+            for file in std::fs::read_dir(dir).unwrap() {
+                text += &String::from_utf8_lossy(&std::fs::read(file.unwrap().path()).unwrap());
+            }
+        }
+    }
+    text
+}
+
+async fn a_restart_keeps_all_but_temp(place: Place) {
+    let mut server = Server::start(&place.url(), &[]).await;
+    let body = json!({"sessionId": "s", "displayName": "n", "labels": {"a": "b"}, "ttl": 3600,
+        "state": {"app:a": 1, "user:u": [1.0], "temp:gone": "VANISHES", "own": {"k": null}}});
+    server.post(SESSIONS, &body).await.expect(201);
+    for n in 0..3 {
+        let event = json!({"id": format!("e{n}"), "author": "a", "content": {"parts": [{"text": "t"}]},
+            "actions": {"stateDelta": {"n": n, "temp:n": "VANISHES"}}});
+        let stored = server.post(EVENTS, &event).await.expect(201);
+        assert!(!stored.text.contains("VANISHES") && !stored.text.contains("temp:"), "{stored:?}");
+    }
+    server.patch(STATE, &json!({"stateDelta": {"p": 1, "temp:p": "VANISHES"}})).await.expect(200);
+    let paths = [SESSION, STATE, EVENTS, SESSIONS, "/v1/apps/a/state", "/v1/apps/a/users/u/state", "/v1/apps"];
+    let mut before = Vec::new();
+    for path in paths {
+        before.push(server.get(path).await.expect(200));
+    }
+    server.process.sigterm();
+    assert_eq!(server.process.wait().await.code(), Some(0));
+    let server = Server::start(&place.url(), &[]).await;
+    for (path, before) in paths.into_iter().zip(before) {
+        let after = server.get(path).await.expect(200);
+        assert_eq!((&after.text, after.header("etag")), (&before.text, before.header("etag")), "{path}");
+    }
+    let dump = dump(&place).await;
+    assert!(dump.contains("displayName") || dump.contains("e2"), "the dump shows what is stored");
+    assert!(!dump.contains("VANISHES") && !dump.contains("temp:"), "a temp: key was stored");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sqlite_file_serves_one_process() {
+    let place = Place::sqlite();
+    let first = Server::start(&place.url(), &[]).await;
+    for command in ["serve", "migrate"] {
+        let (status, log) = run(&place.url(), &[command]).await;
+        assert_eq!(status.code(), Some(1), "{log}");
+        assert!(log.contains("another process has") && log.contains("data.db open"), "{log}");
+    }
+    first.get("/readyz").await.expect(200);
+    drop(first);
+    Server::start(&place.url(), &[]).await.get("/readyz").await.expect(200);
+}
+
+/// Started without a word, it serves from a file beside it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_default_database_is_a_file_in_the_working_directory() {
+    let mut process = Sessiond::spawn(&["--listen=127.0.0.1:0", "--metrics-listen=off"], &[]);
+    let api = Api::new(process.base_url().await);
+    api.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    assert!(process.dir().join("sessiond.db").is_file());
+}
+
+async fn pending_migrations_are_refused(place: Place) {
+    let (status, log) = run(&place.url(), &["--no-migrate"]).await;
+    assert_eq!(status.code(), Some(1), "{log}");
+    assert!(log.contains("migrations are pending: run `sessiond migrate`"), "{log}");
+    let (status, log) = run(&place.url(), &["migrate"]).await;
+    assert_eq!(status.code(), Some(0), "{log}");
+    let server = Server::start(&place.url(), &["--no-migrate"]).await;
+    server.get("/readyz").await.expect(200);
+    server.post(SESSIONS, &json!({})).await.expect(201);
+    // Somebody undoes them while it runs.
+    execute(&place, "delete from _sqlx_migrations").await;
+    let ready = server.get("/readyz").await.expect(503);
+    assert_eq!(ready.json()["code"], "storage_unavailable");
+}
+
+async fn execute(place: &Place, sql: &'static str) {
+    match place {
+        Place::Postgres(database) => {
+            let mut connection = PgConnection::connect(&database.url).await.unwrap();
+            sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+        }
+        Place::Sqlite(_) => {
+            let mut connection = SqliteConnection::connect(&place.url()).await.unwrap();
+            sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_that_migrate_at_once_agree() {
+    let database = database().await;
+    let mut processes: Vec<_> = (0..2).map(|_| spawn(&database.url, &["migrate"])).collect();
+    processes.extend((0..2).map(|_| spawn(&database.url, &[])));
+    for process in &mut processes[..2] {
+        let status = process.wait().await;
+        assert_eq!(status.code(), Some(0), "{}", process.log());
+    }
+    for process in &mut processes[2..] {
+        Api::new(process.base_url().await).get("/readyz").await.expect(200);
+    }
+    let mut connection = PgConnection::connect(&database.url).await.unwrap();
+    let twice: i64 = sqlx::query_scalar("select count(*) - count(distinct version) from _sqlx_migrations")
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
+    assert_eq!(twice, 0);
+}
+
+/// What every kind of write and read of the API does, once.
+async fn workload(api: &Api) {
+    api.post(SESSIONS, &json!({"sessionId": "s", "state": {"app:k": 1, "user:k": 1, "k": 1}})).await.expect(201);
+    api.put(&format!("{SESSIONS}/t"), &json!({})).await.expect(201);
+    api.post(EVENTS, &json!([{"id": "e1"}, {"id": "e2", "actions": {"stateDelta": {"k": 2}}}])).await.expect(201);
+    api.post(EVENTS, &json!({"id": "e1"})).await.expect(200);
+    api.patch(STATE, &json!({"stateDelta": {"p": 1}, "eventId": "e3"})).await.expect(200);
+    api.put(&format!("{STATE}/q"), &json!(1)).await.expect(200);
+    api.delete(&format!("{STATE}/q")).await.expect(204);
+    api.patch(SESSION, &json!({"displayName": "n", "labels": {"a": "b"}})).await.expect(200);
+    api.patch("/v1/apps/a/state", &json!({"stateDelta": {"x": 1}})).await.expect(200);
+    api.patch("/v1/apps/a/users/u/state", &json!({"stateDelta": {"x": 1}})).await.expect(200);
+    let session = api.get(SESSION).await.expect(200);
+    assert_eq!(session.tag()[..3], ["5", "2", "2"]);
+    let expected = json!({"app:k": 1, "app:x": 1, "user:k": 1, "user:x": 1, "k": 2, "p": 1});
+    assert_eq!(session.json()["state"], expected);
+    for path in
+        [STATE, EVENTS, SESSIONS, "/v1/apps/a/sessions?label.a=b&includeState=true", "/v1/apps", "/v1/apps/a/users"]
+    {
+        api.get(path).await.expect(200);
+    }
+    api.get(&format!("{STATE}/k")).await.expect(200);
+    api.get(&format!("{EVENTS}/e2")).await.expect(200);
+    api.get("/v1/apps/a/state").await.expect(200);
+    api.get("/v1/apps/a/users/u/state").await.expect(200);
+    api.delete(&format!("{SESSIONS}/t")).await.expect(204);
+    api.get(&format!("{SESSIONS}/t")).await.expect(404);
+}
+
+/// What the next version may do to the database while this one still runs.
+async fn a_newer_schema_is_served(place: Place) {
+    let (status, log) = run(&place.url(), &["migrate"]).await;
+    assert_eq!(status.code(), Some(0), "{log}");
+    for table in ["sessions", "events", "session_state", "user_scopes", "user_state", "app_scopes", "app_state"] {
+        let sql: &'static str = format!("alter table {table} add column from_the_future text").leak();
+        execute(&place, sql).await;
+    }
+    let row = match place {
+        Place::Postgres(_) => {
+            "insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+             values (9999, 'future', true, '\\x00', 0)"
+        }
+        Place::Sqlite(_) => {
+            "insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+             values (9999, 'future', true, x'00', 0)"
+        }
+    };
+    execute(&place, row).await;
+    let server = Server::start(&place.url(), &[]).await;
+    server.get("/readyz").await.expect(200);
+    workload(&server).await;
+    drop(server);
+    Server::start(&place.url(), &["--no-migrate"]).await.get(SESSION).await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn healthcheck_tells_by_its_status() {
+    let database = database().await;
+    let proxy = TcpProxy::start(address(&database.url));
+    let short = ["--acquire-timeout=300ms", "--statement-timeout=300ms"];
+    let server = Server::start(&through(&database.url, proxy.addr()), &short).await;
+    let listen = format!("--listen={}", server.address());
+    let check = async || {
+        let mut process = Sessiond::spawn(&["healthcheck", &listen], &[]);
+        let status = process.wait().await;
+        (status.code(), process.log())
+    };
+    assert_eq!(check().await, (Some(0), String::new()));
+    proxy.cut();
+    let (status, log) = check().await;
+    assert_eq!(status, Some(1), "{log}");
+    assert!(log.contains("not ready: status 503"), "{log}");
+    drop(server);
+    let (status, log) = check().await;
+    assert_eq!(status, Some(1), "{log}");
+    assert!(log.contains("not reachable"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_address_needs_consent() {
+    let place = Place::sqlite();
+    for listen in ["0.0.0.0:0", "[::]:0"] {
+        let mut process = Sessiond::spawn(&["--listen", listen], &[("DATABASE_URL", &place.url())]);
+        let status = process.wait().await;
+        assert_eq!(status.code(), Some(2), "{}", process.log());
+        assert!(process.log().contains("--insecure-no-auth"), "{}", process.log());
+    }
+    // By its variable, too.
+    let envs = [("DATABASE_URL", &*place.url()), ("SESSIOND_INSECURE_NO_AUTH", "true")];
+    let port = free_port();
+    let listen = format!("0.0.0.0:{port}");
+    let process = Sessiond::spawn(&["--listen", &listen, "--metrics-listen=off"], &envs);
+    let serving = async {
+        while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, serving).await.expect("it serves");
+    assert!(process.log().contains("no authentication"), "{}", process.log());
+}
+
+/// One word that is in everything that a client sends, and must be in nothing that is logged.
+const SECRET: &str = "HUSH";
+
+async fn nothing_of_a_client_is_logged(place: Place) {
+    for level in ["info", "debug", "trace"] {
+        let proxy = match &place {
+            Place::Postgres(database) => Some(TcpProxy::start(address(&database.url))),
+            Place::Sqlite(_) => None,
+        };
+        let url = match &proxy {
+            Some(proxy) => through(&place.url(), proxy.addr()).replace("postgres@", &format!("postgres:{SECRET}@")),
+            None => place.url(),
+        };
+        let log = format!("--log={level}");
+        let args = [&*log, "--lock-timeout=200ms", "--acquire-timeout=200ms", "--statement-timeout=400ms"];
+        let server =
+            Server::start(&url, &[&args[..], &["--max-event-bytes=20KiB", "--max-value-bytes=20KiB"]].concat()).await;
+        let requests = secrets(&server, level, &place, proxy.as_ref()).await;
+        let api = server.api.clone();
+        let mut process = server.process;
+        process.sigterm();
+        process.wait().await;
+        drop(api);
+        let log = process.log();
+        assert!(!log.contains(SECRET), "at {level}: {:?}", log.lines().find(|line| line.contains(SECRET)));
+        // An id of one request is in one line that speaks of requests.
+        let lines: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        for id in requests {
+            let lines: Vec<_> =
+                lines.iter().filter(|line| line["message"] == "request" && line["request_id"] == id).collect();
+            assert_eq!(lines.len(), 1, "at {level}, of {id}: {lines:?}");
+            assert!(lines[0]["status"].is_u64() && lines[0]["route"].is_string(), "{lines:?}");
+        }
+    }
+}
+
+/// Sends the word in every place, on ways that succeed and ways that fail; the ids of the requests.
+async fn secrets(server: &Server, level: &str, place: &Place, proxy: Option<&TcpProxy>) -> Vec<String> {
+    let mut ids = Vec::new();
+    let mut sent = async |method: &str, path: &str, headers: &[(&str, &str)], body: Option<Value>, status: u16| {
+        let id = format!("request-{}", ids.len());
+        let mut all =
+            vec![("x-request-id", &*id), ("authorization", SECRET), ("user-agent", SECRET), ("cookie", SECRET)];
+        all.extend(headers);
+        let answer = server.send(method, path, &all, body.as_ref()).await.unwrap();
+        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        assert_eq!(answer.header("x-request-id"), Some(&*id));
+        ids.push(id);
+    };
+    let app = format!("/v1/apps/app-{SECRET}-{level}");
+    let sessions = format!("{app}/users/user-{SECRET}/sessions");
+    let session = format!("{sessions}/session-{SECRET}");
+    let (events, state) = (format!("{session}/events"), format!("{session}/state"));
+    let word = |prefix: &str| format!("{prefix}{SECRET}");
+    let delta = json!({word("app:"): SECRET, word("user:"): SECRET, word("temp:"): SECRET, word(""): SECRET});
+    let event = json!({"id": word("e"), "author": SECRET, "invocationId": SECRET, "branch": SECRET,
+        "content": {"parts": [{"text": SECRET}]}, "errorMessage": SECRET, "actions": {"stateDelta": delta}});
+
+    let create = json!({"sessionId": word("session-"), "displayName": SECRET, "labels": {"l": SECRET}, "state": delta,
+        "events": [{"id": word("first"), "author": SECRET}]});
+    sent("POST", &sessions, &[], Some(create.clone()), 201).await;
+    sent("POST", &sessions, &[], Some(create), 409).await;
+    sent("POST", &events, &[], Some(event.clone()), 201).await;
+    sent("POST", &events, &[], Some(event.clone()), 200).await;
+    sent("POST", &events, &[], Some(json!({"id": word("e"), "author": "other"})), 409).await;
+    sent("POST", &events, &[("idempotency-key", SECRET)], Some(json!({"author": SECRET})), 201).await;
+    sent("POST", &events, &[("if-match", "\"99\"")], Some(json!({"author": SECRET})), 412).await;
+    sent("POST", &events, &[("if-match", SECRET)], Some(json!({"author": SECRET})), 422).await;
+    sent("POST", &events, &[("content-type", SECRET)], Some(json!({"author": SECRET})), 415).await;
+    sent("POST", &events, &[], Some(json!({"id": word(&"x".repeat(300))})), 422).await;
+    sent("POST", &events, &[], Some(json!({"timestamp": SECRET})), 422).await;
+    sent("POST", &events, &[], Some(json!({"content": SECRET.repeat(6000)})), 413).await;
+    sent("POST", &sessions, &[], Some(json!({word("field"): SECRET})), 422).await;
+    sent("PATCH", &state, &[], Some(json!({"stateDelta": delta})), 200).await;
+    sent("PATCH", &session, &[], Some(json!({"displayName": SECRET, "labels": {"l": SECRET}})), 200).await;
+    sent("PATCH", &session, &[], Some(json!({"labels": {SECRET: SECRET}})), 422).await;
+    sent("PATCH", &format!("{app}/state"), &[], Some(json!({"stateDelta": {SECRET: SECRET}})), 200).await;
+    sent("PATCH", &format!("{app}/state"), &[], Some(json!({"stateDelta": {word("app:"): SECRET}})), 422).await;
+    sent("PUT", &format!("{state}/{SECRET}?author={SECRET}"), &[], Some(json!(SECRET)), 200).await;
+    sent("GET", &format!("{state}/{SECRET}"), &[], None, 200).await;
+    sent("GET", &format!("{state}/absent-{SECRET}"), &[], None, 404).await;
+    sent("GET", &format!("{state}/temp:{SECRET}"), &[], None, 404).await;
+    sent("DELETE", &format!("{state}/{SECRET}"), &[], None, 204).await;
+    sent("GET", &format!("{events}?author={SECRET}&invocationId={SECRET}"), &[], None, 200).await;
+    sent("GET", &format!("{events}?pageToken={SECRET}"), &[], None, 422).await;
+    sent("GET", &format!("{events}?{SECRET}={SECRET}"), &[], None, 422).await;
+    sent("GET", &format!("{events}/{SECRET}%zz"), &[], None, 422).await;
+    sent("GET", &format!("{app}/sessions?label.l={SECRET}"), &[], None, 200).await;
+    sent("GET", &format!("/{SECRET}"), &[], None, 404).await;
+    sent("POST", &format!("/v1/apps/{SECRET}"), &[], None, 404).await;
+    sent("PUT", &sessions, &[], Some(json!(SECRET)), 405).await;
+    sent("GET", &session, &[("if-none-match", "*")], None, 304).await;
+
+    // The database says no, in its own words.
+    match place {
+        Place::Postgres(database) => {
+            let mut held = PgConnection::connect(&database.url).await.unwrap();
+            sqlx::raw_sql("begin; lock table sessions in access exclusive mode").execute(&mut held).await.unwrap();
+            sent("POST", &events, &[], Some(json!({"id": word("held")})), 503).await;
+            held.close().await.unwrap();
+            let sql = "alter table events add constraint refuse check (body not like '%POISON%') not valid";
+            execute(place, sql).await;
+            sent("POST", &events, &[], Some(json!({"id": word("POISON")})), 500).await;
+            execute(place, "alter table events drop constraint refuse").await;
+        }
+        Place::Sqlite(_) => {
+            execute(
+                place,
+                "create trigger refuse before insert on events when new.body like '%POISON%' \
+                 begin select raise(abort, 'refused'); end",
+            )
+            .await;
+            sent("POST", &events, &[], Some(json!({"id": word("POISON")})), 500).await;
+            execute(place, "drop trigger refuse").await;
+        }
+    }
+    if let Some(proxy) = proxy {
+        proxy.cut();
+        sent("POST", &events, &[], Some(json!({"id": word("cut")})), 503).await;
+        sent("GET", &session, &[], None, 503).await;
+        sent("GET", "/readyz", &[], None, 503).await;
+        proxy.restore();
+    }
+    ids
+}
+
+async fn metrics_count_what_happened(place: Place) {
+    let port = free_port();
+    let listen = format!("--metrics-listen=127.0.0.1:{port}");
+    let server = Server::start(&place.url(), &[&listen]).await;
+    workload(&server).await;
+    server.post(&format!("{SESSIONS}/none/events"), &json!({})).await.expect(404);
+    server.get("/nothing-of-ours").await.expect(404);
+    let metrics = Api::new(format!("http://127.0.0.1:{port}"));
+    let scrape = metrics.get("/metrics").await.expect(200);
+    assert!(scrape.header("content-type").unwrap().starts_with("application/openmetrics-text"));
+    assert!(scrape.text.ends_with("# EOF\n"));
+
+    let mut samples = Vec::new();
+    for line in scrape.text.lines().filter(|line| !line.starts_with('#')) {
+        let (name, value) = line.rsplit_once(' ').expect("a name and a value");
+        let value: f64 = value.parse().unwrap_or_else(|_| panic!("no number in {line}"));
+        assert!(value >= 0.0 && value.is_finite(), "{line}");
+        samples.push((name.to_owned(), value));
+        if let Some((_, rest)) = name.split_once("route=\"") {
+            let route = rest.split('"').next().unwrap();
+            let template = route.split('/').all(|part| !["a", "u", "s", "t", "none", "e1"].contains(&part));
+            assert!(route == "unmatched" || (route.starts_with('/') && template), "{line}");
+        }
+    }
+    let value = |name: &str| samples.iter().filter(|(sample, _)| sample == name).map(|(_, value)| *value).sum::<f64>();
+    let events = "/v1/apps/{app}/users/{user}/sessions/{session}/events";
+    for (status, count) in [("201", 1.0), ("200", 1.0), ("404", 1.0)] {
+        let name = format!("sessiond_http_requests_total{{method=\"POST\",route=\"{events}\",status=\"{status}\"}}");
+        assert_eq!(value(&name), count, "{name}");
+    }
+    assert_eq!(value("sessiond_http_requests_total{method=\"GET\",route=\"unmatched\",status=\"404\"}"), 1.0);
+    assert_eq!(value("sessiond_appended_events_total"), 5.0);
+    assert_eq!(value("sessiond_replayed_events_total"), 1.0);
+    assert_eq!(value("sessiond_unknown_outcomes_total"), 0.0);
+    assert_eq!(value("sessiond_http_requests_in_flight"), 0.0);
+    let requests: f64 =
+        samples.iter().filter(|(name, _)| name.starts_with("sessiond_http_requests_total")).map(|s| s.1).sum();
+    assert!(value("sessiond_database_wait_seconds_count") > 0.0);
+    assert!(value("sessiond_database_wait_seconds_count") <= 2.0 * requests, "about one transaction a request");
+    // Nothing but metrics is to be had there, and no metrics here.
+    metrics.get("/v1/apps").await.expect(404);
+    server.get("/metrics").await.expect(404);
+}
+
+/// Four connections to the server for all, in transaction mode, as PgBouncer is run.
+#[tokio::test(flavor = "multi_thread")]
+async fn pgbouncer_in_between_changes_nothing() {
+    let database = database().await;
+    let bouncer = PgBouncer::start(&database.url);
+    let name = database.url.rsplit('/').next().unwrap();
+    let url = bouncer.url(name);
+    let (status, log) = run(&url, &["migrate", "--pgbouncer"]).await;
+    assert_eq!(status.code(), Some(0), "{log}");
+    let args = [PATIENT, &["--pgbouncer", "--sweep-interval=50ms"]].concat();
+    let servers = [Server::start(&url, &args).await, Server::start(&url, &args).await];
+    workload(&servers[0]).await;
+
+    let clients = (0..32).map(|n| {
+        let api = servers[n % 2].api.clone();
+        async move {
+            for round in 0..6 {
+                let event = json!({"id": format!("w{n}-{round}"), "actions": {"stateDelta": {
+                    "k": n, format!("app:w{n}"): round, format!("user:w{n}"): round}}});
+                api.post(EVENTS, &event).await.expect(201);
+                let session = api.get(SESSION).await.expect(200).json();
+                assert_eq!(session["state"][format!("app:w{n}")], round);
+                api.get("/v1/apps/a/sessions?includeState=true").await.expect(200);
+                api.get(&format!("{EVENTS}?pageSize=3")).await.expect(200);
+                api.patch("/v1/apps/a/users/u/state", &json!({"stateDelta": {format!("p{n}"): round}}))
+                    .await
+                    .expect(200);
+                let own = format!("{SESSIONS}/own{n}");
+                api.put(&own, &json!({"state": {"k": 1}})).await.expect(201);
+                api.delete(&own).await.expect(204);
+            }
+        }
+    });
+    together(clients).await;
+    let session = servers[1].get(SESSION).await.expect(200).json();
+    assert_eq!(session["revision"], 5 + 32 * 6);
+    check_log(&session);
+}
+
+/// A success is durable also where the database is lax by default.
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_are_synchronous_on_a_lax_database() {
+    let database = database().await;
+    let (status, log) = run(&database.url, &["migrate"]).await;
+    assert_eq!(status.code(), Some(0), "{log}");
+    let mut connection = PgConnection::connect(&database.url).await.unwrap();
+    let name: String = sqlx::query_scalar("select current_database()").fetch_one(&mut connection).await.unwrap();
+    let tables = ["sessions", "events", "session_state", "user_state", "app_state", "user_scopes", "app_scopes"];
+    let triggers: String = tables
+        .iter()
+        .map(|table| {
+            format!(
+                "create trigger spy before insert or update or delete on {table} for each row execute function spy();"
+            )
+        })
+        .collect();
+    let setup = format!(
+        "alter database {name} set synchronous_commit = off; \
+         create table seen (setting text not null); \
+         create function spy() returns trigger language plpgsql as $$ begin \
+           insert into seen values (current_setting('synchronous_commit')); \
+           return coalesce(new, old); end $$; {triggers}"
+    );
+    sqlx::raw_sql(AssertSqlSafe(setup)).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+
+    let server = Server::start(&database.url, &["--sweep-interval=20ms"]).await;
+    workload(&server).await;
+    let mut connection = PgConnection::connect(&database.url).await.unwrap();
+    let seen = |setting: &'static str| {
+        sqlx::query_scalar::<_, i64>("select count(*) from seen where setting = $1").bind(setting)
+    };
+    let lax: String = sqlx::query_scalar("show synchronous_commit").fetch_one(&mut connection).await.unwrap();
+    assert_eq!(lax, "off", "the setting would have been in force");
+    assert!(seen("on").fetch_one(&mut connection).await.unwrap() > 10);
+    assert_eq!(seen("off").fetch_one(&mut connection).await.unwrap(), 0);
+}

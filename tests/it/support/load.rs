@@ -1,0 +1,257 @@
+//! Writers that never stop, what they were told, and the proof that what they were told is true.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Map, Value, json};
+use tokio::{
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+
+use super::http::{Api, PATIENCE};
+
+const SESSIONS: usize = 4;
+const WRITERS: usize = 16;
+const ALL: &str = "/v1/apps/load/users/u/sessions";
+
+fn session_path(session: usize) -> String {
+    format!("{ALL}/s{session}")
+}
+
+/// Creates the sessions that a [`Load`] writes to.
+pub async fn create_sessions(api: &Api) {
+    for session in 0..SESSIONS {
+        api.post(ALL, &json!({"sessionId": format!("s{session}")})).await.expect(201);
+    }
+}
+
+/// An event, as it was sent.
+#[derive(Debug, Clone)]
+struct Sent {
+    session: usize,
+    id: String,
+    event: Value,
+}
+
+/// What the writers were told.
+#[derive(Debug, Default)]
+pub struct Record {
+    /// 200 or 201, with the sequence.
+    acknowledged: Vec<(Sent, i64)>,
+    /// 503 `outcome: "not_applied"`, each time.
+    refused: Vec<Sent>,
+    /// 503 `outcome: "unknown"` or no answer, at least once, and nothing better after it.
+    open: Vec<Sent>,
+    /// Was open, until it was sent again.
+    settled: Vec<Sent>,
+}
+
+impl Record {
+    pub fn refused(&self) -> usize {
+        self.refused.len()
+    }
+
+    /// Adds what another load was told.
+    pub fn extend(&mut self, other: Self) {
+        self.acknowledged.extend(other.acknowledged);
+        self.refused.extend(other.refused);
+        self.open.extend(other.open);
+        self.settled.extend(other.settled);
+    }
+}
+
+/// 16 writers on 4 sessions of one user, each event with an id of its own and a counter in each scope. Half of them
+/// send an event again until they know what became of it, as a careful client does; the others go on.
+pub struct Load {
+    stop: Arc<AtomicBool>,
+    acknowledged: Arc<AtomicUsize>,
+    record: Arc<Mutex<Record>>,
+    writers: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    /// `name` tells the events of this load from those of others.
+    pub fn start(api: &Api, name: &str) -> Self {
+        let (stop, acknowledged) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
+        let record = Arc::new(Mutex::new(Record::default()));
+        let writers = (0..WRITERS)
+            .map(|writer| {
+                let (api, name) = (api.clone(), name.to_owned());
+                let (stop, acknowledged, record) = (stop.clone(), acknowledged.clone(), record.clone());
+                tokio::spawn(async move {
+                    for n in 1.. {
+                        if stop.load(Ordering::Relaxed) {
+                            break;
+                        }
+                        let (sent, told) = write(&api, &name, writer, n, &stop).await;
+                        let mut record = record.lock().unwrap();
+                        match told {
+                            Told::Stored(sequence) => {
+                                record.acknowledged.push((sent, sequence));
+                                acknowledged.fetch_add(1, Ordering::Relaxed);
+                            }
+                            Told::Refused => record.refused.push(sent),
+                            Told::Nothing => record.open.push(sent),
+                        }
+                    }
+                })
+            })
+            .collect();
+        Self { stop, acknowledged, record, writers }
+    }
+
+    /// Waits for so many successes from now on.
+    pub async fn succeeds(&self, more: usize) {
+        let goal = self.acknowledged.load(Ordering::Relaxed) + more;
+        let waiting = async {
+            while self.acknowledged.load(Ordering::Relaxed) < goal {
+                assert!(self.writers.iter().all(|writer| !writer.is_finished()), "a writer was told something strange");
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(PATIENCE, waiting).await.expect("writes succeed");
+    }
+
+    /// Ends it, once each writer knows of its last event what it will ever know.
+    pub async fn stop(self) -> Record {
+        self.stop.store(true, Ordering::Relaxed);
+        for writer in self.writers {
+            writer.await.expect("a writer met only what it may meet");
+        }
+        std::mem::take(&mut *self.record.lock().unwrap())
+    }
+}
+
+enum Told {
+    Stored(i64),
+    Refused,
+    Nothing,
+}
+
+async fn write(api: &Api, name: &str, writer: usize, n: usize, stop: &AtomicBool) -> (Sent, Told) {
+    let session = writer % SESSIONS;
+    let id = format!("{name}-{writer}-{n}");
+    let key = format!("w{writer}");
+    let event = json!({"id": id, "author": "writer", "actions": {"stateDelta": {
+        key.as_str(): id, format!("user:{key}"): id, format!("app:{key}"): id, format!("temp:{key}"): id,
+    }}});
+    let sent = Sent { session, id, event };
+    let path = format!("{}/events", session_path(session));
+    let mut open = false;
+    loop {
+        match api.send("POST", &path, &[], Some(&sent.event)).await {
+            Ok(answer) if [200, 201].contains(&answer.status) => {
+                let event = answer.json();
+                assert_eq!(event["id"], sent.id, "{answer:?}");
+                let replayed = answer.header("idempotent-replayed").is_some();
+                assert_eq!(replayed, answer.status == 200, "{answer:?}");
+                assert!(open || !replayed, "stored twice, or before it was sent: {answer:?}");
+                return (sent, Told::Stored(event["sequence"].as_i64().expect("a sequence")));
+            }
+            Ok(answer) => open |= answer.outcome_of_503() == "unknown",
+            // The server was killed, or the answer was cut off.
+            Err(_) => open = true,
+        }
+        if !open {
+            return (sent, Told::Refused);
+        }
+        if writer.is_multiple_of(2) || stop.load(Ordering::Relaxed) {
+            return (sent, Told::Nothing);
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Proves that every acknowledged event is there once and at its place, that none refused is, that each one in doubt
+/// can be sent again, and that state is what the events say.
+pub async fn verify(api: &Api, record: &mut Record) {
+    let logs = read(api).await;
+    for (sent, sequence) in &record.acknowledged {
+        assert_eq!(logs[sent.session].get(&sent.id), Some(sequence), "an acknowledged event is lost: {}", sent.id);
+    }
+    for sent in &record.refused {
+        assert!(!logs[sent.session].contains_key(&sent.id), "applied, though said not to be: {}", sent.id);
+    }
+    let known: HashSet<&str> = record
+        .acknowledged
+        .iter()
+        .map(|(sent, _)| sent)
+        .chain(&record.refused)
+        .chain(&record.open)
+        .chain(&record.settled)
+        .map(|sent| sent.id.as_str())
+        .collect();
+    assert!(logs.iter().flat_map(HashMap::keys).all(|id| known.contains(id.as_str())), "an event that nobody sent");
+
+    for sent in &record.open {
+        let answer = api.post(&format!("{}/events", session_path(sent.session)), &sent.event).await;
+        assert_eq!(answer.status, if logs[sent.session].contains_key(&sent.id) { 200 } else { 201 }, "{answer:?}");
+    }
+    record.settled.append(&mut record.open);
+    let logs = read(api).await;
+    for sent in &record.settled {
+        assert!(logs[sent.session].contains_key(&sent.id), "sent again, and not there: {}", sent.id);
+    }
+}
+
+/// Per session the sequence of each event id, all checked against themselves and against state.
+async fn read(api: &Api) -> Vec<HashMap<String, i64>> {
+    let mut logs = Vec::new();
+    for session in 0..SESSIONS {
+        let session = api.get(&session_path(session)).await.expect(200).json();
+        check_log(&session);
+        // Every writer has one session, and keys of its own in every scope.
+        let mut last: BTreeMap<String, Value> = BTreeMap::new();
+        for event in session["events"].as_array().unwrap() {
+            last.extend(event["actions"]["stateDelta"].as_object().unwrap().clone());
+        }
+        for (key, value) in last {
+            assert_eq!(session["state"][&key], value, "{key}");
+        }
+        logs.push(sequences(&session));
+    }
+    logs
+}
+
+fn sequences(session: &Value) -> HashMap<String, i64> {
+    let events = session["events"].as_array().unwrap();
+    events.iter().map(|event| (event["id"].as_str().unwrap().to_owned(), event["sequence"].as_i64().unwrap())).collect()
+}
+
+/// Sequences are 1..=revision, ids are unique, no `temp:` key was kept, and the fold of the events over session keys
+/// is the session's state. For a session that began with no session keys.
+#[track_caller]
+pub fn check_log(session: &Value) {
+    let events = session["events"].as_array().expect("events");
+    let numbers: Vec<_> = events.iter().map(|event| event["sequence"].as_i64().unwrap()).collect();
+    let revision = session["revision"].as_i64().unwrap();
+    assert_eq!(numbers, (1..=revision).collect::<Vec<_>>(), "dense and in order");
+    assert_eq!(sequences(session).len(), events.len(), "each id once");
+    let mut folded = Map::new();
+    for event in events {
+        for (key, value) in event["actions"]["stateDelta"].as_object().into_iter().flatten() {
+            assert!(!key.starts_with("temp:"), "{event}");
+            if is_session_key(key) {
+                folded.insert(key.clone(), value.clone());
+            }
+        }
+        for op in event["actions"]["stateOps"].as_array().into_iter().flatten() {
+            assert_eq!(op["op"], "remove", "these tests use no other operator");
+            folded.remove(op["key"].as_str().unwrap());
+        }
+    }
+    let state = session["state"].as_object().unwrap().clone();
+    let state: Map<_, _> = state.into_iter().filter(|(key, _)| is_session_key(key)).collect();
+    assert_eq!(state, folded, "the fold of the events is the state");
+}
+
+fn is_session_key(key: &str) -> bool {
+    !["app:", "user:"].iter().any(|prefix| key.starts_with(prefix))
+}
