@@ -1,0 +1,3 @@
+//! The contract, sentence by sentence, on both stores.
+
+mod scopes;
