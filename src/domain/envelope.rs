@@ -42,9 +42,10 @@ pub fn pointer_to(base: &str, key: &str) -> String {
     format!("{base}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// `session_id` as `sessionId`; a name without underscores stays itself.
+/// `session_id` as `sessionId`; a name that is no snake_case (`session_Id`, `id_`, `_id`, `session__id`) stays itself.
 pub fn to_camel(name: &str) -> Cow<'_, str> {
-    if !name.contains('_') {
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    if !name.contains('_') || !name.split('_').all(is_word) {
         return Cow::Borrowed(name);
     }
     let mut out = String::with_capacity(name.len());
@@ -61,10 +62,18 @@ pub fn to_camel(name: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+struct Field<'a> {
+    /// In camelCase.
+    name: String,
+    /// As the client wrote it.
+    given: Cow<'a, str>,
+    value: Json<'a>,
+}
+
 /// The fields of one envelope. `take` each one that the request knows, then `finish`.
 pub struct Fields<'a> {
     pointer: String,
-    members: Vec<(Cow<'a, str>, Json<'a>)>,
+    members: Vec<Field<'a>>,
     errors: Vec<FieldError>,
 }
 
@@ -77,14 +86,11 @@ impl<'a> Fields<'a> {
         };
         let mut fields = Self { pointer: pointer.to_owned(), members: Vec::new(), errors: Vec::new() };
         for member in object {
-            let name = match to_camel(&member.key) {
-                Cow::Borrowed(_) => member.key,
-                Cow::Owned(name) => Cow::Owned(name),
-            };
-            if fields.members.iter().any(|(seen, _)| *seen == name) {
+            let name = to_camel(&member.key).into_owned();
+            if fields.members.iter().any(|seen| seen.name == name) {
                 fields.refuse(&name, "is given twice, in camelCase and in snake_case");
             } else {
-                fields.members.push((name, member.value));
+                fields.members.push(Field { name, given: member.key, value: member.value });
             }
         }
         Ok(fields)
@@ -107,8 +113,9 @@ impl<'a> Fields<'a> {
 
     /// Takes a field as it is, `null` included.
     pub fn take_nullable(&mut self, name: &str) -> Option<Json<'a>> {
-        let at = self.members.iter().position(|(seen, _)| seen == name)?;
-        Some(self.members.swap_remove(at).1)
+        let at = self.members.iter().position(|field| field.name == name)?;
+        // In order, for the errors about those that stay.
+        Some(self.members.remove(at).value)
     }
 
     /// Takes a field; `null` is absent.
@@ -155,8 +162,8 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// All that was refused, and every field that nobody took.
     pub fn finish(mut self) -> Result<(), Rejected> {
-        for (name, _) in std::mem::take(&mut self.members) {
-            self.refuse(&name, "is not a field of this request");
+        for field in std::mem::take(&mut self.members) {
+            self.refuse(&field.given, "is not a field of this request");
         }
         if self.errors.is_empty() { Ok(()) } else { Err(Rejected::Invalid(self.errors)) }
     }
@@ -180,12 +187,22 @@ mod tests {
     }
 
     #[test]
+    fn only_snake_case_is_a_spelling_of_camel_case() {
+        for (name, camel) in [("session_id", "sessionId"), ("a_b_c", "aBC"), ("sessionId", "sessionId"), ("a", "a")] {
+            assert_eq!(to_camel(name), camel);
+        }
+        for other in ["session_Id", "Session_id", "id_", "_id", "session__id", "_", "", "é_a"] {
+            assert_eq!(to_camel(other), other);
+        }
+    }
+
+    #[test]
     fn null_is_absent_and_the_unknown_is_named() {
         let mut envelope = fields(r#"{"state":null,"bogus":1,"nested_bogus":2}"#);
         assert!(envelope.take("state").is_none());
         let Err(Rejected::Invalid(errors)) = envelope.finish() else { panic!("refused") };
         let names: Vec<&str> = errors.iter().map(|e| e.field.as_str()).collect();
-        assert_eq!(names, ["bogus", "nestedBogus"]);
+        assert_eq!(names, ["bogus", "nested_bogus"]);
     }
 
     #[test]
