@@ -1,1 +1,4 @@
+//! The tests from outside, in one binary.
 
+mod openapi;
+mod support;
