@@ -59,8 +59,8 @@ pub const OPENAPI: Operation = Operation {
     body: None,
     answers: &[describe::Answer {
         status: StatusCode::OK,
-        about: "The description (`application/yaml`).",
-        schema: None,
+        about: "The description.",
+        schema: Some("OpenApi"),
         headers: &[],
     }],
     errors: &[],
@@ -80,12 +80,7 @@ pub const DOCS: Operation = Operation {
     query: &[],
     headers: &[],
     body: None,
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "The page (`text/html`).",
-        schema: None,
-        headers: &[],
-    }],
+    answers: &[describe::Answer { status: StatusCode::OK, about: "The page.", schema: Some("Page"), headers: &[] }],
     errors: &[],
 };
 

@@ -1,4 +1,5 @@
-//! One test binary: black-box tests over TCP, on every store.
+//! The tests from outside, in one binary.
 
 mod contract;
+mod openapi;
 mod support;

@@ -1,5 +1,3 @@
-// TO COMPILE THIS COPY: the commit at the tip of branch wt-openapi also adds openapi.yaml at the root and the
-// dev-dependency serde-saphyr (Cargo.toml); take both from there. Delete this comment when you merge.
 //! Holds real answers against `openapi.yaml`: what the description promises is what the server sends.
 
 use std::{
