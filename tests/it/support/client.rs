@@ -94,6 +94,29 @@ impl Client {
         answer
     }
 
+    /// Sends a request and no more, though it announced more; an answer may come or not, and is of no interest.
+    pub async fn cut_off(&self, request: &[u8]) {
+        let mut stream = TcpStream::connect(self.address).await.expect("connect");
+        stream.write_all(request).await.expect("send");
+        stream.shutdown().await.expect("end the request");
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    }
+
+    /// Announces a body that never comes. The request is under way until the connection is dropped: the server has
+    /// asked for the body.
+    pub async fn hold(&self, path: &str, length: usize) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.expect("connect");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+             expect: 100-continue\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.expect("send");
+        let mut asked = [0; b"HTTP/1.1 100".len()];
+        stream.read_exact(&mut asked).await.expect("100 Continue");
+        assert_eq!(&asked, b"HTTP/1.1 100");
+        stream
+    }
+
     /// Sends a bare request line with a path as it stands: HTTP clients tidy up `..` and its like.
     pub async fn raw_path(&self, method: &str, path: &str) -> Answer {
         let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
