@@ -2,10 +2,14 @@
 
 mod conventions;
 mod events;
+mod expiry;
 mod fidelity;
 mod idempotency;
 mod limits;
+mod listing;
+mod paging;
 mod preconditions;
+mod replicas;
 mod scope_state;
 mod scopes;
 mod sessions;
