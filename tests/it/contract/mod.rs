@@ -1,6 +1,7 @@
 //! The contract, sentence by sentence, on both stores.
 
 mod conventions;
+mod errors;
 mod events;
 mod expiry;
 mod fidelity;
@@ -13,4 +14,5 @@ mod replicas;
 mod scope_state;
 mod scopes;
 mod sessions;
+mod snapshots;
 mod state;
