@@ -408,3 +408,375 @@ pub fn decide_creation(
 /// One event id, two contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventIdConflict;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::Limits;
+    use crate::domain::event::EventDraft;
+    use crate::domain::ids::{SessionId, UserId};
+    use crate::domain::json::Json;
+    use crate::domain::scope::parse_delta;
+    use crate::domain::session::IfExists;
+
+    const NOW: Micros = Micros(5_000_000);
+
+    fn key(session: &str) -> SessionKey {
+        let user = UserKey { app: AppName::parse("app").unwrap(), user: UserId::parse("user").unwrap() };
+        SessionKey { user, session: SessionId::parse(session).unwrap() }
+    }
+
+    fn event(text: &str) -> NewEvent {
+        let draft = EventDraft::parse(Json::trusted(text), "", None, &Limits::default()).unwrap();
+        let id = draft.id.clone().unwrap();
+        draft.seal(id, Micros(1_000_000))
+    }
+
+    fn append(session: &str, events: &[&str]) -> Append {
+        let events = events.iter().map(|text| event(text)).collect();
+        Append { key: key(session), events, if_match: None, only_if_present: None }
+    }
+
+    /// The heads of sessions `s` and `t`, at revision 7, with user revision 2 and app revision 3.
+    fn heads() -> Heads {
+        let mut heads = Heads::default();
+        for (session, incarnation) in [("s", 1), ("t", 2)] {
+            heads.sessions.insert(key(session), Locked { incarnation, revision: 7, metadata_revision: 0 });
+        }
+        heads.users.insert(key("s").user, 2);
+        heads.apps.insert(key("s").user.app, 3);
+        heads
+    }
+
+    fn done(outcome: Outcome) -> Done {
+        match outcome {
+            Outcome::Done(done) => done,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn revisions(tag: &Tag) -> (i64, i64, i64) {
+        (tag.revision, tag.user, tag.app)
+    }
+
+    fn sequences(done: &Done) -> Vec<(i64, bool)> {
+        done.events.iter().map(|appended| (appended.event.sequence, appended.replayed)).collect()
+    }
+
+    #[test]
+    fn a_session_that_is_not_there_is_not_found() {
+        let append = append("none", &[r#"{"id":"a"}"#]);
+        let mut writes = Writes::default();
+        assert_eq!(decide(&mut heads(), &append, NOW, &mut writes), Outcome::SessionNotFound);
+        assert!(writes.is_empty());
+    }
+
+    #[test]
+    fn fresh_events_take_the_next_numbers_in_their_order() {
+        let append = append("s", &[r#"{"id":"a","timestamp":9}"#, r#"{"id":"b","timestamp":4.50}"#]);
+        let mut writes = Writes::default();
+        let done = done(decide(&mut heads(), &append, NOW, &mut writes));
+        assert_eq!(sequences(&done), [(8, false), (9, false)]);
+        assert_eq!(revisions(&done.tag), (9, 2, 3));
+        let rows: Vec<_> =
+            writes.events.iter().map(|row| (row.sequence, row.incarnation, row.event.id.as_str())).collect();
+        assert_eq!(rows, [(8, 1, "a"), (9, 1, "b")]);
+        let update = &writes.sessions[&append.key];
+        assert_eq!((update.revision, update.update_time.number.text()), (9, "4.50"));
+        assert!(writes.users.is_empty() && writes.apps.is_empty());
+        assert!(done.events.iter().all(|appended| appended.event.commit_time == NOW));
+    }
+
+    #[test]
+    fn a_shared_scope_grows_by_one_however_many_events_change_it() {
+        let deltas = [
+            r#"{"id":"a","actions":{"stateDelta":{"user:x":1,"app:x":1,"k":1}}}"#,
+            r#"{"id":"b","actions":{"stateDelta":{"user:x":2,"user:y":2}}}"#,
+        ];
+        let append = append("s", &deltas);
+        let mut writes = Writes::default();
+        let done = done(decide(&mut heads(), &append, NOW, &mut writes));
+        assert_eq!(revisions(&done.tag), (9, 3, 4));
+        // What each event saw is what the whole transaction made.
+        assert!(writes.events.iter().all(|row| (row.user_revision, row.app_revision) == (3, 4)));
+        let value = |write: &StateWrite<'_>| (write.value.map(|value| value.text().to_owned()), write.revision);
+        assert_eq!(value(&writes.user_state[&(&append.key.user, "x")]), (Some("2".to_owned()), 3));
+        assert_eq!(value(&writes.user_state[&(&append.key.user, "y")]), (Some("2".to_owned()), 3));
+        assert_eq!(value(&writes.app_state[&(append.key.app(), "x")]), (Some("1".to_owned()), 4));
+        assert_eq!(value(&writes.session_state[&(&append.key, 1, "k")]), (Some("1".to_owned()), 8));
+    }
+
+    #[test]
+    fn a_retry_is_answered_with_what_is_stored_and_writes_nothing() {
+        let first = append("s", &[r#"{"id":"a","timestamp":1,"author":"x"}"#]);
+        let mut heads = heads();
+        let mut writes = Writes::default();
+        let stored = done(decide(&mut heads, &first, NOW, &mut writes));
+        for retry in [r#"{"id":"a","timestamp":1.0,"author":"x"}"#, r#"{"author":"x","id":"a"}"#] {
+            let mut retry = append("s", &[retry]);
+            retry.if_match = Some(IfMatch::parse("\"7\"").unwrap());
+            let mut writes = Writes::default();
+            let again = done(decide(&mut heads, &retry, Micros(9), &mut writes));
+            assert_eq!(again.events, [Appended { replayed: true, ..stored.events[0].clone() }]);
+            assert_eq!(again.tag, stored.tag);
+            assert!(writes.is_empty());
+        }
+    }
+
+    #[test]
+    fn other_content_or_another_time_under_a_known_id_is_a_conflict() {
+        let first = append("s", &[r#"{"id":"a","timestamp":1,"author":"x"}"#]);
+        let mut heads = heads();
+        decide(&mut heads, &first, NOW, &mut Writes::default());
+        for other in [r#"{"id":"a","author":"y"}"#, r#"{"id":"a","timestamp":2,"author":"x"}"#] {
+            let other = append("s", &[r#"{"id":"fresh"}"#, other]);
+            let mut writes = Writes::default();
+            assert_eq!(decide(&mut heads, &other, NOW, &mut writes), Outcome::EventIdConflict);
+            assert!(writes.is_empty());
+        }
+        // Ids belong to their session.
+        let elsewhere = append("t", &[r#"{"id":"a","author":"y"}"#]);
+        done(decide(&mut heads, &elsewhere, NOW, &mut Writes::default()));
+    }
+
+    #[test]
+    fn the_same_event_twice_in_one_append_is_stored_once() {
+        let same = append("s", &[r#"{"id":"a","author":"x"}"#, r#"{"id":"b"}"#, r#"{"author":"x","id":"a"}"#]);
+        let mut writes = Writes::default();
+        let done = done(decide(&mut heads(), &same, NOW, &mut writes));
+        assert_eq!(sequences(&done), [(8, false), (9, false), (8, true)]);
+        assert_eq!(writes.events.len(), 2);
+        let other = append("s", &[r#"{"id":"a","author":"x"}"#, r#"{"id":"a"}"#]);
+        assert_eq!(decide(&mut heads(), &other, NOW, &mut Writes::default()), Outcome::EventIdConflict);
+    }
+
+    #[test]
+    fn a_conflict_comes_before_the_precondition_and_the_precondition_before_any_write() {
+        let mut heads = heads();
+        decide(&mut heads, &append("s", &[r#"{"id":"a"}"#]), NOW, &mut Writes::default());
+        for (events, if_match, expected) in [
+            (&[r#"{"id":"a","author":"y"}"#][..], "\"7\"", Outcome::EventIdConflict),
+            (&[r#"{"id":"b"}"#], "\"7\"", Outcome::RevisionMismatch { revision: 8 }),
+            (&[r#"{"id":"a"}"#, r#"{"id":"b"}"#], "\"7\"", Outcome::RevisionMismatch { revision: 8 }),
+            (&[r#"{"id":"b"}"#], "\"8.2.4.1\"", Outcome::RevisionMismatch { revision: 8 }),
+            (&[r#"{"id":"b"}"#], "\"8.2.3.2\"", Outcome::RevisionMismatch { revision: 8 }),
+        ] {
+            let append = Append { if_match: Some(IfMatch::parse(if_match).unwrap()), ..append("s", events) };
+            let mut writes = Writes::default();
+            assert_eq!(decide(&mut heads, &append, NOW, &mut writes), expected, "{events:?} {if_match}");
+            assert!(writes.is_empty());
+        }
+        for (id, if_match) in [("c", "\"8\""), ("d", "\"9.2.3.1\""), ("e", "*")] {
+            let text = format!(r#"{{"id":"{id}"}}"#);
+            let append = Append { if_match: Some(IfMatch::parse(if_match).unwrap()), ..append("s", &[&text]) };
+            done(decide(&mut heads, &append, NOW, &mut Writes::default()));
+        }
+    }
+
+    #[test]
+    fn the_appends_of_one_batch_see_each_other() {
+        let batch = [
+            append("s", &[r#"{"id":"a","actions":{"stateDelta":{"user:x":1,"k":1}}}"#]),
+            append("t", &[r#"{"id":"a","actions":{"stateDelta":{"user:x":2}}}"#]),
+            append("s", &[r#"{"id":"b","actions":{"stateDelta":{"k":2}}}"#, r#"{"id":"c"}"#]),
+            append("s", &[r#"{"id":"a","actions":{"stateDelta":{"user:x":1,"k":1}}}"#]),
+            append("s", &[r#"{"id":"b","author":"other"}"#]),
+            Append { if_match: Some(IfMatch::parse("\"7\"").unwrap()), ..append("s", &[r#"{"id":"d"}"#]) },
+            Append { if_match: Some(IfMatch::parse("\"8.4.3.2\"").unwrap()), ..append("t", &[r#"{"id":"d"}"#]) },
+        ];
+        let mut heads = heads();
+        let mut writes = Writes::default();
+        let outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, NOW, &mut writes)).collect();
+        let tags: Vec<_> = outcomes[..4].iter().map(|outcome| revisions(&done(outcome.clone()).tag)).collect();
+        assert_eq!(tags, [(8, 3, 3), (8, 4, 3), (10, 4, 3), (10, 4, 3)]);
+        assert_eq!(sequences(&done(outcomes[3].clone())), [(8, true)]);
+        assert_eq!(outcomes[4], Outcome::EventIdConflict);
+        assert_eq!(outcomes[5], Outcome::RevisionMismatch { revision: 10 });
+        assert_eq!(sequences(&done(outcomes[6].clone())), [(9, false)]);
+        // Each row once, as the last of them left it.
+        let ids: Vec<_> = writes.events.iter().map(|row| (row.key.session.as_str(), row.sequence)).collect();
+        assert_eq!(ids, [("s", 8), ("t", 8), ("s", 9), ("s", 10), ("t", 9)]);
+        let rows: Vec<_> = writes.sessions.values().map(|update| (update.incarnation, update.revision)).collect();
+        assert_eq!(rows, [(1, 10), (2, 9)]);
+        let shared = writes.user_state[&(&batch[0].key.user, "x")];
+        assert_eq!((shared.value.map(RawJson::text), shared.revision), (Some("2"), 4));
+        assert_eq!(writes.users[&batch[0].key.user], 4);
+    }
+
+    #[test]
+    fn removing_what_is_not_there_does_nothing() {
+        let removal = |id: &str| {
+            let text = format!(r#"{{"id":"{id}","actions":{{"stateOps":[{{"op":"remove","key":"k"}}]}}}}"#);
+            Append { only_if_present: Some((Scope::Session, "k".into())), ..append("s", &[&text]) }
+        };
+        let mut heads = heads();
+        let (absent, set, present, again, gone) = (
+            removal("1"),
+            append("s", &[r#"{"id":"set","actions":{"stateDelta":{"k":null}}}"#]),
+            removal("2"),
+            removal("2"),
+            removal("3"),
+        );
+        let mut writes = Writes::default();
+        let mut appended = |append| done(decide(&mut heads, append, NOW, &mut writes));
+        assert_eq!(appended(&absent).events, []);
+        assert_eq!(sequences(&appended(&set)), [(8, false)]);
+        assert_eq!(sequences(&appended(&present)), [(9, false)]);
+        assert_eq!(sequences(&appended(&again)), [(9, true)]);
+        let nothing = appended(&gone);
+        assert_eq!((nothing.events.len(), nothing.tag.revision), (0, 9));
+        let write = writes.session_state[&(&set.key, 1, "k")];
+        assert_eq!((write.value, write.revision), (None, 9));
+        let stale = Append { if_match: Some(IfMatch::parse("\"7\"").unwrap()), ..removal("4") };
+        let refused = decide(&mut heads, &stale, NOW, &mut Writes::default());
+        assert_eq!(refused, Outcome::RevisionMismatch { revision: 9 });
+    }
+
+    #[test]
+    fn a_batch_needs_each_row_once_and_locks_what_it_writes_or_looks_at() {
+        let mut batch = vec![
+            append("t", &[r#"{"id":"a"}"#]),
+            append("s", &[r#"{"id":"a","actions":{"stateDelta":{"app:x":1}}}"#, r#"{"id":"b"}"#]),
+        ];
+        let needs = needs(&batch);
+        assert_eq!(needs.sessions.iter().map(|key| key.session.as_str()).collect::<Vec<_>>(), ["s", "t"]);
+        assert_eq!(needs.users.values().collect::<Vec<_>>(), [&false]);
+        assert_eq!(needs.apps.values().collect::<Vec<_>>(), [&true]);
+        assert_eq!(needs.events.len(), 3);
+        for (if_match, held) in [("\"7\"", false), ("*", false), ("\"7.2.3.1\"", true)] {
+            batch[0].if_match = Some(IfMatch::parse(if_match).unwrap());
+            assert_eq!(super::needs(&batch).users.values().collect::<Vec<_>>(), [&held], "{if_match}");
+        }
+    }
+
+    fn creation(state: &str, events: &[&str]) -> Creation {
+        Creation {
+            key: key("s"),
+            incarnation: 1,
+            now: NOW,
+            state: parse_delta(Json::trusted(state), "/state", &Limits::default()).unwrap(),
+            events: events.iter().map(|text| event(text)).collect(),
+            display_name: None,
+            labels: None,
+            expire_time: None,
+            if_exists: IfExists::Refuse,
+        }
+    }
+
+    #[test]
+    fn a_creation_is_one_transaction_of_state_and_events() {
+        let creation = creation(
+            r#"{"k":0,"l":0,"app:x":0}"#,
+            &[r#"{"id":"a","actions":{"stateDelta":{"k":1,"app:x":1}}}"#, r#"{"id":"b"}"#, r#"{"id":"b"}"#],
+        );
+        assert_eq!(creation_holds(&creation), (false, true));
+        let Created { writes, tag } = decide_creation(&creation, 5, 6).unwrap();
+        assert_eq!((revisions(&tag), tag.incarnation, tag.metadata), ((2, 5, 7), 1, 0));
+        assert_eq!(writes.events.iter().map(|row| row.sequence).collect::<Vec<_>>(), [1, 2]);
+        let state: Vec<_> = writes
+            .session_state
+            .iter()
+            .map(|((_, _, key), write)| (*key, write.value.map(RawJson::text), write.revision))
+            .collect();
+        assert_eq!(state, [("k", Some("1"), 1), ("l", Some("0"), 0)]);
+        assert_eq!(writes.app_state[&(creation.key.app(), "x")].value.map(RawJson::text), Some("1"));
+        assert!(writes.users.is_empty());
+    }
+
+    #[test]
+    fn a_creation_with_one_id_for_two_contents_is_a_conflict() {
+        let creation = creation("{}", &[r#"{"id":"a"}"#, r#"{"id":"a","author":"x"}"#]);
+        assert_eq!(decide_creation(&creation, 0, 0).map(|_| ()).unwrap_err(), EventIdConflict);
+    }
+
+    /// What a random event does: keys to set and keys to remove, of all scopes.
+    fn deltas() -> impl Strategy<Value = Vec<(Vec<(String, u8)>, Vec<String>)>> {
+        let name = || prop::sample::select(vec!["a", "b", "c", "user:a", "user:b", "app:a", "temp:a"]);
+        let sets = prop::collection::btree_map(name().prop_map(str::to_owned), any::<u8>(), 0..4)
+            .prop_map(|sets| sets.into_iter().collect());
+        let removals = prop::collection::vec(name().prop_filter("never stored", |key| *key != "temp:a"), 0..3)
+            .prop_map(|keys| keys.into_iter().map(str::to_owned).collect());
+        prop::collection::vec((sets, removals), 0..8)
+    }
+
+    fn object(sets: &[(String, u8)]) -> String {
+        let members: Vec<String> = sets.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+        format!("{{{}}}", members.join(","))
+    }
+
+    /// Folds a stored event, as a reader does: `stateDelta`, then the removals of `stateOps`.
+    fn fold(state: &mut BTreeMap<String, String>, body: &str) {
+        let actions = Json::trusted(body).get("actions");
+        let delta = actions.and_then(|actions| actions.get("stateDelta"));
+        for member in delta.and_then(Json::as_object).into_iter().flatten() {
+            state.insert(member.key.into_owned(), member.value.text().to_owned());
+        }
+        let ops = actions.and_then(|actions| actions.get("stateOps"));
+        for op in ops.and_then(Json::as_array).into_iter().flatten() {
+            state.remove(&*op.get("key").and_then(Json::as_str).unwrap());
+        }
+    }
+
+    proptest! {
+        /// The invariant: fold(initial state, events) == state, for every scope while one session alone writes.
+        #[test]
+        fn folding_the_events_over_the_initial_state_gives_the_state(
+            initial in prop::collection::btree_map("(user:|app:|temp:)?[abc]", any::<u8>(), 0..5),
+            at_creation in deltas(),
+            later in prop::collection::vec(deltas(), 0..4),
+        ) {
+            let mut count = 0;
+            let mut texts = |deltas: &[(Vec<(String, u8)>, Vec<String>)]| -> Vec<String> {
+                deltas.iter().map(|(sets, removals)| {
+                    count += 1;
+                    let ops: Vec<String> =
+                        removals.iter().map(|key| format!(r#"{{"op":"remove","key":"{key}"}}"#)).collect();
+                    let (delta, ops) = (object(sets), ops.join(","));
+                    format!(r#"{{"id":"{count}","actions":{{"stateDelta":{delta},"stateOps":[{ops}]}}}}"#)
+                }).collect()
+            };
+            let initial: Vec<(String, u8)> = initial.into_iter().collect();
+            let first = texts(&at_creation);
+            let creation = creation(&object(&initial), &first.iter().map(String::as_str).collect::<Vec<_>>());
+            let Created { mut writes, tag } = decide_creation(&creation, 0, 0).unwrap();
+            let appends: Vec<Append> = later
+                .iter()
+                .map(|deltas| append("s", &texts(deltas).iter().map(String::as_str).collect::<Vec<_>>()))
+                .collect();
+            let mut heads = Heads::default();
+            heads.sessions.insert(
+                creation.key.clone(),
+                Locked { incarnation: tag.incarnation, revision: tag.revision, metadata_revision: 0 },
+            );
+            heads.users.insert(creation.key.user.clone(), tag.user);
+            heads.apps.insert(creation.key.app().clone(), tag.app);
+            let mut last = tag;
+            for append in &appends {
+                last = done(decide(&mut heads, append, NOW, &mut writes)).tag;
+            }
+
+            let mut folded: BTreeMap<String, String> = initial
+                .iter()
+                .filter(|(key, _)| !key.starts_with("temp:"))
+                .map(|(key, value)| (key.clone(), value.to_string()))
+                .collect();
+            for (n, row) in writes.events.iter().enumerate() {
+                prop_assert_eq!(row.sequence, n as i64 + 1);
+                prop_assert!(!row.event.body.contains("temp:"));
+                fold(&mut folded, &row.event.body);
+            }
+            prop_assert_eq!(last.revision, writes.events.len() as i64);
+            let shown = |prefix: &str, key: &str, write: &StateWrite<'_>| {
+                write.value.map(|value| (format!("{prefix}{key}"), value.text().to_owned()))
+            };
+            let state: BTreeMap<String, String> = writes
+                .session_state.iter().filter_map(|((_, _, key), write)| shown("", key, write))
+                .chain(writes.user_state.iter().filter_map(|((_, key), write)| shown("user:", key, write)))
+                .chain(writes.app_state.iter().filter_map(|((_, key), write)| shown("app:", key, write)))
+                .collect();
+            prop_assert_eq!(folded, state);
+        }
+    }
+}

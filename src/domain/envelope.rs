@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::json::{Json, JsonError, Kind};
+use super::json::{Json, JsonError, Kind, Member};
 use super::{FieldError, Rejected};
 
 /// How deep a stored value may nest (contract, section 1: Fidelity).
@@ -42,9 +42,10 @@ pub fn pointer_to(base: &str, key: &str) -> String {
     format!("{base}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// `session_id` as `sessionId`; a name without underscores stays itself.
+/// `session_id` as `sessionId`; a name that is no snake_case (`session_Id`, `id_`, `_id`, `session__id`) stays itself.
 pub fn to_camel(name: &str) -> Cow<'_, str> {
-    if !name.contains('_') {
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    if !name.contains('_') || !name.split('_').all(is_word) {
         return Cow::Borrowed(name);
     }
     let mut out = String::with_capacity(name.len());
@@ -61,17 +62,18 @@ pub fn to_camel(name: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn camel(name: Cow<'_, str>) -> Cow<'_, str> {
-    match to_camel(&name) {
-        Cow::Owned(camel) => Cow::Owned(camel),
-        Cow::Borrowed(_) => name,
-    }
+struct Field<'a> {
+    /// In camelCase.
+    name: String,
+    /// As the client wrote it.
+    given: Cow<'a, str>,
+    value: Json<'a>,
 }
 
 /// The fields of one envelope. `take` each one that the request knows, then `finish`.
 pub struct Fields<'a> {
     pointer: String,
-    members: Vec<(Cow<'a, str>, Json<'a>)>,
+    members: Vec<Field<'a>>,
     errors: Vec<FieldError>,
 }
 
@@ -82,8 +84,12 @@ impl<'a> Fields<'a> {
         let Some(object) = json.as_object() else {
             return Err(Rejected::field(pointer, "must be an object"));
         };
-        let members = object.map(|member| (camel(member.key), member.value)).collect();
-        Ok(Self { pointer: pointer.to_owned(), members, errors: Vec::new() })
+        let field = |member: Member<'a>| Field {
+            name: to_camel(&member.key).into_owned(),
+            given: member.key,
+            value: member.value,
+        };
+        Ok(Self { pointer: pointer.to_owned(), members: object.map(field).collect(), errors: Vec::new() })
     }
 
     /// The name of a field as errors show it: bare at the top of a body, a pointer below.
@@ -103,13 +109,14 @@ impl<'a> Fields<'a> {
 
     /// Takes a field as it is, `null` included. Both spellings at once are refused.
     pub fn take_nullable(&mut self, name: &str) -> Option<Json<'a>> {
-        let at = self.members.iter().position(|(seen, _)| seen == name)?;
-        let (_, value) = self.members.remove(at);
-        if let Some(again) = self.members.iter().position(|(seen, _)| seen == name) {
+        let at = self.members.iter().position(|field| field.name == name)?;
+        // In order, for the errors about those that stay.
+        let taken = self.members.remove(at);
+        if let Some(again) = self.members.iter().position(|field| field.name == name) {
             self.members.remove(again);
             self.refuse(name, "is given twice, in camelCase and in snake_case");
         }
-        Some(value)
+        Some(taken.value)
     }
 
     /// Takes a field; `null` is absent.
@@ -124,12 +131,6 @@ impl<'a> Fields<'a> {
             self.refuse(name, "must be a string");
         }
         value.as_str()
-    }
-
-    /// Takes a field and reads it with `parse`, whose refusal is noted under the field's name.
-    pub fn take_with<T>(&mut self, name: &str, parse: impl FnOnce(Json<'a>) -> Result<T, &'static str>) -> Option<T> {
-        let value = self.take(name)?;
-        parse(value).map_err(|message| self.refuse(name, message)).ok()
     }
 
     /// Takes a string field and reads it with `parse`.
@@ -156,8 +157,8 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// All that was refused, and every field that nobody took.
     pub fn finish(mut self) -> Result<(), Rejected> {
-        for (name, _) in std::mem::take(&mut self.members) {
-            self.refuse(&name, "is not a field of this request");
+        for field in std::mem::take(&mut self.members) {
+            self.refuse(&field.given, "is not a field of this request");
         }
         if self.errors.is_empty() { Ok(()) } else { Err(Rejected::Invalid(self.errors)) }
     }
@@ -181,12 +182,22 @@ mod tests {
     }
 
     #[test]
+    fn only_snake_case_is_a_spelling_of_camel_case() {
+        for (name, camel) in [("session_id", "sessionId"), ("a_b_c", "aBC"), ("sessionId", "sessionId"), ("a", "a")] {
+            assert_eq!(to_camel(name), camel);
+        }
+        for other in ["session_Id", "Session_id", "id_", "_id", "session__id", "_", "", "é_a"] {
+            assert_eq!(to_camel(other), other);
+        }
+    }
+
+    #[test]
     fn null_is_absent_and_the_unknown_is_named() {
         let mut envelope = fields(r#"{"state":null,"bogus":1,"nested_bogus":2}"#);
         assert!(envelope.take("state").is_none());
         let Err(Rejected::Invalid(errors)) = envelope.finish() else { panic!("refused") };
         let names: Vec<&str> = errors.iter().map(|e| e.field.as_str()).collect();
-        assert_eq!(names, ["bogus", "nestedBogus"]);
+        assert_eq!(names, ["bogus", "nested_bogus"]);
     }
 
     #[test]

@@ -167,7 +167,8 @@ mod tests {
         assert!(delta(&format!("{{\"app:{}\":1}}", "k".repeat(512))).is_ok());
         assert!(matches!(delta(&format!("{{\"{}\":1}}", "k".repeat(513))), Err(Rejected::Invalid(_))));
         let deep = format!("{{\"a/b\":{}{}}}", "[".repeat(65), "]".repeat(65));
-        assert!(matches!(delta(&deep), Err(Rejected::Invalid(e)) if e[0].field.starts_with("/stateDelta/a~1b/0")));
+        let at = format!("/stateDelta/a~1b{}", "/0".repeat(64));
+        assert!(matches!(delta(&deep), Err(Rejected::Invalid(e)) if e[0].field == at));
         let small = Limits { value_bytes: 3, ..Limits::default() };
         let large = parse_delta(Json::trusted("{\"k\":1234}"), "/s", &small);
         assert!(matches!(large, Err(Rejected::TooLarge { detail, .. }) if detail.contains("/s/k")));

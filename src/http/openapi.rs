@@ -1,6 +1,275 @@
+//! The description of the API, made of the table that the router is made of.
+//!
+//! `openapi.yaml` at the root of the repository is [`yaml`], committed; a test says if it is not. Real answers of the
+//! API tests are validated against it.
+
+mod page;
+mod schemas;
+mod yaml;
+
+use std::collections::BTreeMap;
+
+use axum::http::{Method, StatusCode};
+use serde_json::{Map, Value, json};
+
+use self::schemas::{LABEL_NAME, label_value, reference};
+use super::describe::{Answer, Header, Kind, PAGE_SIZE, Param};
+use super::problem::Code;
+use super::{ENDPOINTS, Endpoint};
+use crate::domain::Limits;
+
+/// The description as YAML.
 pub fn yaml() -> String {
-    String::new()
+    yaml::to_yaml(&document())
 }
+
+/// The description as a page of HTML, which needs nothing from elsewhere.
 pub fn page() -> String {
-    String::new()
+    page::render(&document())
+}
+
+/// The tags, in the order of the page.
+const TAGS: &[(&str, &str)] = &[
+    ("Sessions", "Create, read, list, change and delete sessions."),
+    ("Events", "The log of a session. Appending an event is how its state changes."),
+    ("State", "The merged state of a session, single keys of it, and app and user state on their own."),
+    ("Apps and users", "What exists."),
+    ("System", "Health, readiness, and this description."),
+];
+
+/// OpenAPI 3.1.
+fn document() -> Value {
+    let mut responses = Map::new();
+    let mut paths = Map::new();
+    for endpoint in ENDPOINTS {
+        let operation = operation(endpoint, &mut responses);
+        let item = paths.entry(endpoint.path).or_insert_with(|| json!({}));
+        item[endpoint.method.as_str().to_lowercase()] = operation;
+        if endpoint.method == Method::GET {
+            item["head"] = head_of(&item["get"]);
+        }
+    }
+    responses.sort_keys();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "sessiond",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "Session state for AI agents as a service",
+            "description": include_str!("openapi/guide.md").trim_end(),
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "tags": TAGS.iter().map(|(name, about)| json!({"name": name, "description": about})).collect::<Vec<_>>(),
+        "paths": paths,
+        "components": {
+            "parameters": parameters(),
+            "headers": headers(),
+            "responses": responses,
+            "schemas": schemas::all(),
+        },
+    })
+}
+
+fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
+    let described = endpoint.operation;
+    let mut operation = json!({
+        "operationId": described.id,
+        "tags": [described.tag],
+        "summary": described.summary,
+    });
+    if !described.description.is_empty() {
+        operation["description"] = described.description.into();
+    }
+    let shared = |name: &str| json!({"$ref": format!("#/components/parameters/{name}")});
+    let mut parameters: Vec<Value> =
+        path_parameters(endpoint).iter().map(|name| shared(name)).chain(described.query.iter().map(query)).collect();
+    parameters.extend(described.headers.iter().map(|header| shared(header_name(*header))));
+    parameters.push(shared("x-request-id"));
+    operation["parameters"] = parameters.into();
+    if let Some(body) = &described.body {
+        operation["requestBody"] = json!({
+            "required": body.required,
+            "content": {"application/json": {"schema": reference(body.schema)}},
+        });
+    }
+    let mut answers: BTreeMap<String, Value> =
+        described.answers.iter().map(|answer| (answer.status.as_str().to_owned(), success(answer))).collect();
+    if described.headers.contains(&Header::IfNoneMatch) {
+        let about = "The client has it already: `If-None-Match` names what is there.";
+        let unchanged = Answer { status: StatusCode::NOT_MODIFIED, about, schema: None, headers: &["ETag"] };
+        answers.insert("304".to_owned(), success(&unchanged));
+    }
+    for (status, codes) in errors(endpoint) {
+        let name = codes.iter().map(|code| format!("{code:?}")).collect::<Vec<_>>().join("Or");
+        answers.insert(status.as_str().to_owned(), json!({"$ref": format!("#/components/responses/{name}")}));
+        responses.entry(name).or_insert_with(|| failure(status, &codes));
+    }
+    operation["responses"] = json!(answers);
+    operation
+}
+
+/// The same request, answered without a body.
+fn head_of(get: &Value) -> Value {
+    let mut head = get.clone();
+    head["operationId"] = format!("{}Head", get["operationId"].as_str().unwrap_or_default()).into();
+    head["summary"] = format!("{} (headers only)", get["summary"].as_str().unwrap_or_default()).into();
+    if let Some(answers) = head["responses"].as_object_mut() {
+        for answer in answers.values_mut().filter_map(Value::as_object_mut) {
+            answer.remove("content");
+        }
+    }
+    head
+}
+
+/// Errors that an operation can meet: its own, and those that come with its kind.
+fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
+    let mut codes = endpoint.operation.errors.to_vec();
+    codes.extend([Code::InvalidArgument, Code::Internal, Code::Overloaded]);
+    if endpoint.path.starts_with("/v1/") {
+        codes.push(Code::StorageUnavailable);
+    }
+    if endpoint.operation.body.is_some() {
+        codes.extend([Code::InvalidJson, Code::RequestTimeout, Code::PayloadTooLarge, Code::UnsupportedMediaType]);
+    }
+    let mut by_status: BTreeMap<StatusCode, Vec<Code>> = BTreeMap::new();
+    for code in Code::ALL.iter().filter(|code| codes.contains(code)) {
+        by_status.entry(code.entry().1).or_default().push(*code);
+    }
+    by_status
+}
+
+fn failure(status: StatusCode, codes: &[Code]) -> Value {
+    let words: Vec<&str> = codes.iter().map(|code| code.entry().0).collect();
+    let about: Vec<String> = codes.iter().map(|code| format!("`{}`: {}.", code.entry().0, code.entry().2)).collect();
+    let headers: &[&str] = if status == StatusCode::SERVICE_UNAVAILABLE { &["Retry-After"] } else { &[] };
+    json!({
+        "description": about.join(" "),
+        "headers": response_headers(headers),
+        "content": {"application/problem+json": {"schema": {"allOf": [
+            reference("Problem"),
+            {"properties": {"status": {"const": status.as_u16()}, "code": {"enum": words}}},
+        ]}}},
+    })
+}
+
+fn success(answer: &Answer) -> Value {
+    let mut response = json!({"description": answer.about, "headers": response_headers(answer.headers)});
+    if let Some(name) = answer.schema {
+        // A text that is no JSON names its type itself.
+        let schemas = schemas::all();
+        let media = schemas.get(name).and_then(|schema| schema["contentMediaType"].as_str());
+        response["content"] = json!({media.unwrap_or("application/json"): {"schema": reference(name)}});
+    }
+    response
+}
+
+fn response_headers(names: &[&str]) -> Value {
+    let shared = |name: &&str| ((*name).to_owned(), json!({"$ref": format!("#/components/headers/{name}")}));
+    names.iter().chain(&["x-request-id"]).map(shared).collect::<Map<_, _>>().into()
+}
+
+fn headers() -> Value {
+    json!({
+        "ETag": {
+            "description": "What the answer shows, to ask with `If-None-Match` and to demand with `If-Match`.",
+            "required": true,
+            "schema": {"type": "string", "pattern": r#"^"[0-9]+(\.[0-9]+\.[0-9]+\.[0-9a-f]+(-[0-9]+)?)?"$"#},
+        },
+        "Location": {
+            "description": "The path of the session that was created.",
+            "required": true,
+            "schema": {"type": "string", "format": "uri-reference"},
+        },
+        "Idempotent-Replayed": {
+            "description": "`true` if this was a retry, answered with what the first request did.",
+            "schema": {"type": "string", "const": "true"},
+        },
+        "Retry-After": {
+            "description": "Seconds to wait before trying again.",
+            "required": true,
+            "schema": {"type": "string", "pattern": "^[0-9]+$"},
+        },
+        "x-request-id": {
+            "description": "The caller's, if it sent 1 to 128 visible ASCII characters; else a fresh one.",
+            "required": true,
+            "schema": {"type": "string", "pattern": "^[!-~]{1,128}$"},
+        },
+    })
+}
+
+/// The names of the path's parameters among the shared ones.
+fn path_parameters(endpoint: &Endpoint) -> Vec<&'static str> {
+    let names = endpoint.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+    // What is never stored can be asked for, in vain, but not written.
+    names.map(|name| if name == "key" && endpoint.method != Method::GET { "storedKey" } else { name }).collect()
+}
+
+fn parameters() -> Value {
+    let path = |name: &str, schema: &str, example: &str, about: &str| {
+        let schema = reference(schema);
+        json!({"name": name, "in": "path", "required": true, "schema": schema, "description": about, "example": example})
+    };
+    let header = |name: &str, schema: Value, about: &str| json!({"name": name, "in": "header", "schema": schema, "description": about});
+    let tags = |about: &str| {
+        let schema = json!({"type": "string", "pattern": r#"^(\*|(W/)?"[^",]*"([ \t]*,[ \t]*(W/)?"[^",]*")*)$"#});
+        (schema, about.to_owned())
+    };
+    let (if_match, if_match_about) = tags(
+        "Only if the ETag still is this one: whole (nothing that the merged state shows has changed) or just `\"R\"` \
+         (the session's revision is R); `*` for whatever is there. Otherwise 412, and nothing is written.",
+    );
+    let (if_none_match, if_none_match_about) = tags("304 without a body if the ETag still is this one.");
+    json!({
+        "app": path("app", "Id", "support-bot", "The app."),
+        "user": path("user", "Id", "ada", "The user, within the app."),
+        "session": path("session", "SessionId", "s1", "The session, within the user."),
+        "event": path("event", "Id", "evt-1", "The event's id, within the session."),
+        "key": path("key", "PathKey", "user:name", "The state key, with its prefix."),
+        "storedKey": path("key", "StoredPathKey", "user:name", "The state key, with its prefix; not `temp:`."),
+        "If-Match": header("If-Match", if_match, &if_match_about),
+        "If-None-Match": header("If-None-Match", if_none_match, &if_none_match_about),
+        "Idempotency-Key": header(
+            "Idempotency-Key",
+            reference("Id"),
+            "Becomes the id of the event that the request appends: sent again, it changes nothing twice.",
+        ),
+        "x-request-id": header("x-request-id", json!({"type": "string"}), "Names the request in the answer and in the server's log."),
+    })
+}
+
+fn header_name(header: Header) -> &'static str {
+    match header {
+        Header::IfMatch => "If-Match",
+        Header::IfNoneMatch => "If-None-Match",
+        Header::IdempotencyKey => "Idempotency-Key",
+    }
+}
+
+fn query(param: &Param) -> Value {
+    let schema = match param.kind {
+        Kind::Integer { min, max } => {
+            let mut schema = json!({"type": "integer", "minimum": min});
+            // A setting; this is its default.
+            let max = if param.name == PAGE_SIZE.name { Limits::default().page_rows as i64 } else { max };
+            if max < i64::MAX {
+                schema["maximum"] = max.into();
+            }
+            schema
+        }
+        Kind::Text => json!({"type": "string"}),
+        Kind::Boolean => json!({"type": "boolean"}),
+        Kind::OneOf(words) => json!({"type": "string", "enum": words}),
+        Kind::Time => reference("TimeIn"),
+        // An exploded form has one parameter for each member, of the member's name.
+        Kind::Labels => {
+            let name = format!(r"^{}\.{LABEL_NAME}$", param.name);
+            let schema =
+                json!({"type": "object", "patternProperties": {name: label_value()}, "additionalProperties": false});
+            return json!({
+                "name": param.name, "in": "query", "style": "form", "explode": true, "schema": schema, "description": param.about,
+            });
+        }
+    };
+    json!({"name": param.name, "in": "query", "schema": schema, "description": param.about})
 }

@@ -64,8 +64,8 @@ pub const OPENAPI: Operation = Operation {
     body: None,
     answers: &[describe::Answer {
         status: StatusCode::OK,
-        about: "The description (`application/yaml`).",
-        schema: None,
+        about: "The description.",
+        schema: Some("OpenApi"),
         headers: &[],
     }],
     errors: &[],
@@ -85,12 +85,7 @@ pub const DOCS: Operation = Operation {
     query: &[],
     headers: &[],
     body: None,
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "The page (`text/html`).",
-        schema: None,
-        headers: &[],
-    }],
+    answers: &[describe::Answer { status: StatusCode::OK, about: "The page.", schema: Some("Page"), headers: &[] }],
     errors: &[],
 };
 

@@ -10,8 +10,10 @@
 
 mod support;
 
+mod contract;
 mod faults;
 mod migrations;
+mod openapi;
 mod quickstart;
 mod races;
 mod running;

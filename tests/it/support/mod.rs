@@ -1,8 +1,11 @@
 //! What the tests stand on.
 
+pub mod client;
 pub mod http;
 pub mod load;
 pub mod pgbouncer;
 pub mod postgres;
 pub mod process;
 pub mod proxy;
+pub mod schema;
+pub mod server;

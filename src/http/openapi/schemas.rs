@@ -1,0 +1,442 @@
+//! The component schemas: what the bodies of requests and answers look like.
+//!
+//! A schema of a request is as strict as the server is where JSON Schema can say it, and never stricter: whoever
+//! validates requests with `openapi.yaml` must not refuse what the server takes. So envelopes list the snake_case
+//! spelling of their fields too, and what only the server can judge (bytes of UTF-8, nesting) is in the descriptions.
+
+use serde_json::{Map, Value, json};
+
+/// The characters that `str::trim` removes. `\s` is another set in every dialect of regular expressions.
+const SPACE: &str = r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
+
+/// No control characters: U+0000 to U+001F and U+007F to U+009F.
+const NO_CONTROL: &str = r"^[^\x00-\x1f\x7f-\x9f]+$";
+
+/// The whole seconds of 0001-01-01T00:00:00Z and of 10000-01-01T00:00:00Z.
+const FIRST_SECOND: i64 = -62_135_596_800;
+const END_SECOND: i64 = 253_402_300_800;
+
+/// Labels of a session, and the filter by them.
+pub const LABEL_NAME: &str = "[a-z0-9_.-]{1,63}";
+
+pub fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+fn or_null(schema: Value) -> Value {
+    json!({"anyOf": [schema, {"type": "null"}]})
+}
+
+pub fn label_value() -> Value {
+    json!({"type": "string", "maxLength": 256, "pattern": r"^[^\x00]*$"})
+}
+
+/// All of them, by name.
+pub fn all() -> Map<String, Value> {
+    let schemas = [
+        ("Session", session(true)),
+        ("SessionSummary", session(false)),
+        ("SessionList", list("sessions", reference("SessionSummary"))),
+        ("CreateSession", create_session(true)),
+        ("GetOrCreateSession", create_session(false)),
+        ("UpdateSession", envelope("What to change. Fields that are left out stay; `null` clears.", metadata())),
+        ("Event", event(true)),
+        ("NewEvent", event(false)),
+        ("PartialEvent", partial_event()),
+        ("AppendEvents", append_events()),
+        ("AppendedEvents", appended_events()),
+        ("EventList", list("events", reference("Event"))),
+        ("State", state()),
+        ("StateDelta", state_delta()),
+        ("StateOps", state_ops()),
+        (
+            "Value",
+            json!({"description": "Any JSON value. It comes back byte for byte. Refused (422): unpaired surrogate \
+            escapes, numbers beyond the range of a double, nesting deeper than 64, duplicate keys, `\\u0000` in a key."}),
+        ),
+        ("PatchState", patch_state()),
+        ("PatchScope", patch_scope()),
+        ("AppList", list("apps", named("appName", "Id"))),
+        ("UserList", list("users", named("userId", "Id"))),
+        ("Labels", labels()),
+        ("Id", id()),
+        ("SessionId", session_id()),
+        ("StateKey", state_key()),
+        ("StoredKey", stored_key()),
+        ("PathKey", path_key("StateKey")),
+        ("StoredPathKey", path_key("StoredKey")),
+        (
+            "Time",
+            json!({"type": "number", "description": "Unix seconds, with microseconds.", "examples": [1_763_719_000.123_456_f64]}),
+        ),
+        ("TimeIn", time_in()),
+        (
+            "Status",
+            json!({"type": "object", "required": ["status"],
+            "properties": {"status": {"type": "string", "enum": ["ok", "ready"]}}}),
+        ),
+        ("Problem", problem()),
+        ("OpenApi", json!({"type": "string", "contentMediaType": "application/yaml"})),
+        ("Page", json!({"type": "string", "contentMediaType": "text/html"})),
+    ];
+    schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+}
+
+fn id() -> Value {
+    json!({
+        "type": "string", "minLength": 1, "maxLength": 256, "pattern": NO_CONTROL, "not": {"enum": [".", ".."]},
+        "description": "1 to 256 bytes of UTF-8 (fewer characters, if they are not ASCII), no control characters, not \
+                        `.` or `..`. Compared bytewise: never normalised or case-folded.",
+        "examples": ["support-bot"],
+    })
+}
+
+fn session_id() -> Value {
+    let visible = r"[^\s\x00-\x1f\x7f-\x9f]";
+    json!({
+        "type": "string", "minLength": 1, "maxLength": 256,
+        "pattern": format!(r"^{SPACE}*{visible}([^\x00-\x1f\x7f-\x9f]*{visible})?{SPACE}*$"),
+        "not": {"pattern": format!(r"^{SPACE}*\.{{1,2}}{SPACE}*$")},
+        "description": "An id, like the others; white space around it is not part of it.",
+        "examples": ["s1"],
+    })
+}
+
+fn state_key() -> Value {
+    json!({
+        "type": "string", "maxLength": 517, "pattern": r"^(app:|user:|temp:)?[^\x00]{0,512}$",
+        "description": "A state key with its prefix: `app:`, `user:` or none. Up to 512 bytes of UTF-8 without it.",
+        "examples": ["user:name"],
+    })
+}
+
+fn stored_key() -> Value {
+    json!({
+        "allOf": [reference("StateKey")], "not": {"pattern": "^temp:"},
+        "description": "A state key with its prefix; not `temp:`, which is never stored.",
+        "examples": ["user:name"],
+    })
+}
+
+/// A segment of a path: not empty; `.` and `..` mean something else there.
+fn path_key(key: &str) -> Value {
+    json!({"allOf": [reference(key)], "minLength": 1, "not": {"enum": [".", ".."]}})
+}
+
+fn time_in() -> Value {
+    json!({
+        "description": "Unix seconds as a number, or RFC 3339; within the years 1 to 9999.",
+        "anyOf": [
+            {"type": "number", "minimum": FIRST_SECOND, "exclusiveMaximum": END_SECOND},
+            {"type": "string", "format": "date-time"},
+        ],
+    })
+}
+
+fn named(name: &str, schema: &str) -> Value {
+    json!({"type": "object", "required": [name], "properties": {name: reference(schema)}})
+}
+
+fn list(name: &str, item: Value) -> Value {
+    json!({
+        "type": "object", "required": [name],
+        "properties": {
+            name: {"type": "array", "items": item},
+            "nextPageToken": {"type": "string", "description": "There when there is more: the `pageToken` of the next request."},
+        },
+    })
+}
+
+/// An envelope of a request: these fields and no others, each in camelCase or in snake_case, but not in both.
+fn envelope(about: &str, fields: Map<String, Value>) -> Value {
+    let mut aliases = Map::new();
+    let mut both = Vec::new();
+    for (name, schema) in &fields {
+        let alias = to_snake(name);
+        if alias != *name {
+            aliases.insert(format!("^{alias}$"), schema.clone());
+            both.push(json!({"required": [name, alias]}));
+        }
+    }
+    if fields.contains_key("ttl") {
+        let given = json!({"not": {"type": "null"}});
+        for name in ["expireTime", "expire_time"] {
+            both.push(json!({"required": ["ttl", name], "properties": {"ttl": given, name: given}}));
+        }
+    }
+    let mut schema = json!({"type": "object", "description": about, "properties": fields});
+    if !aliases.is_empty() {
+        schema["patternProperties"] = aliases.into();
+        schema["not"] = json!({"anyOf": both});
+    }
+    schema["additionalProperties"] = false.into();
+    schema
+}
+
+fn to_snake(name: &str) -> String {
+    name.chars().fold(String::new(), |mut out, c| {
+        if c.is_ascii_uppercase() {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+        out
+    })
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn labels() -> Value {
+    json!({
+        "type": "object", "maxProperties": 64,
+        "propertyNames": {"pattern": format!("^{LABEL_NAME}$")},
+        "additionalProperties": label_value(),
+        "description": "Up to 64 pairs of strings; values of up to 256 bytes, without U+0000.",
+        "examples": [{"env": "prod", "team": "billing"}],
+    })
+}
+
+fn metadata() -> Map<String, Value> {
+    object(json!({
+        "displayName": {"type": ["string", "null"], "maxLength": 1024, "description": "Up to 1024 bytes."},
+        "labels": or_null(reference("Labels")),
+        "ttl": {
+            "description": "Expires so many seconds from now: a number, or a string like `\"3600s\"`. Not together \
+                            with `expireTime`.",
+            "anyOf": [
+                {"type": "number", "minimum": 0.000_001, "exclusiveMaximum": END_SECOND},
+                {"type": "string", "pattern": r"^(0\.[0-9]{0,5}[1-9][0-9]*|(1[0-9]{11}|[1-9][0-9]{0,10})(\.[0-9]+)?)s$"},
+                {"type": "null"},
+            ],
+        },
+        "expireTime": or_null(reference("TimeIn")),
+    }))
+}
+
+fn create_session(takes_id: bool) -> Value {
+    let mut fields = Map::new();
+    if takes_id {
+        fields.insert(
+            "sessionId".to_owned(),
+            json!({
+                "description": "Blank or missing: one is generated (UUIDv7).",
+                "anyOf": [
+                    reference("SessionId"),
+                    {"type": "string", "pattern": format!("^{SPACE}*$")},
+                    {"type": "null"},
+                ],
+            }),
+        );
+    }
+    fields.insert("state".to_owned(), or_null(reference("StateDelta")));
+    fields.insert(
+        "events".to_owned(),
+        json!({"type": ["array", "null"], "maxItems": 1000, "items": reference("NewEvent"),
+               "description": "Appended in order, with their deltas."}),
+    );
+    fields.extend(metadata());
+    let mut schema = envelope("What a new session begins with. Every field may be left out.", fields);
+    schema["examples"] = json!([{
+        "state": {"topic": "billing", "user:name": "Ada", "app:model": "gemini-2.5-pro"},
+        "labels": {"env": "prod"},
+        "ttl": "3600s",
+    }]);
+    schema
+}
+
+/// A session; `whole` with its events and state, as opposed to a row of a list.
+fn session(whole: bool) -> Value {
+    let mut required = vec!["id", "appName", "userId", "revision", "createTime", "lastUpdateTime"];
+    let mut properties = object(json!({
+        "id": reference("Id"),
+        "appName": reference("Id"),
+        "userId": reference("Id"),
+        "revision": {"type": "integer", "minimum": 0, "description": "How many events it has."},
+        "createTime": reference("Time"),
+        "lastUpdateTime": {"type": "number", "description": "The `timestamp` of the last event, so it can go backwards."},
+        "displayName": {"type": "string"},
+        "labels": reference("Labels"),
+        "expireTime": {"type": "number", "description": "From then on it answers 404. Unix seconds."},
+        "state": reference("State"),
+    }));
+    if whole {
+        required.extend(["state", "events"]);
+        properties.insert(
+            "events".to_owned(),
+            json!({"type": "array", "items": reference("Event"), "description": "In order of `sequence`."}),
+        );
+    } else {
+        properties["state"] = json!({"allOf": [reference("State")], "description": "With `includeState=true`."});
+    }
+    json!({"type": "object", "required": required, "properties": properties})
+}
+
+/// An event, as stored and given out, or as a client gives it.
+fn event(stored: bool) -> Value {
+    let text = |about: &str| json!({"type": ["string", "null"], "description": about});
+    let mut properties = object(json!({
+        "id": reference("Id"),
+        "timestamp": {"type": "number", "description": "The client's, given back as the very number that it was."},
+        "author": text("Who said or did it: `user`, or the name of an agent."),
+        "invocationId": text("The run of the agent that it belongs to."),
+        "branch": text("The branch of a tree of agents."),
+        "partial": {"type": ["boolean", "null"], "description": "A piece of a stream: answered, never stored."},
+        "content": {"description": "What was said: `{role, parts}`, as in ADK."},
+        "actions": {
+            "type": ["object", "null"],
+            "description": "What it did. Fields that are not listed are kept byte for byte.",
+            "properties": {
+                "stateDelta": or_null(reference(if stored { "State" } else { "StateDelta" })),
+                "stateOps": or_null(reference("StateOps")),
+            },
+        },
+        "turnComplete": {}, "errorCode": {}, "errorMessage": {}, "longRunningToolIds": {}, "customMetadata": {},
+    }));
+    if stored {
+        properties.insert(
+            "sequence".to_owned(),
+            json!({"type": "integer", "minimum": 1, "description": "Its place in the log: 1, 2, 3, ..."}),
+        );
+        properties
+            .insert("commitTime".to_owned(), json!({"type": "number", "description": "When the server took it."}));
+        return json!({
+            "type": "object", "required": ["id", "timestamp", "sequence", "commitTime"], "properties": properties,
+            "description": "A stored event: as it was given, without `temp:` keys, with its place in the log.",
+        });
+    }
+    properties["id"] = json!({"anyOf": [reference("Id"), {"type": "null"}], "description": "Generated if missing. Give one, and a retry is safe."});
+    properties["timestamp"] =
+        json!({"anyOf": [reference("TimeIn"), {"type": "null"}], "description": "Now, if missing."});
+    properties["actions"]["properties"]["preconditions"] =
+        json!({"type": "null", "description": "Key-level preconditions: not supported by this version, so refused."});
+    json!({
+        "type": "object", "properties": properties,
+        "description": "An ADK event. Unknown fields are kept byte for byte; known ones may be given in snake_case and \
+                        come back in camelCase. `sequence` and `commitTime` are the server's: given ones are dropped.",
+        "examples": [{
+            "id": "evt-1", "author": "user", "invocationId": "inv-1",
+            "content": {"role": "user", "parts": [{"text": "Where is my invoice?"}]},
+            "actions": {"stateDelta": {"topic": "billing", "temp:draft": 1}},
+        }],
+    })
+}
+
+fn partial_event() -> Value {
+    json!({
+        "description": "A partial event, as it was given: nothing was stored.",
+        "allOf": [reference("NewEvent"), {"required": ["partial"], "properties": {"partial": {"const": true}}}],
+    })
+}
+
+fn append_events() -> Value {
+    json!({
+        "description": "One event, or an array of them.",
+        "anyOf": [
+            reference("NewEvent"),
+            {"type": "array", "minItems": 1, "maxItems": 1000, "items": reference("NewEvent")},
+        ],
+        "examples": [{
+            "id": "evt-1", "author": "user",
+            "content": {"role": "user", "parts": [{"text": "Where is my invoice?"}]},
+            "actions": {"stateDelta": {"topic": "billing"}},
+        }],
+    })
+}
+
+fn appended_events() -> Value {
+    let one = json!([reference("Event"), reference("PartialEvent")]);
+    json!({
+        "description": "The event, or an array of them: as the request was.",
+        "anyOf": [one[0], one[1], {"type": "array", "items": {"anyOf": one}}],
+    })
+}
+
+fn state() -> Value {
+    json!({
+        "type": "object", "additionalProperties": reference("Value"),
+        "description": "State: an object of any keys and values, in the order of the scopes.",
+        "examples": [{"topic": "billing", "user:name": "Ada", "app:model": "gemini-2.5-pro"}],
+    })
+}
+
+fn state_delta() -> Value {
+    json!({
+        "type": "object", "propertyNames": reference("StateKey"), "additionalProperties": reference("Value"),
+        "description": "Keys with their new values, each replaced whole; `null` is a value. `temp:` keys are dropped.",
+        "examples": [{"topic": "billing", "user:name": "Ada"}],
+    })
+}
+
+fn state_ops() -> Value {
+    json!({
+        "type": "array",
+        "description": "Applied in order, after `stateDelta`, in the same event. This version knows `remove`.",
+        "items": {
+            "type": "object", "required": ["op", "key"], "additionalProperties": false,
+            "properties": {"op": {"const": "remove"}, "key": reference("StoredKey")},
+        },
+        "examples": [[{"op": "remove", "key": "user:name"}]],
+    })
+}
+
+fn patch_state() -> Value {
+    let fields = json!({
+        "stateDelta": or_null(reference("StateDelta")),
+        "stateOps": or_null(reference("StateOps")),
+        "author": {"type": ["string", "null"], "description": "The author of the event; `user` by default."},
+        "invocationId": {"type": ["string", "null"]},
+        "eventId": {"anyOf": [reference("Id"), {"type": "null"}], "description": "The id of the event; must be that of `Idempotency-Key`, if both are given."},
+    });
+    let mut schema = envelope("A change of the state of a session, and of its user and its app.", object(fields));
+    schema["examples"] = json!([{"stateDelta": {"topic": "billing"}, "stateOps": [{"op": "remove", "key": "draft"}]}]);
+    schema
+}
+
+fn patch_scope() -> Value {
+    let fields = json!({
+        "stateDelta": {
+            "type": ["object", "null"],
+            "propertyNames": {"pattern": r"^[^\x00]{0,512}$", "not": {"pattern": "^(app:|user:|temp:)"}},
+            "additionalProperties": reference("Value"),
+            "description": "Keys without prefix, with their new values.",
+        },
+        "stateOps": {"type": "null", "description": "Not supported by this version, so refused."},
+    });
+    let mut schema = envelope("A change of app state or user state on its own.", object(fields));
+    schema["examples"] = json!([{"stateDelta": {"model": "gemini-2.5-pro"}}]);
+    schema
+}
+
+fn problem() -> Value {
+    json!({
+        "type": "object", "required": ["type", "title", "status", "detail", "code", "requestId"],
+        "description": "An error (RFC 9457). No value of any state ever appears in one.",
+        "properties": {
+            "type": {"type": "string", "format": "uri"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "detail": {"type": "string", "description": "For people; its wording may change."},
+            "code": {"type": "string", "description": "A stable word; what programs should look at."},
+            "errors": {
+                "type": "array", "description": "The fields at fault, all of them.",
+                "items": {
+                    "type": "object", "required": ["field", "message"],
+                    "properties": {
+                        "field": {"type": "string", "description": "A name, or a JSON pointer into the body."},
+                        "message": {"type": "string"},
+                    },
+                },
+            },
+            "revision": {"type": "integer", "description": "The current one, where a precondition failed."},
+            "outcome": {
+                "type": "string", "enum": ["not_applied", "unknown"],
+                "description": "Of a write: it did not happen and never will, or it may have happened.",
+            },
+            "requestId": {"type": "string", "description": "As in `x-request-id` and in the server's log."},
+        },
+    })
+}

@@ -1,0 +1,155 @@
+//! Contract 8, "Limits": what is over one is refused at once with 413, and nothing is written.
+
+use serde_json::json;
+
+use crate::support::client::{APP_STATE, EVENTS, ONE, S, STATE, USER_STATE};
+use crate::support::server::{TestServer, on_both_stores};
+
+/// A JSON string of so many bytes, quotes included.
+fn string(bytes: usize) -> String {
+    format!("\"{}\"", "x".repeat(bytes - 2))
+}
+
+on_both_stores! {
+    async fn a_body_over_its_limit_is_refused_by_its_announced_length_at_once(server: &TestServer)
+        with ["--max-value-bytes=1000", "--max-event-bytes=1000", "--max-body-bytes=2000"]
+    {
+        server.create("{}").await;
+        // The body is never sent: the head alone decides.
+        for (method, path) in [("POST", S), ("POST", EVENTS), ("PATCH", STATE), ("PATCH", APP_STATE), ("PUT", ONE)] {
+            let head = format!(
+                "{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2001\r\n\
+                 connection: close\r\n\r\n"
+            );
+            server.raw(head.as_bytes()).await.problem(413, "payload_too_large");
+        }
+        let padded = format!("{}{{}}", " ".repeat(1998));
+        server.post(EVENTS).json(padded.as_str()).await.expect(201);
+        server.post(EVENTS).json(format!(" {padded}")).await.problem(413, "payload_too_large");
+    }
+
+    async fn a_body_in_chunks_is_refused_once_it_is_over_its_limit(server: &TestServer)
+        with ["--max-value-bytes=1000", "--max-event-bytes=1000", "--max-body-bytes=2000"]
+    {
+        server.create("{}").await;
+        let chunk = || Ok::<_, std::io::Error>(" ".repeat(500));
+        let chunks = |count: usize| {
+            let body = futures_util::stream::iter((0..count).map(move |_| chunk()).chain([Ok("{}".to_owned())]));
+            server.post(EVENTS).body("application/json", reqwest::Body::wrap_stream(body))
+        };
+        chunks(3).await.expect(201);
+        chunks(4).await.problem(413, "payload_too_large");
+        assert_eq!(server.get(ONE).await.json()["revision"], 1);
+    }
+
+    async fn a_body_that_ends_too_early_is_not_applied(server: &TestServer) {
+        server.create("{}").await;
+        for body in ["", "{", "{\"author\":\"a\"", "{}"] {
+            let head = format!(
+                "POST {EVENTS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\
+                 connection: close\r\n\r\n{body}"
+            );
+            server.cut_off(head.as_bytes()).await;
+        }
+        assert_eq!(server.get(ONE).await.json()["revision"], 0);
+    }
+
+    async fn an_event_over_its_limit_is_413(server: &TestServer)
+        with ["--max-value-bytes=500", "--max-event-bytes=1000"]
+    {
+        server.create("{}").await;
+        let event = |bytes: usize| format!(r#"{{"x":{}}}"#, string(bytes - r#"{"x":}"#.len()));
+        server.post(EVENTS).json(event(1000)).await.expect(201);
+        server.post(EVENTS).json(format!(" {} ", event(1000))).await.expect(201);
+        server.post(EVENTS).json(event(1001)).await.problem(413, "payload_too_large");
+        server.post(EVENTS).json(format!("[{{}},{}]", event(1001))).await.problem(413, "payload_too_large");
+        server.post(EVENTS).json(format!("[{},{}]", event(1000), event(1000))).await.expect(201);
+        server.post(S).json(format!(r#"{{"events":[{}]}}"#, event(1001))).await.problem(413, "payload_too_large");
+        assert_eq!(server.get(ONE).await.json()["revision"], 4);
+        assert_eq!(server.get(S).await.json()["sessions"].as_array().unwrap().len(), 1);
+    }
+
+    async fn a_value_over_its_limit_is_413(server: &TestServer) with ["--max-value-bytes=100"] {
+        server.create("{}").await;
+        for (bytes, fits) in [(100, true), (101, false)] {
+            let value = string(bytes);
+            for (request, status) in [
+                (server.put(format!("{STATE}/k")).json(value.as_str()), 200),
+                (server.put(format!("{STATE}/k")).json(format!("  {value}  ")), 200),
+                (server.patch(STATE).json(format!(r#"{{"stateDelta":{{"k":{value}}}}}"#)), 200),
+                (server.patch(APP_STATE).json(format!(r#"{{"stateDelta":{{"k":{value}}}}}"#)), 200),
+                (server.patch(USER_STATE).json(format!(r#"{{"stateDelta":{{"k":{value}}}}}"#)), 200),
+                (server.post(EVENTS).json(format!(r#"{{"actions":{{"stateDelta":{{"app:k":{value}}}}}}}"#)), 201),
+                (server.post(S).json(format!(r#"{{"state":{{"user:k":{value}}}}}"#)), 201),
+            ] {
+                let answer = request.await;
+                if fits {
+                    answer.expect(status);
+                } else {
+                    assert_eq!(answer.problem(413, "payload_too_large")["outcome"], "not_applied");
+                }
+            }
+        }
+        // What is no state value is under the event's limit only.
+        server.append(format!(r#"{{"content":{}}}"#, string(1000))).await;
+    }
+
+    async fn a_batch_over_its_limit_is_413(server: &TestServer) {
+        server.create("{}").await;
+        let batch = |count: usize| format!("[{}]", vec!["{}"; count].join(","));
+        let thousand = server.post(EVENTS).json(batch(1000)).await.expect(201);
+        assert_eq!(thousand.json().as_array().unwrap().len(), 1000);
+        server.post(EVENTS).json(batch(1001)).await.problem(413, "payload_too_large");
+        server.post(S).json(format!(r#"{{"events":{}}}"#, batch(1001))).await.problem(413, "payload_too_large");
+        assert_eq!(server.get(ONE).await.json()["revision"], 1000);
+    }
+
+    async fn the_defaults_take_values_of_megabytes(server: &TestServer) {
+        server.create("{}").await;
+        let value = string(4 << 20);
+        let put = server.put(format!("{STATE}/k")).json(value.as_str()).await.expect(200);
+        assert!(put.text() == value);
+        assert!(server.get(format!("{STATE}/k")).await.expect(200).text() == value);
+        server.put(format!("{STATE}/k")).json(string((4 << 20) + 1)).await.problem(413, "payload_too_large");
+        server.post(EVENTS).json(format!(r#"{{"x":{value}}}"#)).await.problem(413, "payload_too_large");
+        let announced = format!(
+            "POST {EVENTS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            (8 << 20) + 1
+        );
+        server.raw(announced.as_bytes()).await.problem(413, "payload_too_large");
+    }
+
+    async fn more_than_can_be_buffered_is_refused_at_once(server: &TestServer)
+        with ["--max-value-bytes=1KiB", "--max-event-bytes=1KiB", "--max-body-bytes=8KiB", "--max-buffered-bytes=8KiB"]
+    {
+        server.create("{}").await;
+        // One body that never arrives holds all the memory that there is.
+        let held = server.hold(EVENTS, 8 << 10).await;
+        let problem = server.post(EVENTS).json("{}").await.problem(503, "overloaded");
+        assert_eq!(problem["outcome"], "not_applied");
+        server.get(ONE).await.expect(200);
+        drop(held);
+        // The server notices in its own time that the client has gone.
+        while server.post(EVENTS).json("{}").await.status == 503 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(server.get(ONE).await.json()["revision"], json!(1));
+    }
+
+    async fn more_requests_than_can_be_served_are_refused_at_once_but_health_is_answered(server: &TestServer)
+        with ["--max-in-flight=1"]
+    {
+        server.create("{}").await;
+        let held = server.hold(EVENTS, 100).await;
+        while server.get(ONE).await.status == 200 {
+            tokio::task::yield_now().await;
+        }
+        server.get(ONE).await.problem(503, "overloaded");
+        server.get("/healthz").await.expect(200);
+        server.get("/readyz").await.expect(200);
+        drop(held);
+        while server.get(ONE).await.status == 503 {
+            tokio::task::yield_now().await;
+        }
+    }
+}

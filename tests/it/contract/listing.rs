@@ -1,0 +1,151 @@
+//! Contract 3: lists of sessions, of a user and of an app.
+
+use serde_json::json;
+
+use crate::support::client::{Answer, Client, EVENTS, ONE, S, segment};
+use crate::support::server::{TestServer, on_both_stores};
+
+const OF_APP: &str = "/v1/apps/app/sessions";
+
+/// The sessions of a page, as `user/id`.
+fn names(answer: &Answer) -> Vec<String> {
+    let sessions = answer.json();
+    let name = |session: &serde_json::Value| {
+        format!("{}/{}", session["userId"].as_str().expect("a user"), session["id"].as_str().expect("an id"))
+    };
+    sessions["sessions"].as_array().expect("sessions").iter().map(name).collect()
+}
+
+async fn make(server: &Client, user: &str, id: &str, time: &str) {
+    let body = json!({ "sessionId": id }).to_string();
+    let body = format!(r#"{},"events":[{{"timestamp":{time}}}]}}"#, body.trim_end_matches('}'));
+    server.post(format!("/v1/apps/app/users/{}/sessions", segment(user))).json(body).await.expect(201);
+}
+
+on_both_stores! {
+    async fn an_unknown_app_or_user_has_no_sessions(server: &TestServer) {
+        server.create("{}").await;
+        for path in ["/v1/apps/none/sessions", "/v1/apps/none/users/user/sessions", "/v1/apps/app/users/none/sessions"] {
+            let answer = server.get(path).await.expect(200);
+            assert_eq!(answer.json(), json!({"sessions": []}));
+        }
+    }
+
+    async fn a_list_shows_sessions_without_events_and_without_state_unless_asked(server: &TestServer) {
+        server
+            .create(r#"{"state":{"k":1.0,"user:u":2,"app:a":3},"events":[{"timestamp":7.50}],"displayName":"d","labels":{"x":"y"}}"#)
+            .await;
+        let whole = server.get(ONE).await.json();
+        for path in [S, OF_APP] {
+            let mut listed = server.get(path).await.expect(200).json()["sessions"][0].clone();
+            let mut expected = whole.clone();
+            expected.as_object_mut().unwrap().retain(|name, _| name != "events" && name != "state");
+            assert_eq!(listed, expected);
+            let answer = server.get(format!("{path}?includeState=true")).await.expect(200);
+            listed = answer.json()["sessions"][0].clone();
+            expected["state"] = whole["state"].clone();
+            assert_eq!(listed, expected);
+            assert_eq!(answer.raw(&["sessions", "0", "state", "k"]), "1.0");
+            let without = server.get(format!("{path}?includeState=false")).await.expect(200);
+            assert!(without.json()["sessions"][0].get("state").is_none());
+        }
+    }
+
+    async fn state_in_a_list_is_that_of_each_session_and_user(server: &TestServer) {
+        server.post("/v1/apps/app/users/a/sessions").json(r#"{"sessionId":"1","state":{"k":1,"user:u":"a","app:x":1}}"#).await.expect(201);
+        server.post("/v1/apps/app/users/b/sessions").json(r#"{"sessionId":"2","state":{"k":2,"user:u":"b","app:x":2}}"#).await.expect(201);
+        server.post("/v1/apps/app/users/b/sessions").json(r#"{"sessionId":"3"}"#).await.expect(201);
+        let list = server.get(format!("{OF_APP}?includeState=true&orderBy=createTime")).await.expect(200).json();
+        let states: Vec<_> = list["sessions"].as_array().unwrap().iter().map(|s| s["state"].clone()).collect();
+        assert_eq!(
+            states,
+            [
+                json!({"app:x": 2, "user:u": "a", "k": 1}),
+                json!({"app:x": 2, "user:u": "b", "k": 2}),
+                json!({"app:x": 2, "user:u": "b"})
+            ]
+        );
+    }
+
+    async fn the_default_order_is_the_last_update_then_user_then_id(server: &TestServer) {
+        for (user, id, time) in [
+            ("b", "x", "5"),
+            ("b", "é", "3"),
+            ("a", "z", "3"),
+            ("a", "B", "3.0"),
+            ("a", "a", "3.0000001"),
+            ("é", "x", "-1"),
+            ("Z", "x", "3e0"),
+        ] {
+            make(server, user, id, time).await;
+        }
+        let ascending = ["é/x", "Z/x", "a/B", "a/a", "a/z", "b/é", "b/x"];
+        for query in ["", "?order=asc", "?orderBy=lastUpdateTime", "?order_by=lastUpdateTime&order=asc"] {
+            assert_eq!(names(&server.get(format!("{OF_APP}{query}")).await.expect(200)), ascending, "{query}");
+        }
+        let descending: Vec<&str> = ascending.iter().rev().copied().collect();
+        assert_eq!(names(&server.get(format!("{OF_APP}?order=desc")).await.expect(200)), descending);
+        assert_eq!(names(&server.get("/v1/apps/app/users/a/sessions").await.expect(200)), ["a/B", "a/a", "a/z"]);
+        server.get(format!("{OF_APP}?order=up")).await.invalid(&["order"]);
+        server.get(format!("{OF_APP}?orderBy=updateTime")).await.invalid(&["orderBy"]);
+        server.get(format!("{OF_APP}?includeState=1")).await.invalid(&["includeState"]);
+    }
+
+    async fn a_list_can_be_ordered_by_creation(server: &TestServer) {
+        for (id, time) in [("c", "1"), ("a", "3"), ("b", "2")] {
+            make(server, "user", id, time).await;
+        }
+        assert_eq!(names(&server.get(format!("{S}?orderBy=createTime")).await.expect(200)), ["user/c", "user/a", "user/b"]);
+        let newest = server.get(format!("{S}?orderBy=createTime&order=desc")).await.expect(200);
+        assert_eq!(names(&newest), ["user/b", "user/a", "user/c"]);
+    }
+
+    async fn an_append_moves_a_session_in_the_order_of_updates(server: &TestServer) {
+        for (id, time) in [("s", "1"), ("t", "2")] {
+            make(server, "user", id, time).await;
+        }
+        assert_eq!(names(&server.get(S).await), ["user/s", "user/t"]);
+        server.append(r#"{"timestamp":3}"#).await;
+        assert_eq!(names(&server.get(S).await), ["user/t", "user/s"]);
+        server.post(EVENTS).json(r#"{"timestamp":0.5}"#).await.expect(201);
+        assert_eq!(names(&server.get(S).await), ["user/s", "user/t"]);
+    }
+
+    async fn labels_filter_by_exact_value(server: &TestServer) {
+        for (id, labels) in [
+            ("1", r#"{"env":"prod","a.b-c_9":"x y"}"#),
+            ("2", r#"{"env":"dev"}"#),
+            ("3", r#"{"env":""}"#),
+            ("4", r#"{"env":"\u0070rod","team":"\ud83d\ude00 é\"\\"}"#),
+            ("5", "{}"),
+        ] {
+            server.post(S).json(format!(r#"{{"sessionId":"{id}","labels":{labels}}}"#)).await.expect(201);
+        }
+        server.create("{}").await;
+        for (query, expected) in [
+            ("label.env=prod", "1 4"),
+            ("label.env=dev", "2"),
+            ("label.env=", "3"),
+            ("label.env=Prod", ""),
+            ("label.env=pro", ""),
+            ("label.none=x", ""),
+            ("label.a.b-c_9=x+y", "1"),
+            ("label.a.b-c_9=x%20y&label.env=prod", "1"),
+            ("label.env=prod&label.env=dev", ""),
+            ("label.team=%F0%9F%98%80%20%C3%A9%22%5C", "4"),
+            ("label.team=%F0%9F%98%80+%C3%A9%22%5C&label.env=prod", "4"),
+        ] {
+            for path in [S, OF_APP] {
+                let list = server.get(format!("{path}?{query}")).await.expect(200);
+                let ids: Vec<String> = names(&list).iter().map(|name| name.replace("user/", "")).collect();
+                assert_eq!(ids.join(" "), expected, "{query}");
+            }
+        }
+        for bad in ["label.=x", "label.A=x", "label=x", "label.a%20b=x", &format!("label.{}=x", "a".repeat(64)), &format!("label.a={}", "x".repeat(257))] {
+            server.get(format!("{S}?{bad}")).await.expect(422);
+        }
+        server.patch(format!("{S}/2")).json(r#"{"labels":{"env":"prod"}}"#).await.expect(200);
+        server.patch(format!("{S}/1")).json(r#"{"labels":null}"#).await.expect(200);
+        assert_eq!(names(&server.get(format!("{S}?label.env=prod&orderBy=createTime")).await), ["user/2", "user/4"]);
+    }
+}

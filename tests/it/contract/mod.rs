@@ -1,0 +1,18 @@
+//! The contract, sentence by sentence, on both stores.
+
+mod conventions;
+mod errors;
+mod events;
+mod expiry;
+mod fidelity;
+mod idempotency;
+mod limits;
+mod listing;
+mod paging;
+mod preconditions;
+mod replicas;
+mod scope_state;
+mod scopes;
+mod sessions;
+mod snapshots;
+mod state;

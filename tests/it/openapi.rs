@@ -1,0 +1,204 @@
+//! `openapi.yaml`: current, sound, and strict enough to catch an answer that is not as described.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::support::schema::{against, check_answer, document, parse_yaml};
+
+#[test]
+fn the_committed_description_is_current() {
+    assert!(
+        sessiond::openapi_yaml() == include_str!("../../openapi.yaml"),
+        "openapi.yaml is not what the code says; run: cargo run -- openapi > openapi.yaml"
+    );
+}
+
+fn operations() -> impl Iterator<Item = (&'static str, &'static str, &'static Value)> {
+    let paths = document()["paths"].as_object().expect("paths");
+    paths.iter().flat_map(|(path, item)| {
+        let item = item.as_object().expect("a path item");
+        item.iter().map(|(method, operation)| (path.as_str(), method.as_str(), operation))
+    })
+}
+
+fn walk<'a>(value: &'a Value, visit: &mut dyn FnMut(&'a Value)) {
+    visit(value);
+    match value {
+        Value::Object(members) => members.values().for_each(|value| walk(value, visit)),
+        Value::Array(items) => items.iter().for_each(|value| walk(value, visit)),
+        _ => {}
+    }
+}
+
+#[test]
+fn operation_ids_are_unique_and_every_get_has_its_head() {
+    let mut ids = HashSet::new();
+    for (path, method, operation) in operations() {
+        let id = operation["operationId"].as_str().expect("an operationId");
+        assert!(ids.insert(id), "{id} twice");
+        if method == "get" {
+            assert!(!document()["paths"][path]["head"].is_null(), "{path}");
+        }
+    }
+    assert!(ids.len() > 20);
+}
+
+#[test]
+fn every_reference_resolves_and_every_component_is_used() {
+    let mut used = HashSet::new();
+    walk(document(), &mut |value| {
+        if let Some(reference) = value["$ref"].as_str() {
+            let pointer = reference.strip_prefix('#').expect("a local reference");
+            assert!(document().pointer(pointer).is_some(), "{reference}");
+            used.insert(pointer);
+        }
+    });
+    for (kind, components) in document()["components"].as_object().expect("components") {
+        for name in components.as_object().expect("components of a kind").keys() {
+            assert!(used.contains(&*format!("/components/{kind}/{name}")), "{kind}/{name} is never used");
+        }
+    }
+}
+
+#[test]
+fn every_parameter_of_a_path_is_described() {
+    for (path, _, operation) in operations() {
+        let described: HashSet<&str> = operation["parameters"]
+            .as_array()
+            .expect("parameters")
+            .iter()
+            .map(|parameter| match parameter["$ref"].as_str() {
+                Some(reference) => document().pointer(&reference[1..]).expect("resolves"),
+                None => parameter,
+            })
+            .filter(|parameter| parameter["in"] == "path")
+            .filter_map(|parameter| parameter["name"].as_str())
+            .collect();
+        let named: HashSet<&str> =
+            path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}')).collect();
+        assert_eq!(described, named, "{path}");
+    }
+}
+
+#[test]
+fn examples_are_valid() {
+    let schemas = document()["components"]["schemas"].as_object().expect("schemas");
+    for (name, schema) in schemas {
+        for example in schema["examples"].as_array().into_iter().flatten() {
+            against(name, example).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        }
+    }
+}
+
+/// What the server takes and refuses, the schemas take and refuse, where JSON Schema can tell.
+#[test]
+fn schemas_of_requests_are_as_strict_as_the_server() {
+    for (schema, instance) in [
+        ("CreateSession", json!({})),
+        ("CreateSession", json!({"sessionId": "  ", "state": null, "ttl": null, "expireTime": 1})),
+        ("CreateSession", json!({"session_id": "\ts 1\n", "display_name": "n", "expire_time": "2030-01-01T00:00:00Z"})),
+        ("CreateSession", json!({"ttl": "0.5s", "labels": {"a.b-c_1": ""}, "events": [{"invocation_id": "i"}]})),
+        ("GetOrCreateSession", json!({"state": {"": 1, ":": 2, "app:": null}})),
+        ("UpdateSession", json!({"ttl": 1e-6, "displayName": null})),
+        ("AppendEvents", json!([{"id": "…/ü", "timestamp": "1970-01-01T00:00:00Z", "x": {"y": 1}}])),
+        ("PatchState", json!({"stateOps": [{"op": "remove", "key": "app:k"}], "event_id": "e"})),
+        ("PatchScope", json!({"stateDelta": {"temp": 1, "a:b": 2}})),
+        ("SessionId", json!("...")),
+        ("SessionId", json!("\u{3000}s\u{85}")),
+    ] {
+        against(schema, &instance).unwrap_or_else(|fault| panic!("{schema} {instance}: {fault}"));
+    }
+    for (schema, instance) in [
+        ("CreateSession", json!({"bogus": 1})),
+        ("CreateSession", json!({"sessionId": "a", "session_id": null})),
+        ("CreateSession", json!({"ttl": 1, "expire_time": 1})),
+        ("CreateSession", json!({"ttl": "0s"})),
+        ("CreateSession", json!({"labels": {"UPPER": "x"}})),
+        ("CreateSession", json!({"expireTime": 1_763_719_000_123_i64})),
+        ("GetOrCreateSession", json!({"sessionId": "a"})),
+        ("AppendEvents", json!([])),
+        ("AppendEvents", json!({"id": "."})),
+        ("AppendEvents", json!({"id": "tab\t"})),
+        ("AppendEvents", json!({"actions": {"stateDelta": {"k".repeat(513): 1}}})),
+        ("PatchState", json!({"stateOps": [{"op": "increment", "key": "k", "value": 1}]})),
+        ("PatchState", json!({"stateOps": [{"op": "remove", "key": "temp:k"}]})),
+        ("PatchScope", json!({"stateDelta": {"app:k": 1}})),
+        ("SessionId", json!(" ")),
+        ("SessionId", json!(" .. ")),
+        ("Id", json!("\u{85}")),
+    ] {
+        assert!(against(schema, &instance).is_err(), "{schema} {instance}");
+    }
+}
+
+const SESSION: &str = "/v1/apps/a/users/u/sessions/s";
+
+fn answer(method: &str, path: &str, status: u16, content_type: Option<&str>, body: &str) {
+    let headers = |name: &str| match name {
+        "x-request-id" => Some("r".to_owned()),
+        "ETag" => Some("\"1.0.0.abc\"".to_owned()),
+        _ => None,
+    };
+    check_answer(method, path, status, content_type, &headers, body.as_bytes());
+}
+
+fn problem(status: u16, code: &str) -> String {
+    json!({"type": "urn:x", "title": "t", "status": status, "detail": "d", "code": code, "requestId": "r"}).to_string()
+}
+
+const JSON: Option<&str> = Some("application/json");
+const PROBLEM: Option<&str> = Some("application/problem+json");
+
+#[test]
+fn a_good_answer_passes() {
+    answer("GET", &format!("{SESSION}/state?keys=a%2Fb"), 200, JSON, r#"{"a":1}"#);
+    answer("HEAD", &format!("{SESSION}/state"), 200, JSON, "");
+    answer("GET", &format!("{SESSION}/state/app%3Ak"), 304, None, "");
+    answer("GET", &format!("{SESSION}/state/k"), 404, PROBLEM, &problem(404, "state_key_not_found"));
+    answer("GET", "/nothing", 404, PROBLEM, &problem(404, "not_found"));
+    answer("PUT", "/v1/apps", 405, PROBLEM, &problem(405, "method_not_allowed"));
+    answer("GET", "/docs", 200, Some("text/html; charset=utf-8"), "<html>");
+}
+
+#[test]
+#[should_panic = "the status is not listed"]
+fn a_status_that_is_not_listed_fails() {
+    answer("GET", SESSION, 418, JSON, "{}");
+}
+
+#[test]
+#[should_panic = "the content type text/plain is not listed"]
+fn a_foreign_content_type_fails() {
+    answer("GET", "/healthz", 200, Some("text/plain"), "ok");
+}
+
+#[test]
+#[should_panic = "events"]
+fn a_body_without_a_promised_field_fails() {
+    let body = r#"{"id":"s","appName":"a","userId":"u","revision":0,"createTime":1,"lastUpdateTime":1,"state":{}}"#;
+    answer("GET", SESSION, 200, JSON, body);
+}
+
+#[test]
+#[should_panic = "event_not_found"]
+fn a_code_of_another_operation_fails() {
+    answer("GET", SESSION, 404, PROBLEM, &problem(404, "event_not_found"));
+}
+
+#[test]
+#[should_panic = "the header Retry-After is missing"]
+fn a_missing_header_fails() {
+    answer("GET", SESSION, 503, PROBLEM, &problem(503, "overloaded"));
+}
+
+#[test]
+#[should_panic = "is not JSON"]
+fn a_cut_body_fails() {
+    answer("GET", "/healthz", 200, JSON, "{\"status\":");
+}
+
+#[test]
+fn an_emitter_is_read_back() {
+    assert_eq!(parse_yaml("a: [1, \"2\"]\n"), json!({"a": [1, "2"]}));
+}

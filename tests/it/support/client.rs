@@ -1,0 +1,375 @@
+//! A thin HTTP client: text in, text out, and every answer checked for what all answers promise.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::future::{Future, IntoFuture};
+use std::net::SocketAddr;
+use std::pin::Pin;
+
+use reqwest::Method;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::schema;
+
+/// The sessions of the user that most tests speak of.
+pub const S: &str = "/v1/apps/app/users/user/sessions";
+/// The session that [`Client::create`] makes unless told otherwise.
+pub const ONE: &str = "/v1/apps/app/users/user/sessions/s";
+pub const EVENTS: &str = "/v1/apps/app/users/user/sessions/s/events";
+pub const STATE: &str = "/v1/apps/app/users/user/sessions/s/state";
+pub const USER_STATE: &str = "/v1/apps/app/users/user/state";
+pub const APP_STATE: &str = "/v1/apps/app/state";
+
+/// The contract's table of errors, and `request_timeout`, which HTTP needs besides.
+const CODES: &[(&str, u16)] = &[
+    ("invalid_json", 400),
+    ("session_not_found", 404),
+    ("event_not_found", 404),
+    ("state_key_not_found", 404),
+    ("user_not_found", 404),
+    ("not_found", 404),
+    ("method_not_allowed", 405),
+    ("request_timeout", 408),
+    ("session_already_exists", 409),
+    ("event_id_conflict", 409),
+    ("revision_mismatch", 412),
+    ("payload_too_large", 413),
+    ("unsupported_media_type", 415),
+    ("invalid_argument", 422),
+    ("internal", 500),
+    ("overloaded", 503),
+    ("storage_unavailable", 503),
+];
+
+pub struct Client {
+    http: reqwest::Client,
+    address: SocketAddr,
+}
+
+macro_rules! methods {
+    ($($name:ident $method:ident),*) => {$(
+        pub fn $name(&self, path: impl AsRef<str>) -> Request<'_> {
+            self.request(Method::$method, path.as_ref())
+        }
+    )*};
+}
+
+impl Client {
+    pub fn new(address: SocketAddr) -> Self {
+        Self { http: Self::connections(), address }
+    }
+
+    fn connections() -> reqwest::Client {
+        reqwest::Client::builder().no_proxy().build().expect("an HTTP client")
+    }
+
+    /// Closes idle connections, which a draining server would wait for.
+    pub fn hang_up(&mut self) {
+        self.http = Self::connections();
+    }
+
+    methods!(get GET, head HEAD, post POST, put PUT, patch PATCH, delete DELETE);
+
+    pub fn request(&self, method: Method, path: &str) -> Request<'_> {
+        let request = self.http.request(method.clone(), format!("http://{}{path}", self.address));
+        Request { client: self, method, path: path.to_owned(), request }
+    }
+
+    /// Sends a request byte for byte, for what no careful client would send, and reads the answer to its end.
+    pub async fn raw(&self, request: &[u8]) -> Answer {
+        let mut stream = TcpStream::connect(self.address).await.expect("connect");
+        stream.write_all(request).await.expect("send");
+        let mut bytes = Vec::new();
+        // A server that refuses a body may reset the connection once it has answered.
+        let _ = stream.read_to_end(&mut bytes).await;
+        let text = String::from_utf8_lossy(request);
+        let mut line = text.split(' ');
+        let (method, path) = (line.next().unwrap_or_default(), line.next().unwrap_or_default());
+        let answer = Answer::read(&bytes);
+        answer.check(method, path);
+        answer
+    }
+
+    /// Sends a request and no more, though it announced more; an answer may come or not, and is of no interest.
+    pub async fn cut_off(&self, request: &[u8]) {
+        let mut stream = TcpStream::connect(self.address).await.expect("connect");
+        stream.write_all(request).await.expect("send");
+        stream.shutdown().await.expect("end the request");
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    }
+
+    /// Announces a body that never comes. The request is under way until the connection is dropped: the server has
+    /// asked for the body.
+    pub async fn hold(&self, path: &str, length: usize) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.expect("connect");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+             expect: 100-continue\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.expect("send");
+        let mut asked = [0; b"HTTP/1.1 100".len()];
+        stream.read_exact(&mut asked).await.expect("100 Continue");
+        assert_eq!(&asked, b"HTTP/1.1 100");
+        stream
+    }
+
+    /// Sends a bare request line with a path as it stands: HTTP clients tidy up `..` and its like.
+    pub async fn raw_path(&self, method: &str, path: &str) -> Answer {
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        self.raw(head.as_bytes()).await
+    }
+
+    /// Creates a session; with the id `s`, unless `body` names one.
+    pub async fn create(&self, body: &str) -> Answer {
+        let body = match body.strip_prefix('{') {
+            Some("}") => r#"{"sessionId":"s"}"#.to_owned(),
+            Some(rest) if !body.contains("sessionId") => format!(r#"{{"sessionId":"s",{rest}"#),
+            _ => body.to_owned(),
+        };
+        self.post(S).json(body).await.expect(201)
+    }
+
+    /// Appends an event, or several, to [`ONE`].
+    pub async fn append(&self, body: impl Into<String>) -> Answer {
+        self.post(EVENTS).json(body).await.expect(201)
+    }
+
+    /// Appends an event with this delta to [`ONE`].
+    pub async fn append_delta(&self, delta: &str) -> Answer {
+        self.append(format!(r#"{{"author":"agent","actions":{{"stateDelta":{delta}}}}}"#)).await
+    }
+
+    /// The merged state of [`ONE`], as text.
+    pub async fn state(&self) -> Value {
+        self.get(STATE).await.expect(200).json()
+    }
+}
+
+/// A request; await it for the answer.
+pub struct Request<'c> {
+    client: &'c Client,
+    method: Method,
+    path: String,
+    request: reqwest::RequestBuilder,
+}
+
+impl<'c> Request<'c> {
+    pub fn json(self, body: impl Into<String>) -> Self {
+        self.body("application/json", body.into().into_bytes())
+    }
+
+    pub fn body(mut self, content_type: &str, body: impl Into<reqwest::Body>) -> Self {
+        self.request = self.request.header("content-type", content_type).body(body);
+        self
+    }
+
+    pub fn body_without_type(mut self, body: &str) -> Self {
+        self.request = self.request.body(body.to_owned());
+        self
+    }
+
+    pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        let value = HeaderValue::from_bytes(value.as_ref()).expect("a header value");
+        self.request = self.request.header(name, value);
+        self
+    }
+
+    /// Sends it and gives the response as it arrives; only its head has been checked.
+    pub async fn stream(self) -> reqwest::Response {
+        self.request.send().await.expect("an answer")
+    }
+}
+
+impl<'c> IntoFuture for Request<'c> {
+    type Output = Answer;
+    type IntoFuture = Pin<Box<dyn Future<Output = Answer> + Send + 'c>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            debug_assert!(!self.client.address.ip().is_unspecified());
+            let response = self.request.send().await.expect("an answer");
+            let (status, headers) = (response.status().as_u16(), response.headers().clone());
+            let body = response.bytes().await.expect("a whole body").to_vec();
+            let answer = Answer { status, headers, body };
+            answer.check(self.method.as_str(), &self.path);
+            answer
+        })
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: u16,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    /// Reads a response off the wire; its body ends with the connection.
+    fn read(bytes: &[u8]) -> Self {
+        let end = bytes.windows(4).position(|w| w == b"\r\n\r\n").expect("the head of an answer");
+        let head = std::str::from_utf8(&bytes[..end]).expect("an ASCII head");
+        let mut lines = head.split("\r\n");
+        let status = lines.next().and_then(|line| line.split(' ').nth(1)).expect("a status");
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+            let name: HeaderName = name.parse().expect("a header name");
+            headers.append(name, value.trim().parse().expect("a header value"));
+        }
+        Self { status: status.parse().expect("a number"), headers, body: bytes[end + 4..].to_vec() }
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().expect("visible ASCII"))
+    }
+
+    pub fn etag(&self) -> String {
+        self.header("etag").unwrap_or_else(|| panic!("no ETag in {self}")).to_owned()
+    }
+
+    /// The parts of the ETag: session, user and app revision, and the mark.
+    pub fn tag(&self) -> (i64, i64, i64, String) {
+        let etag = self.etag();
+        let parts: Vec<&str> = etag.trim_matches('"').split('.').collect();
+        let [revision, user, app, mark] = parts[..] else { panic!("not a whole tag: {etag}") };
+        let number = |part: &str| part.parse().unwrap_or_else(|_| panic!("not a whole tag: {etag}"));
+        (number(revision), number(user), number(app), mark.to_owned())
+    }
+
+    pub fn was_replayed(&self) -> bool {
+        self.header("idempotent-replayed") == Some("true")
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("UTF-8")
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.body
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in {self}"))
+    }
+
+    /// The text of a value inside of the body, exactly as it was sent; numbers lead into arrays.
+    pub fn raw(&self, path: &[&str]) -> String {
+        self.find_raw(path).unwrap_or_else(|| panic!("no {path:?} in {self}"))
+    }
+
+    pub fn find_raw(&self, path: &[&str]) -> Option<String> {
+        raw_in(self.text(), path)
+    }
+
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{self}");
+        self
+    }
+
+    /// Expects a problem, and gives its document.
+    #[track_caller]
+    pub fn problem(&self, status: u16, code: &str) -> Value {
+        assert_eq!(self.status, status, "{self}");
+        let problem = self.json();
+        assert_eq!(problem["code"], code, "{self}");
+        problem
+    }
+
+    /// Expects 422 for these fields, in this order.
+    #[track_caller]
+    pub fn invalid(&self, fields: &[&str]) -> Value {
+        let problem = self.problem(422, "invalid_argument");
+        let named: Vec<&str> = problem["errors"]
+            .as_array()
+            .unwrap_or_else(|| panic!("no `errors` in {self}"))
+            .iter()
+            .map(|error| error["field"].as_str().expect("a field"))
+            .collect();
+        assert_eq!(named, fields, "{self}");
+        problem
+    }
+
+    /// What every answer promises.
+    fn check(&self, method: &str, path: &str) {
+        let header = |name: &str| self.header(name).map(str::to_owned);
+        assert!(self.header("x-request-id").is_some_and(|id| !id.is_empty()), "no x-request-id in {self}");
+        if self.status >= 400 {
+            self.check_problem(method);
+        } else if matches!(self.status, 204 | 304) {
+            assert!(self.body.is_empty(), "{self}");
+        } else if path.starts_with("/v1/") {
+            assert_eq!(self.header("content-type"), Some("application/json"), "{self}");
+        }
+        if method == "HEAD" {
+            assert!(self.body.is_empty(), "{self}");
+        }
+        schema::check_answer(method, path, self.status, self.header("content-type"), &header, &self.body);
+    }
+
+    fn check_problem(&self, method: &str) {
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self}");
+        if self.status == 503 {
+            assert!(self.header("retry-after").is_some(), "no Retry-After in {self}");
+        }
+        if self.status == 405 {
+            assert!(self.header("allow").is_some_and(|methods| !methods.is_empty()), "no Allow in {self}");
+        }
+        if method == "HEAD" {
+            return;
+        }
+        let problem = self.json();
+        let text = |name: &str| match problem[name].as_str() {
+            Some(text) if !text.is_empty() => text,
+            _ => panic!("no `{name}` in {self}"),
+        };
+        let (code, _, _) = (text("code"), text("title"), (text("type"), text("detail")));
+        assert_eq!(problem["status"], self.status, "{self}");
+        assert!(CODES.contains(&(code, self.status)), "not in the contract's table: {self}");
+        let is_write = !matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE");
+        match &problem["outcome"] {
+            Value::Null => assert!(!is_write, "a write without `outcome`: {self}"),
+            outcome => {
+                assert!(is_write, "a read with `outcome`: {self}");
+                assert!(outcome == "not_applied" || outcome == "unknown", "{self}");
+            }
+        }
+        if code == "invalid_argument" {
+            let errors = problem["errors"].as_array().unwrap_or_else(|| panic!("no `errors` in {self}"));
+            assert!(errors.iter().all(|e| e["field"].is_string() && e["message"].is_string()), "{self}");
+        }
+        assert_eq!(code == "revision_mismatch", problem["revision"].is_i64(), "{self}");
+    }
+}
+
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let body: String = String::from_utf8_lossy(&self.body).chars().take(2000).collect();
+        write!(f, "{} {:?}\n{body}", self.status, self.headers)
+    }
+}
+
+/// The text of a value inside of a JSON document.
+pub fn raw_in(text: &str, path: &[&str]) -> Option<String> {
+    let Some((step, rest)) = path.split_first() else { return Some(text.to_owned()) };
+    let value: &RawValue = if text.starts_with('[') {
+        let elements: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+        elements.get(step.parse::<usize>().ok()?)?
+    } else {
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+        members.get(*step)?
+    };
+    raw_in(value.get(), rest)
+}
+
+/// A path segment, percent-encoded to the last byte.
+pub fn segment(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "%{byte:02X}");
+        out
+    })
+}

@@ -1,0 +1,155 @@
+//! Holds real answers against `openapi.yaml`: what the description promises is what the server sends.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use jsonschema::{Draft, Validator};
+use serde_json::{Value, json};
+
+/// The committed description.
+pub fn document() -> &'static Value {
+    static DOCUMENT: OnceLock<Value> = OnceLock::new();
+    DOCUMENT.get_or_init(|| parse_yaml(include_str!("../../../openapi.yaml")))
+}
+
+pub fn parse_yaml(text: &str) -> Value {
+    serde_saphyr::from_str(text).expect("openapi.yaml is YAML")
+}
+
+/// Validates an answer of the server: its status is listed for the operation, each header that is promised is there,
+/// content type and body are what is described. `path` is the request's, as sent; a query is ignored. An answer to a
+/// request that is no operation must be a problem of 404, 405 or 422.
+///
+/// Panics with what was wrong.
+pub fn check_answer(
+    method: &str,
+    path: &str,
+    status: u16,
+    content_type: Option<&str>,
+    headers: &dyn Fn(&str) -> Option<String>,
+    body: &[u8],
+) {
+    if let Err(fault) = answer_fault(method, path, status, content_type, headers, body) {
+        let body = String::from_utf8_lossy(&body[..body.len().min(2000)]);
+        panic!("{method} {path} answered {status}, against openapi.yaml: {fault}\n{body}");
+    }
+}
+
+fn answer_fault(
+    method: &str,
+    path: &str,
+    status: u16,
+    content_type: Option<&str>,
+    headers: &dyn Fn(&str) -> Option<String>,
+    body: &[u8],
+) -> Result<(), String> {
+    let media_type = content_type.map(|value| value.split(';').next().unwrap_or_default().trim());
+    let Some(operation) = operation(method, path) else {
+        if !matches!(status, 404 | 405 | 422) || media_type != Some("application/problem+json") {
+            return Err("no operation is described there, and this is not a problem that says so".to_owned());
+        }
+        return if method == "HEAD" { Ok(()) } else { body_fault("/components/schemas/Problem", body) };
+    };
+    let at = format!("{operation}/responses/{status}");
+    if document().pointer(&at).is_none() {
+        return Err("the status is not listed".to_owned());
+    }
+    let at = resolved(at);
+    for name in at_pointer(&format!("{at}/headers")).as_object().into_iter().flat_map(|headers| headers.keys()) {
+        let header = resolved(format!("{at}/headers/{}", escaped(name)));
+        match headers(name) {
+            Some(value) => {
+                fault(&format!("{header}/schema"), &Value::from(value)).map_err(|e| format!("{name}: {e}"))?
+            }
+            None if at_pointer(&format!("{header}/required")) == &Value::Bool(true) => {
+                return Err(format!("the header {name} is missing"));
+            }
+            None => {}
+        }
+    }
+    let Some(content) = at_pointer(&format!("{at}/content")).as_object() else {
+        return if body.is_empty() { Ok(()) } else { Err("there is a body".to_owned()) };
+    };
+    let media_type = media_type.ok_or("there is no content type")?;
+    if !content.contains_key(media_type) {
+        return Err(format!("the content type {media_type} is not listed"));
+    }
+    if method == "HEAD" {
+        return if body.is_empty() { Ok(()) } else { Err("there is a body".to_owned()) };
+    }
+    let schema = format!("{at}/content/{}/schema", escaped(media_type));
+    if media_type.ends_with("json") {
+        body_fault(&schema, body)
+    } else {
+        let text = std::str::from_utf8(body).map_err(|_| "the body is not UTF-8")?;
+        fault(&schema, &Value::from(text))
+    }
+}
+
+/// The pointer of the operation that a request addresses. Of two paths that fit, the one with fewer parameters.
+fn operation(method: &str, path: &str) -> Option<String> {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let segments: Vec<&str> = path.split('/').collect();
+    let fits = |template: &&String| {
+        let parts: Vec<&str> = template.split('/').collect();
+        parts.len() == segments.len()
+            && parts
+                .iter()
+                .zip(&segments)
+                .all(|(part, segment)| part == segment || part.starts_with('{') && !segment.is_empty())
+    };
+    let paths = document()["paths"].as_object().expect("paths");
+    let template = paths.keys().filter(fits).min_by_key(|template| template.matches('{').count())?;
+    let method = method.to_lowercase();
+    paths[template].get(&method)?;
+    Some(format!("/paths/{}/{method}", escaped(template)))
+}
+
+fn at_pointer(pointer: &str) -> &'static Value {
+    document().pointer(pointer).unwrap_or(&Value::Null)
+}
+
+/// The pointer of what stands there, behind a reference if it is one.
+fn resolved(pointer: String) -> String {
+    match at_pointer(&pointer)["$ref"].as_str() {
+        Some(reference) => reference.trim_start_matches('#').to_owned(),
+        None => pointer,
+    }
+}
+
+fn escaped(token: &str) -> String {
+    token.replace('~', "~0").replace('/', "~1")
+}
+
+fn body_fault(schema: &str, body: &[u8]) -> Result<(), String> {
+    // serde_json reads an object with this key as something else than an object.
+    let text = String::from_utf8_lossy(body).replace("$serde_json::private", "_serde_json::private");
+    let body: Value = serde_json::from_str(&text).map_err(|error| format!("the body is not JSON: {error}"))?;
+    fault(schema, &body)
+}
+
+/// Validates against the schema at a pointer, compiled once.
+fn fault(schema: &str, instance: &Value) -> Result<(), String> {
+    static COMPILED: OnceLock<Mutex<HashMap<String, Arc<Validator>>>> = OnceLock::new();
+    let compiled = COMPILED.get_or_init(Mutex::default);
+    let known = compiled.lock().unwrap_or_else(PoisonError::into_inner).get(schema).cloned();
+    let validator = known.unwrap_or_else(|| {
+        // In a URI, so what a fragment cannot hold is percent-encoded.
+        let fragment = schema.replace('{', "%7B").replace('}', "%7D");
+        let root = json!({"$ref": format!("#{fragment}"), "paths": document()["paths"], "components": document()["components"]});
+        let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
+        let validator = Arc::new(options.build(&root).unwrap_or_else(|error| panic!("the schema at {schema}: {error}")));
+        compiled.lock().unwrap_or_else(PoisonError::into_inner).insert(schema.to_owned(), validator.clone());
+        validator
+    });
+    let faults: Vec<String> =
+        validator.iter_errors(instance).map(|error| format!("at `{}`: {error}", error.instance_path())).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+/// Whether a value is valid for a component schema; the faults if not.
+pub fn against(name: &str, instance: &Value) -> Result<(), String> {
+    fault(&format!("/components/schemas/{name}"), instance)
+}
