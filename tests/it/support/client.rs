@@ -248,10 +248,6 @@ impl Answer {
         std::str::from_utf8(&self.body).expect("UTF-8")
     }
 
-    pub fn bytes(&self) -> &[u8] {
-        &self.body
-    }
-
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in {self}"))
     }
