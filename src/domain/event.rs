@@ -426,8 +426,9 @@ impl Reader<'_> {
             let known = element.as_object().is_some_and(|mut m| m.all(|m| m.key == "op" || m.key == "key"));
             let removed = match (op.as_deref(), key) {
                 (Some("remove"), Some(key)) if known => split(&key)
-                    .map(|(scope, key)| Change { scope, key: key.into(), value: None })
-                    .ok_or("`temp:` keys are not stored, so there is nothing to remove"),
+                    .ok_or("`temp:` keys are not stored, so there is nothing to remove")
+                    .and_then(|(scope, key)| check_key(key).map(|()| (scope, key)))
+                    .map(|(scope, key)| Change { scope, key: key.into(), value: None }),
                 (Some("remove"), _) => Err("`remove` takes `key`, a string, and nothing else"),
                 _ => Err("the only operator of this version is `remove`"),
             };

@@ -211,15 +211,6 @@ fn parameters() -> Value {
         json!({"name": name, "in": "path", "required": true, "schema": schema, "description": about, "example": example})
     };
     let header = |name: &str, schema: Value, about: &str| json!({"name": name, "in": "header", "schema": schema, "description": about});
-    let tags = |about: &str| {
-        let schema = json!({"type": "string", "pattern": r#"^(\*|(W/)?"[^",]*"([ \t]*,[ \t]*(W/)?"[^",]*")*)$"#});
-        (schema, about.to_owned())
-    };
-    let (if_match, if_match_about) = tags(
-        "Only if the ETag still is this one: whole (nothing that the merged state shows has changed) or just `\"R\"` \
-         (the session's revision is R); `*` for whatever is there. Otherwise 412, and nothing is written.",
-    );
-    let (if_none_match, if_none_match_about) = tags("304 without a body if the ETag still is this one.");
     json!({
         "app": path("app", "Id", "support-bot", "The app."),
         "user": path("user", "Id", "ada", "The user, within the app."),
@@ -227,8 +218,17 @@ fn parameters() -> Value {
         "event": path("event", "Id", "evt-1", "The event's id, within the session."),
         "key": path("key", "PathKey", "user:name", "The state key, with its prefix."),
         "storedKey": path("key", "StoredPathKey", "user:name", "The state key, with its prefix; not `temp:`."),
-        "If-Match": header("If-Match", if_match, &if_match_about),
-        "If-None-Match": header("If-None-Match", if_none_match, &if_none_match_about),
+        "If-Match": header(
+            "If-Match",
+            reference("EntityTags"),
+            "Only if the ETag still is this one: whole (nothing that the merged state shows has changed) or just `\"R\"` \
+             (the session's revision is R); `*` for whatever is there. Otherwise 412, and nothing is written.",
+        ),
+        "If-None-Match": header(
+            "If-None-Match",
+            reference("EntityTags"),
+            "304 without a body if the ETag still is this one.",
+        ),
         "Idempotency-Key": header(
             "Idempotency-Key",
             reference("Id"),
@@ -258,6 +258,8 @@ fn query(param: &Param) -> Value {
             schema
         }
         Kind::Text => json!({"type": "string"}),
+        Kind::StateKey => reference("StateKey"),
+        Kind::StateKeys => json!({"type": "string", "pattern": r"^[^\x00]*$"}),
         Kind::Boolean => json!({"type": "boolean"}),
         Kind::OneOf(words) => json!({"type": "string", "enum": words}),
         Kind::Time => reference("TimeIn"),

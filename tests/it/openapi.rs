@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::support::schema::{against, check_answer, document, parse_yaml};
+use crate::support::schema::{against, check_answer, document};
 
 #[test]
 fn the_committed_description_is_current() {
@@ -196,9 +196,4 @@ fn a_missing_header_fails() {
 #[should_panic = "is not JSON"]
 fn a_cut_body_fails() {
     answer("GET", "/healthz", 200, JSON, "{\"status\":");
-}
-
-#[test]
-fn an_emitter_is_read_back() {
-    assert_eq!(parse_yaml("a: [1, \"2\"]\n"), json!({"a": [1, "2"]}));
 }

@@ -36,8 +36,8 @@ fn node(value: &Value, indent: usize, out: &mut String) {
         Value::Array(items) => out.push_str(&format!(" {}", flow(items))),
         Value::String(text) if text.contains('\n') => {
             out.push_str(" |-");
-            for line in text.lines() {
-                out.push_str(if line.is_empty() { "\n" } else { "\n" });
+            for line in text.split('\n') {
+                out.push('\n');
                 out.push_str(if line.is_empty() { "" } else { &pad });
                 out.push_str(line);
             }
@@ -78,4 +78,26 @@ fn scalar(text: &str, also: &str) -> String {
         && !text.ends_with(' ')
         && !["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(&&*text.to_ascii_lowercase());
     if bare { text.to_owned() } else { Value::from(text).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let long = "many words ".repeat(40);
+        let value = json!({
+            "plain": "a b", "": "", "quoted": ["yes", "No", "null", "~", "1", "1.0", "- a", "a: b", "a #b", "'", "\"", "é", " a", "a "],
+            "numbers": [0, -1, 1e-6, 1.5e300, 0.25, 9_007_199_254_740_993_i64], "others": [null, true, []],
+            "nested": [{"a": [{"b": {}}, [[], ["c"]]], "d": "e"}, "f"], "/v1/{id}": {"200": 1},
+            "lines": "a\n\n  b: c\n# d\ne", "folded": long.trim_end(), "spaces": format!("{long} {long}"),
+            "list": vec!["some words"; 30], "pattern": r#"^\*|"[^\x00]"$"#,
+        });
+        for value in [value, super::super::document()] {
+            let read: Value = serde_saphyr::from_str(&to_yaml(&value)).unwrap();
+            assert_eq!(read, value);
+        }
+    }
 }
