@@ -542,6 +542,15 @@ mod tests {
     }
 
     #[test]
+    fn a_key_to_remove_follows_the_rule_for_keys() {
+        let remove = |key: &str| parse(&format!(r#"{{"actions":{{"stateOps":[{{"op":"remove","key":"{key}"}}]}}}}"#));
+        assert!(remove(&format!("app:{}", "k".repeat(512))).is_ok());
+        for bad in [&*"k".repeat(513), "a\\u0000", "temp:k"] {
+            assert!(matches!(remove(bad), Err(Rejected::Invalid(e)) if e[0].field == "/actions/stateOps/0"), "{bad}");
+        }
+    }
+
+    #[test]
     fn the_stored_text_is_what_was_given() {
         for (given, stored) in [
             (r#"{}"#, r#"{"id":"fresh","timestamp":1.500000}"#),

@@ -56,7 +56,7 @@ fn node(value: &Value, indent: usize, out: &mut String) {
                 column += word.len() + 1;
             }
         }
-        Value::String(text) => out.push_str(&format!(" {}", scalar(text, ""))),
+        Value::String(text) => out.push_str(&format!(" {}", scalar(text, ",`'="))),
         // YAML 1.1 takes an exponent for a number only after a fraction.
         Value::Number(number) if !number.to_string().contains('.') => {
             out.push_str(&format!(" {}", number.to_string().replace('e', ".0e")));
@@ -71,7 +71,7 @@ fn flow(items: &[Value]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// A string on one line: bare if nothing in it means anything in YAML, otherwise as JSON, which is YAML.
+/// A string on one line: bare if nothing in it means anything in YAML, where it stands; otherwise as JSON, which is YAML.
 fn scalar(text: &str, also: &str) -> String {
     let bare = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '$')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || " _-./$();+".contains(c) || also.contains(c))

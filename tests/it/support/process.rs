@@ -66,14 +66,8 @@ impl Sessiond {
                 return format!("http://{address}");
             }
             let log = self.log();
-            assert!(
-                ended.is_none(),
-                "sessiond ended ({ended:?}) before it listened:\n{log}"
-            );
-            assert!(
-                start.elapsed() < PATIENCE,
-                "sessiond does not say that it listens:\n{log}"
-            );
+            assert!(ended.is_none(), "sessiond ended ({ended:?}) before it listened:\n{log}");
+            assert!(start.elapsed() < PATIENCE, "sessiond does not say that it listens:\n{log}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -102,10 +96,7 @@ impl Sessiond {
     pub fn sigterm(&self) {
         // The shell's own `kill`: std sends SIGKILL only, and small images have no /bin/kill.
         let kill = format!("kill -TERM {}", self.pid());
-        let status = Command::new("sh")
-            .args(["-c", &kill])
-            .status()
-            .expect("run sh");
+        let status = Command::new("sh").args(["-c", &kill]).status().expect("run sh");
         assert!(status.success(), "cannot send SIGTERM to sessiond");
     }
 
@@ -116,11 +107,7 @@ impl Sessiond {
             if let Some(status) = self.child.try_wait().expect("look after sessiond") {
                 return status;
             }
-            assert!(
-                start.elapsed() < PATIENCE,
-                "sessiond does not end:\n{}",
-                self.log()
-            );
+            assert!(start.elapsed() < PATIENCE, "sessiond does not end:\n{}", self.log());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -139,9 +126,7 @@ impl Drop for Sessiond {
 /// coloured text form and the JSON form alike.
 fn listening(log: &str) -> Option<&str> {
     log.split_inclusive('\n')
-        .filter(|line| {
-            line.ends_with('\n') && line.contains("listening") && !line.contains("metrics")
-        })
+        .filter(|line| line.ends_with('\n') && line.contains("listening") && !line.contains("metrics"))
         .find_map(|line| {
             let address = &line[line.find("127.0.0.1:")?..];
             let port = &address["127.0.0.1:".len()..];
@@ -204,12 +189,7 @@ impl Guard {
             .expect("start sh");
         let commands = shell.stdin.take();
         let statuses = BufReader::new(shell.stdout.take().expect("stdout is a pipe"));
-        Self {
-            shell,
-            commands,
-            statuses,
-            dir,
-        }
+        Self { shell, commands, statuses, dir }
     }
 
     /// The folder, which is also the working directory of the commands.
@@ -222,14 +202,8 @@ impl Guard {
         let mut commands = self.commands.as_ref().expect("open until drop");
         writeln!(commands, "{command}").expect("the guard takes commands");
         let mut status = String::new();
-        self.statuses
-            .read_line(&mut status)
-            .expect("the guard answers");
-        if status == "0\n" {
-            Ok(())
-        } else {
-            Err(self.log())
-        }
+        self.statuses.read_line(&mut status).expect("the guard answers");
+        if status == "0\n" { Ok(()) } else { Err(self.log()) }
     }
 
     /// What the commands wrote so far, to stdout and to stderr.
@@ -256,10 +230,7 @@ pub fn free_port() -> u16 {
 fn temp_dir(name: &str) -> PathBuf {
     let id = Uuid::new_v4().simple().to_string();
     let dir = env::temp_dir().join(format!("{name}-{}", &id[..12]));
-    DirBuilder::new()
-        .mode(0o700)
-        .create(&dir)
-        .expect("create a temporary folder");
+    DirBuilder::new().mode(0o700).create(&dir).expect("create a temporary folder");
     dir
 }
 
@@ -267,13 +238,9 @@ fn temp_dir(name: &str) -> PathBuf {
 fn unprivileged_user() -> (u32, u32) {
     let passwd = fs::read_to_string("/etc/passwd").expect("read /etc/passwd");
     let id_of = |user: &str| {
-        let line = passwd
-            .lines()
-            .find(|line| line.split(':').next() == Some(user))?;
+        let line = passwd.lines().find(|line| line.split(':').next() == Some(user))?;
         let mut ids = line.split(':').skip(2).map(str::parse);
         Some((ids.next()?.ok()?, ids.next()?.ok()?))
     };
-    id_of("postgres")
-        .or_else(|| id_of("nobody"))
-        .expect("running as root needs a user `postgres` or `nobody`")
+    id_of("postgres").or_else(|| id_of("nobody")).expect("running as root needs a user `postgres` or `nobody`")
 }
