@@ -42,12 +42,12 @@ USER 65532:65532
 WORKDIR /data
 VOLUME /data
 
-# Loopback would be the container's own, which no published port reaches. SESSIOND_INSECURE_NO_AUTH is deliberately not set:
+# The defaults, loopback, would be the container's own, which no published port reaches. SESSIOND_INSECURE_NO_AUTH is deliberately not set:
 # whoever runs the image decides who can reach the port, so whoever runs it has to say so; until then sessiond refuses to start.
-# A variable rather than a flag in CMD, because `sessiond healthcheck` reads it too.
+# Variables rather than flags in CMD, because `sessiond healthcheck` reads them too.
 ENV SESSIOND_LISTEN=0.0.0.0:8080 \
-    SESSIOND_LOG_FORMAT=json
-EXPOSE 8080
+    SESSIOND_METRICS_LISTEN=0.0.0.0:9464
+EXPOSE 8080 9464
 
 # SIGTERM drains for up to 25 s, more than the 10 s that `docker stop` grants: use `--stop-timeout 30`.
 STOPSIGNAL SIGTERM

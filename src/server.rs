@@ -261,7 +261,16 @@ fn with_problem(head: &str, status: u16, title: &str, code: &str, detail: &str) 
         r#"{{"type":"urn:sessiond:problem:{code}","title":"{title}","status":{status},"detail":"{detail}","code":"{code}","outcome":"not_applied"}}"#
     );
     let length = body.len();
-    format!("{head}content-type: application/problem+json\r\ncontent-length: {length}\r\n\r\n{body}")
+    let id = request_id();
+    format!(
+        "{head}content-type: application/problem+json\r\nx-request-id: {id}\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// Every answer has one, also where the request never became one that could bring its own.
+#[expect(clippy::disallowed_methods, reason = "no rule and no test depends on this id")]
+fn request_id() -> uuid::Uuid {
+    uuid::Uuid::now_v7()
 }
 
 /// One connection, from accept to close.
@@ -729,6 +738,7 @@ mod tests {
         let tell = begun.clone();
         let handler = async move |body: axum::body::Body| {
             tell.notify_one();
+            #[expect(clippy::disallowed_methods, reason = "the body is this test's own, and small")]
             let body = axum::body::to_bytes(body, usize::MAX).await;
             body.map_or_else(|error| error.to_string(), |body| body.len().to_string())
         };

@@ -61,6 +61,13 @@ pub fn to_camel(name: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+fn camel(name: Cow<'_, str>) -> Cow<'_, str> {
+    match to_camel(&name) {
+        Cow::Owned(camel) => Cow::Owned(camel),
+        Cow::Borrowed(_) => name,
+    }
+}
+
 /// The fields of one envelope. `take` each one that the request knows, then `finish`.
 pub struct Fields<'a> {
     pointer: String,
@@ -70,24 +77,13 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// # Errors
-    /// The value is not an object, or names one field twice, in both spellings.
+    /// The value is not an object.
     pub fn of(json: Json<'a>, pointer: &str) -> Result<Self, Rejected> {
         let Some(object) = json.as_object() else {
             return Err(Rejected::field(pointer, "must be an object"));
         };
-        let mut fields = Self { pointer: pointer.to_owned(), members: Vec::new(), errors: Vec::new() };
-        for member in object {
-            let name = match to_camel(&member.key) {
-                Cow::Borrowed(_) => member.key,
-                Cow::Owned(name) => Cow::Owned(name),
-            };
-            if fields.members.iter().any(|(seen, _)| *seen == name) {
-                fields.refuse(&name, "is given twice, in camelCase and in snake_case");
-            } else {
-                fields.members.push((name, member.value));
-            }
-        }
-        Ok(fields)
+        let members = object.map(|member| (camel(member.key), member.value)).collect();
+        Ok(Self { pointer: pointer.to_owned(), members, errors: Vec::new() })
     }
 
     /// The name of a field as errors show it: bare at the top of a body, a pointer below.
@@ -105,10 +101,15 @@ impl<'a> Fields<'a> {
         self.errors.push(FieldError::new(field, message));
     }
 
-    /// Takes a field as it is, `null` included.
+    /// Takes a field as it is, `null` included. Both spellings at once are refused.
     pub fn take_nullable(&mut self, name: &str) -> Option<Json<'a>> {
         let at = self.members.iter().position(|(seen, _)| seen == name)?;
-        Some(self.members.swap_remove(at).1)
+        let (_, value) = self.members.remove(at);
+        if let Some(again) = self.members.iter().position(|(seen, _)| seen == name) {
+            self.members.remove(again);
+            self.refuse(name, "is given twice, in camelCase and in snake_case");
+        }
+        Some(value)
     }
 
     /// Takes a field; `null` is absent.

@@ -6,6 +6,7 @@
 //! `EventActions`) and sessiond's own.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -13,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::envelope::{check_depth, pointer_to, to_camel};
 use super::ids::EventId;
 use super::json::{Json, Kind, RawJson, push_string};
-use super::scope::{Change, check_key, parse_delta, split};
+use super::scope::{Change, Scope, check_key, parse_delta, split};
 use super::time::{Micros, Timestamp};
 use super::{FieldError, Limits, Rejected};
 
@@ -140,7 +141,10 @@ impl EventDraft {
     /// `pointer` is where the event stands in the body; faults are named below it.
     pub fn parse(json: Json<'_>, pointer: &str, output_key: Option<&str>, limits: &Limits) -> Result<Self, Rejected> {
         if json.text().len() > limits.event_bytes {
-            return Err(Rejected::TooLarge(format!("an event is larger than {} bytes", limits.event_bytes)));
+            return Err(Rejected::TooLarge {
+                limit: "event",
+                detail: format!("an event is larger than {} bytes", limits.event_bytes),
+            });
         }
         let mut reader = Reader { pointer, errors: Vec::new() };
         let members = reader.members(json, pointer, EVENT_FIELDS)?;
@@ -379,10 +383,10 @@ impl Reader<'_> {
             }
         }
         if let Some(ops) = find("stateOps") {
-            for removed in self.removals(ops, &pointer_to(&pointer, "stateOps")) {
-                changes.retain(|c| !(c.scope == removed.scope && c.key == removed.key));
-                changes.push(removed);
-            }
+            let removals = self.removals(ops, &pointer_to(&pointer, "stateOps"));
+            let gone: HashSet<(Scope, &str)> = removals.iter().map(|c| (c.scope, &*c.key)).collect();
+            changes.retain(|c| !gone.contains(&(c.scope, &*c.key)));
+            changes.extend(removals);
         }
         // The delta as given is kept to the byte unless something in it must not be stored as it stands.
         let as_given = delta.filter(|delta| {

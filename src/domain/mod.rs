@@ -46,8 +46,8 @@ pub enum Rejected {
     InvalidJson { offset: usize, what: &'static str },
     /// Well-formed, but it breaks a rule (422 `invalid_argument`).
     Invalid(Vec<FieldError>),
-    /// Over a limit on a body, event, value or batch (413 `payload_too_large`).
-    TooLarge(String),
+    /// Over a limit on an event, value or batch (413 `payload_too_large`); `limit` is the metrics' word for it.
+    TooLarge { limit: &'static str, detail: String },
 }
 
 impl Rejected {

@@ -127,7 +127,10 @@ pub fn parse_events(
     let mut errors = Vec::new();
     for (n, element) in elements.enumerate() {
         if n >= limits.batch_events {
-            return Err(Rejected::TooLarge(format!("more than {} events in one request", limits.batch_events)));
+            return Err(Rejected::TooLarge {
+                limit: "batch",
+                detail: format!("more than {} events in one request", limits.batch_events),
+            });
         }
         match EventDraft::parse(element, &format!("{pointer}/{n}"), output_key, limits) {
             Ok(event) => events.push(event),

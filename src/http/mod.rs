@@ -85,8 +85,10 @@ struct Endpoint {
     method: Method,
     path: &'static str,
     operation: &'static Operation,
-    mount: fn(Router<Arc<App>>, &'static str) -> Router<Arc<App>>,
+    mount: Mount,
 }
+
+type Mount = fn(Router<Arc<App>>, &'static str) -> Router<Arc<App>>;
 
 macro_rules! endpoints {
     ($($method:ident $path:literal => $module:ident::$handler:ident, $operation:ident;)*) => {
@@ -173,6 +175,9 @@ async fn serve(State(app): State<Arc<App>>, mut request: Request, next: Next) ->
     };
     let problem = problem_of(&mut response);
     if let Some(problem) = &problem {
+        if let Some(limit) = problem.limit {
+            app.metrics.rejected(limit);
+        }
         let mut finished = problem.finish(&request_id, is_write(&method));
         // `Allow`, where the router put it.
         for (name, value) in response.headers() {
@@ -203,10 +208,9 @@ fn admit(
     if matches!(route.map(MatchedPath::as_str), Some("/healthz" | "/readyz")) {
         return Ok(None);
     }
-    app.in_flight.clone().try_acquire_owned().map(Some).map_err(|_| {
-        app.metrics.rejected("in_flight");
-        Problem::new(Code::Overloaded, "more requests are under way than can be served; try again")
-    })
+    let detail = "more requests are under way than can be served; try again";
+    let permit = app.in_flight.clone().try_acquire_owned();
+    permit.map(Some).map_err(|_| Problem::over("in_flight", Code::Overloaded, detail))
 }
 
 /// The problem that a response stands for: ours, or what the framework answers by itself.

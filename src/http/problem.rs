@@ -60,6 +60,8 @@ pub struct Problem {
     /// The current revision, where a precondition failed.
     revision: Option<i64>,
     outcome: Outcome,
+    /// The limit that refused the request, for the metrics.
+    pub limit: Option<&'static str>,
     /// For the log, not for the client.
     pub cause: Option<String>,
 }
@@ -67,10 +69,19 @@ pub struct Problem {
 impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self { code, detail, errors: Vec::new(), revision: None, outcome: Outcome::NotApplied, cause: None }
+        let outcome = Outcome::NotApplied;
+        Self { code, detail, errors: Vec::new(), revision: None, outcome, limit: None, cause: None }
     }
 
-    pub fn invalid(errors: Vec<FieldError>) -> Self {
+    /// Over a limit, which the metrics know by `limit`.
+    pub fn over(limit: &'static str, code: Code, detail: impl Into<String>) -> Self {
+        Self { limit: Some(limit), ..Self::new(code, detail) }
+    }
+
+    /// Shows the first faults; a body may have as many as it has fields.
+    pub fn invalid(mut errors: Vec<FieldError>) -> Self {
+        const MOST: usize = 20;
+        errors.truncate(MOST);
         let mut detail = String::new();
         for error in &errors {
             if !detail.is_empty() {
@@ -78,7 +89,7 @@ impl Problem {
             }
             let field = shown(&error.field);
             match field.as_str() {
-                "" => detail.push_str("the body "),
+                "" => detail.push_str("the body: "),
                 field => {
                     detail.push('`');
                     detail.push_str(field);
@@ -175,7 +186,7 @@ impl From<Rejected> for Problem {
                 Self::new(Code::InvalidJson, format!("{what} (at byte {offset} of the body)"))
             }
             Rejected::Invalid(errors) => Self::invalid(errors),
-            Rejected::TooLarge(detail) => Self::new(Code::PayloadTooLarge, detail),
+            Rejected::TooLarge { limit, detail } => Self::over(limit, Code::PayloadTooLarge, detail),
         }
     }
 }

@@ -127,10 +127,8 @@ impl Call {
     pub async fn body(&mut self) -> Result<Option<Received>, Problem> {
         let settings = &self.app.settings;
         let limit = settings.max_body_bytes;
-        let too_large = || {
-            self.app.metrics.rejected("body");
-            Problem::new(Code::PayloadTooLarge, format!("the body is larger than {limit} bytes"))
-        };
+        let too_large =
+            || Problem::over("body", Code::PayloadTooLarge, format!("the body is larger than {limit} bytes"));
         let announced = self.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
         let chunked = self.headers.contains_key(header::TRANSFER_ENCODING);
         if announced.unwrap_or(0) == 0 && !chunked {
@@ -142,7 +140,7 @@ impl Call {
         }
         let mut memory = Memory { of: self.app.memory.clone(), held: None };
         let mut bytes = BytesMut::new();
-        memory.hold(announced.unwrap_or(0), &self.app)?;
+        memory.hold(announced.unwrap_or(0))?;
         loop {
             let frame = match timeout_at(self.deadline, self.body.frame()).await {
                 Err(_) => {
@@ -159,7 +157,7 @@ impl Call {
                 return Err(too_large());
             }
             if announced.is_none() {
-                memory.hold(data.len(), &self.app)?;
+                memory.hold(data.len())?;
             }
             bytes.extend_from_slice(&data);
         }
@@ -198,11 +196,11 @@ struct Memory {
 pub const MEMORY_UNIT: usize = 1024;
 
 impl Memory {
-    fn hold(&mut self, bytes: usize, app: &App) -> Result<(), Problem> {
+    fn hold(&mut self, bytes: usize) -> Result<(), Problem> {
         let units = u32::try_from(bytes.div_ceil(MEMORY_UNIT)).unwrap_or(u32::MAX);
         let Ok(permit) = self.of.clone().try_acquire_many_owned(units) else {
-            app.metrics.rejected("buffered_bytes");
-            return Err(Problem::new(Code::Overloaded, "too many bytes of requests are under way; try again"));
+            let detail = "too many bytes of requests are under way; try again";
+            return Err(Problem::over("buffered_bytes", Code::Overloaded, detail));
         };
         match &mut self.held {
             Some(held) => held.merge(permit),

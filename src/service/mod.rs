@@ -124,6 +124,9 @@ impl Service {
     }
 
     /// Whether requests can be served: the database answers and is migrated.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`]: they cannot.
     pub async fn ready(&self, deadline: Instant) -> Result<()> {
         Ok(self.store.check(deadline).await?)
     }
@@ -213,15 +216,27 @@ impl Service {
         Ok(self.session(key.clone(), None, None, deadline).await?.head)
     }
 
+    /// A page of sessions, without events.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
     pub async fn list_sessions(&self, mut query: ListQuery, deadline: Instant) -> Result<Page<SessionView>> {
         query.now = self.clock.now();
         self.read(deadline, || self.store.sessions(&query, deadline)).await
     }
 
+    /// Names of apps, in byte order, after `after`.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
     pub async fn apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<AppName>> {
         self.read(deadline, || self.store.apps(after, limit, deadline)).await
     }
 
+    /// Names of an app's users, in byte order, after `after`.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
     pub async fn users(&self, app: &AppName, after: &str, limit: usize, deadline: Instant) -> Result<Vec<UserId>> {
         self.read(deadline, || self.store.users(app, after, limit, deadline)).await
     }
@@ -383,6 +398,9 @@ impl Service {
     }
 
     /// App or user state on its own.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
     pub async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
         self.read(deadline, || self.store.scope(scope, deadline)).await
     }

@@ -169,10 +169,26 @@ pub struct EventPage {
     pub more: bool,
 }
 
+impl SessionView {
+    /// About how many bytes it takes in a list.
+    fn weight(&self) -> usize {
+        let optional = |json: &Option<RawJson>| json.as_ref().map_or(0, |json| json.text().len());
+        let names = self.head.key.app().as_str().len()
+            + self.head.key.user.user.as_str().len()
+            + self.head.key.session.as_str().len();
+        300 + names
+            + optional(&self.head.display_name)
+            + optional(&self.head.labels)
+            + self.state.as_ref().map_or(0, String::len)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Page<T> {
     pub items: Vec<T>,
     pub more: bool,
+    /// It ended for its size, with rows of the statement unread.
+    pub cut: bool,
 }
 
 /// What to read of a session.

@@ -168,10 +168,10 @@ macro_rules! shared_primitives {
                 };
             }
             let mut rows = statement.fetch(&mut *self.conn);
-            let mut page = Page { items: Vec::new(), more: false };
+            let mut page = Page { items: Vec::new(), more: false, cut: false };
             let mut bytes = 0;
             while let Some(row) = rows.try_next().await? {
-                if page.items.len() == query.max_rows || bytes >= query.max_bytes {
+                if page.items.len() == query.max_rows {
                     page.more = true;
                     break;
                 }
@@ -182,8 +182,14 @@ macro_rules! shared_primitives {
                 } else {
                     (HeadRow::from_row(&row)?, None)
                 };
-                bytes += state.as_ref().map_or(0, String::len);
-                page.items.push(SessionView { head: head.try_into()?, state, events: EventPage::default() });
+                let view = SessionView { head: head.try_into()?, state, events: EventPage::default() };
+                bytes += view.weight();
+                if bytes > query.max_bytes && !page.items.is_empty() {
+                    page.more = true;
+                    page.cut = true;
+                    break;
+                }
+                page.items.push(view);
             }
             Ok(page)
         }

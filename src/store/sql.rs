@@ -56,16 +56,18 @@ macro_rules! of_session {
     };
 }
 
-/// One page of events: the inner query picks rows by the filters without their bodies, the middle one adds up sizes,
-/// the outer one fetches the bodies that fit. The first row always fits.
+/// One page of events: the inner query picks rows by the filters without their bodies, the middle one adds up sizes
+/// (with what an answer adds to a body), the outer one fetches the bodies that fit. The first row always fits.
 macro_rules! events_page {
     ($direction:literal) => {
         concat!(
             "select e.sequence, e.commit_time, e.body, sized.total from ( \
                  select sequence, sum(size) over (order by sequence ",
             $direction,
-            ") - size as size_before, count(*) over () as total from ( \
-                     select sequence, octet_length(body) as size from events \
+            ") as size_so_far, row_number() over (order by sequence ",
+            $direction,
+            ") as place, count(*) over () as total from ( \
+                     select sequence, octet_length(body) + 80 as size from events \
                      where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 \
                        and sequence > $5 and sequence < $6 \
                        and ($7 is null or event_time >= $7) and ($8 is null or author = $8) \
@@ -75,7 +77,7 @@ macro_rules! events_page {
             " limit $11) as page) as sized \
              join events e on e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 \
                and e.sequence = sized.sequence \
-             where sized.size_before < $12 order by e.sequence ",
+             where sized.size_so_far <= $12 or sized.place = 1 order by e.sequence ",
             $direction
         )
     };

@@ -451,6 +451,10 @@ impl Tx for SqliteTx {
         row.map(IncarnationRow::decode).transpose()
     }
 
+    fn abandon(mut self) {
+        self.conn.close_on_drop();
+    }
+
     async fn commit(self) -> Result<()> {
         self.end("commit").await
     }

@@ -145,6 +145,8 @@ pub trait Tx: Send {
     fn apps(&mut self, after: &str, limit: i64) -> impl Future<Output = Result<Vec<String>>> + Send;
     fn users(&mut self, app: &AppName, after: &str, limit: i64) -> impl Future<Output = Result<Vec<String>>> + Send;
 
+    /// Closes the connection, and so ends whatever is under way on it.
+    fn abandon(self);
     fn commit(self) -> impl Future<Output = Result<()>> + Send;
     fn rollback(self) -> impl Future<Output = Result<()>> + Send;
 }
@@ -586,8 +588,10 @@ impl<B: Backend> Store for Transactions<B> {
     async fn sessions(&self, query: &ListQuery, deadline: Instant) -> Result<Page<SessionView>> {
         let mut tx = self.read(true, deadline).await?;
         let page = self.within(deadline, tx.list(query)).await?;
-        // A page that was cut for its size leaves rows unread: the connection is dropped rather than drained.
-        if page.items.len() >= query.max_rows || !page.more {
+        if page.cut {
+            // Unread rows are of unknown size: the connection is closed rather than drained.
+            tx.abandon();
+        } else {
             self.release(tx, deadline).await;
         }
         Ok(page)

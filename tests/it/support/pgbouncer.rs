@@ -38,29 +38,16 @@ impl PgBouncer {
         // Another process may take the port between the look and the start.
         for _ in 0..5 {
             let port = free_port();
-            let mut guard = Guard::new(
-                "sessiond-pgb",
-                &bin,
-                r#"kill -TERM "$server"; wait "$server""#,
-            );
-            fs::write(
-                guard.dir().join("pgbouncer.ini"),
-                settings(upstream_url, port),
-            )
-            .expect("write the settings");
-            guard
-                .run("pgbouncer pgbouncer.ini & server=$!")
-                .expect("a command in the background");
+            let mut guard = Guard::new("sessiond-pgb", &bin, r#"kill -TERM "$server"; wait "$server""#);
+            fs::write(guard.dir().join("pgbouncer.ini"), settings(upstream_url, port)).expect("write the settings");
+            guard.run("pgbouncer pgbouncer.ini & server=$!").expect("a command in the background");
             let start = Instant::now();
             log.clear();
             // Its own word, rather than a connection, which whoever holds the port could take.
             while start.elapsed() < Duration::from_secs(10) && !log.contains("FATAL") {
                 log = guard.log();
                 if log.contains("process up") {
-                    return Self {
-                        _guard: guard,
-                        port,
-                    };
+                    return Self { _guard: guard, port };
                 }
                 thread::sleep(Duration::from_millis(10));
             }
@@ -70,11 +57,7 @@ impl PgBouncer {
 
     /// The URL of a database of the upstream server through this PgBouncer.
     pub fn url(&self, database: &str) -> String {
-        format!(
-            "postgres://postgres@{}:{}/{database}",
-            Ipv4Addr::LOCALHOST,
-            self.port
-        )
+        format!("postgres://postgres@{}:{}/{database}", Ipv4Addr::LOCALHOST, self.port)
     }
 }
 
@@ -82,10 +65,7 @@ fn settings(upstream_url: &str, port: u16) -> String {
     let upstream = address(upstream_url);
     let url = Url::parse(upstream_url).expect("a database URL");
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
-    let password = url
-        .password()
-        .map(|password| format!(" password={}", quoted(password)))
-        .unwrap_or_default();
+    let password = url.password().map(|password| format!(" password={}", quoted(password))).unwrap_or_default();
     // `any` takes every client without a password; it needs the server's user in the settings.
     format!(
         "[databases]\n\
@@ -108,7 +88,5 @@ fn settings(upstream_url: &str, port: u16) -> String {
 fn bin_dir() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"].map(PathBuf::from);
-    env::split_paths(&path)
-        .chain(usual)
-        .find(|dir: &PathBuf| dir.join("pgbouncer").is_file())
+    env::split_paths(&path).chain(usual).find(|dir: &PathBuf| dir.join("pgbouncer").is_file())
 }

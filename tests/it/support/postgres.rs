@@ -33,19 +33,12 @@ pub async fn database() -> Database {
         Ok(url) if !url.is_empty() => url,
         // fsync is off because nobody pulls the plug on this server: a crash of PostgreSQL loses nothing the kernel
         // already has, and the data ends with the tests anyway.
-        _ => SHARED
-            .get_or_init(|| Server::create("fsync = off"))
-            .url("postgres"),
+        _ => SHARED.get_or_init(|| Server::create("fsync = off")).url("postgres"),
     };
     let name = format!("sessiond_test_{}", Uuid::new_v4().simple());
     let create = format!("CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0");
-    let mut connection = PgConnection::connect(&server)
-        .await
-        .expect("connect to the PostgreSQL of the tests");
-    sqlx::raw_sql(AssertSqlSafe(create))
-        .execute(&mut connection)
-        .await
-        .expect("create a database");
+    let mut connection = PgConnection::connect(&server).await.expect("connect to the PostgreSQL of the tests");
+    sqlx::raw_sql(AssertSqlSafe(create)).execute(&mut connection).await.expect("create a database");
     connection.close().await.expect("close the connection");
 
     let mut url = Url::parse(&server).expect("TEST_DATABASE_URL is a URL");
@@ -77,32 +70,23 @@ impl DedicatedPostgres {
 
     /// Starts the server with the same port and data. It has recovered and takes connections when this returns.
     pub fn start_again(&mut self) {
-        self.0
-            .start()
-            .unwrap_or_else(|log| panic!("cannot start PostgreSQL again:\n{log}"));
+        self.0.start().unwrap_or_else(|log| panic!("cannot start PostgreSQL again:\n{log}"));
     }
 }
 
 /// The address behind a database URL, to put a proxy before it.
 pub fn address(url: &str) -> SocketAddr {
     let url = Url::parse(url).expect("a database URL");
-    let host = url
-        .host_str()
-        .expect("a database URL with a host")
-        .trim_matches(['[', ']']);
-    let mut addresses = (host, url.port().unwrap_or(5432))
-        .to_socket_addrs()
-        .expect("resolve the database host");
+    let host = url.host_str().expect("a database URL with a host").trim_matches(['[', ']']);
+    let mut addresses = (host, url.port().unwrap_or(5432)).to_socket_addrs().expect("resolve the database host");
     addresses.next().expect("the database host has an address")
 }
 
 /// The same database URL at another address, such as that of a proxy.
 pub fn through(url: &str, address: SocketAddr) -> String {
     let mut url = Url::parse(url).expect("a database URL");
-    url.set_ip_host(address.ip())
-        .expect("a database URL has a host");
-    url.set_port(Some(address.port()))
-        .expect("a database URL has a port");
+    url.set_ip_host(address.ip()).expect("a database URL has a host");
+    url.set_port(Some(address.port())).expect("a database URL has a port");
     url.into()
 }
 
@@ -134,9 +118,7 @@ impl Server {
         );
         // A file of ours beside initdb's, which `include` makes part of it: the folder is the server user's.
         fs::write(guard.dir().join("tests.conf"), settings).expect("write the settings");
-        guard
-            .run("echo \"include '../tests.conf'\" >> data/postgresql.conf")
-            .expect("include the settings");
+        guard.run("echo \"include '../tests.conf'\" >> data/postgresql.conf").expect("include the settings");
 
         let mut server = Self { guard, port: 0 };
         let mut started = Err(String::new());
@@ -148,58 +130,34 @@ impl Server {
                 return server;
             }
         }
-        panic!(
-            "PostgreSQL of {} does not start:\n{}",
-            bin.display(),
-            started.unwrap_err()
-        )
+        panic!("PostgreSQL of {} does not start:\n{}", bin.display(), started.unwrap_err())
     }
 
     /// Starts the server on its port and waits until it takes connections. The error is its log.
     fn start(&mut self) -> Result<(), String> {
         let port = self.port;
-        self.guard.run(&format!(
-            "pg_ctl start -w -D data -l server.log -o '-p {port}' || {{ cat server.log; false; }}"
-        ))
+        self.guard.run(&format!("pg_ctl start -w -D data -l server.log -o '-p {port}' || {{ cat server.log; false; }}"))
     }
 
     fn url(&self, database: &str) -> String {
-        format!(
-            "postgres://postgres@{}:{}/{database}",
-            Ipv4Addr::LOCALHOST,
-            self.port
-        )
+        format!("postgres://postgres@{}:{}/{database}", Ipv4Addr::LOCALHOST, self.port)
     }
 }
 
 /// Where the server's programs are: what `pg_config` says, else the newest in the usual places, else on `PATH`.
 fn bin_dir() -> Option<PathBuf> {
     // pg_config also comes with the client library alone, hence the look whether the programs are there.
-    let complete = |dir: &PathBuf| {
-        ["initdb", "pg_ctl", "postgres"]
-            .iter()
-            .all(|program| dir.join(program).is_file())
-    };
+    let complete = |dir: &PathBuf| ["initdb", "pg_ctl", "postgres"].iter().all(|program| dir.join(program).is_file());
     let config = || {
         let output = Command::new("pg_config").arg("--bindir").output().ok()?;
-        Some(PathBuf::from(
-            String::from_utf8(output.stdout).ok()?.trim_end(),
-        ))
+        Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end()))
     };
-    let usual = [
-        ("/usr/lib/postgresql", ""),
-        ("/usr", "pgsql-"),
-        ("/usr/local", "pgsql"),
-        ("/opt/homebrew/opt", "postgresql"),
-    ];
+    let usual =
+        [("/usr/lib/postgresql", ""), ("/usr", "pgsql-"), ("/usr/local", "pgsql"), ("/opt/homebrew/opt", "postgresql")];
     let path = env::var_os("PATH").unwrap_or_default();
     config()
         .into_iter()
-        .chain(
-            usual
-                .into_iter()
-                .flat_map(|(parent, prefix)| versions(Path::new(parent), prefix)),
-        )
+        .chain(usual.into_iter().flat_map(|(parent, prefix)| versions(Path::new(parent), prefix)))
         .chain(env::split_paths(&path))
         .find(complete)
 }

@@ -66,19 +66,13 @@ impl TcpProxy {
     /// forwarded, the server's reply is swallowed, and **then** the connection is closed. So the server has done what
     /// it was told when the client learns that it will never know. Goes off once; replaces a trap still armed.
     pub fn cut_on(&self, pattern: &'static [u8]) {
-        self.shared.lock().trap = Some(Trap {
-            pattern,
-            forward: true,
-        });
+        self.shared.lock().trap = Some(Trap { pattern, forward: true });
     }
 
     /// Like [`TcpProxy::cut_on`], but the connection is closed **instead of** forwarding: the server never sees the
     /// whole of these bytes.
     pub fn cut_before(&self, pattern: &'static [u8]) {
-        self.shared.lock().trap = Some(Trap {
-            pattern,
-            forward: false,
-        });
+        self.shared.lock().trap = Some(Trap { pattern, forward: false });
     }
 
     /// How many traps of both kinds have gone off. Counted before the client can notice.
@@ -136,10 +130,7 @@ struct Link {
 
 impl Link {
     fn close(&self) {
-        for stream in [Some(&self.client), self.server.as_ref()]
-            .into_iter()
-            .flatten()
-        {
+        for stream in [Some(&self.client), self.server.as_ref()].into_iter().flatten() {
             // An error means that the other end was faster.
             let _ = stream.shutdown(Shutdown::Both);
         }
@@ -165,12 +156,8 @@ impl Shared {
 
     /// Waits for the end of a black hole. `None` if the link was closed meanwhile.
     fn open(&self, id: u64) -> Option<MutexGuard<'_, State>> {
-        let hole =
-            |state: &mut State| state.mode == Mode::Blackhole && state.links.contains_key(&id);
-        let state = self
-            .changed
-            .wait_while(self.lock(), hole)
-            .unwrap_or_else(PoisonError::into_inner);
+        let hole = |state: &mut State| state.mode == Mode::Blackhole && state.links.contains_key(&id);
+        let state = self.changed.wait_while(self.lock(), hole).unwrap_or_else(PoisonError::into_inner);
         state.links.contains_key(&id).then_some(state)
     }
 
@@ -194,14 +181,7 @@ impl Shared {
             }
             let id = state.next_link;
             state.next_link += 1;
-            state.links.insert(
-                id,
-                Link {
-                    client: handle,
-                    server: None,
-                    sprung: false,
-                },
-            );
+            state.links.insert(id, Link { client: handle, server: None, sprung: false });
             id
         };
         if let Some(server) = self.connect(id, upstream) {
@@ -241,8 +221,7 @@ impl Shared {
             let hit = |trap: &mut Trap| {
                 // Not the bytes that were all sent before, perhaps before the trap was armed.
                 let new = &recent[(before + 1).saturating_sub(trap.pattern.len())..];
-                new.windows(trap.pattern.len())
-                    .any(|bytes| bytes == trap.pattern)
+                new.windows(trap.pattern.len()).any(|bytes| bytes == trap.pattern)
             };
             if let Some(trap) = state.trap.take_if(hit) {
                 state.fired += 1;
