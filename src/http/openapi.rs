@@ -268,8 +268,10 @@ fn query(param: &Param) -> Value {
         // An exploded form has one parameter for each member, of the member's name.
         Kind::Labels => {
             let name = format!(r"^{}\.{LABEL_NAME}$", param.name);
-            let schema =
-                json!({"type": "object", "patternProperties": {name: label_value()}, "additionalProperties": false});
+            // In a query, all of these are text.
+            let mut value = label_value();
+            value["type"] = json!(["string", "number", "boolean"]);
+            let schema = json!({"type": "object", "patternProperties": {name: value}, "additionalProperties": false});
             return json!({
                 "name": param.name, "in": "query", "style": "form", "explode": true, "schema": schema, "description": param.about,
             });
