@@ -433,8 +433,9 @@ impl Reader<'_> {
             let known = element.as_object().is_some_and(|mut m| m.all(|m| m.key == "op" || m.key == "key"));
             let removed = match (op.as_deref(), key) {
                 (Some("remove"), Some(key)) if known => split(&key)
-                    .map(|(scope, key)| Change { scope, key: key.into(), value: None })
-                    .ok_or("`temp:` keys are not stored, so there is nothing to remove"),
+                    .ok_or("`temp:` keys are not stored, so there is nothing to remove")
+                    .and_then(|(scope, key)| check_key(key).map(|()| (scope, key)))
+                    .map(|(scope, key)| Change { scope, key: key.into(), value: None }),
                 (Some("remove"), _) => Err("`remove` takes `key`, a string, and nothing else"),
                 _ => Err("the only operator of this version is `remove`"),
             };
@@ -545,6 +546,15 @@ mod tests {
     fn output(text: &str) -> Option<String> {
         let draft = EventDraft::parse(Json::trusted(text), "", Some("out"), &Limits::default()).unwrap();
         draft.changes.first().and_then(|c| c.value.as_ref()).map(|v| v.text().to_owned())
+    }
+
+    #[test]
+    fn a_key_to_remove_follows_the_rule_for_keys() {
+        let remove = |key: &str| parse(&format!(r#"{{"actions":{{"stateOps":[{{"op":"remove","key":"{key}"}}]}}}}"#));
+        assert!(remove(&format!("app:{}", "k".repeat(512))).is_ok());
+        for bad in [&*"k".repeat(513), "a\\u0000", "temp:k"] {
+            assert!(matches!(remove(bad), Err(Rejected::Invalid(e)) if e[0].field == "/actions/stateOps/0"), "{bad}");
+        }
     }
 
     #[test]

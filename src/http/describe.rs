@@ -39,6 +39,10 @@ pub enum Kind {
         max: i64,
     },
     Text,
+    /// A state key, with its prefix.
+    StateKey,
+    /// State keys, separated by commas.
+    StateKeys,
     Boolean,
     OneOf(&'static [&'static str]),
     /// Unix seconds or RFC 3339.

@@ -18,7 +18,7 @@ use crate::store::EventQuery;
 
 const OUTPUT_KEY: Param = Param {
     name: "outputKey",
-    kind: Kind::Text,
+    kind: Kind::StateKey,
     about: "If the event is a final response (ADK's `is_final_response`), its text, without thoughts, becomes the \
             value of this state key.",
 };
@@ -150,6 +150,8 @@ pub const LIST: Operation = Operation {
 pub async fn list(mut call: Call) -> Result<Response, Problem> {
     let query = call.query(&LIST)?;
     let key = call.session()?;
+    // Before anything is answered, 304 included: a bad request is refused whatever the client has.
+    let max_rows = page_rows(&query, call.app.service.limits())?;
     if let Some(answer) = current(&mut call, &key).await? {
         return Ok(answer);
     }
@@ -164,7 +166,7 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         branch: query.text(&BRANCH).map(str::to_owned),
         last: None,
         descending,
-        max_rows: page_rows(&query, limits)?,
+        max_rows,
         max_bytes: limits.page_bytes,
     };
     let binding = |incarnation: i64| {

@@ -3,6 +3,8 @@
 //! `openapi.yaml` at the root of the repository is [`yaml`], committed; a test says if it is not. Real answers of the
 //! API tests are validated against it.
 
+#![expect(clippy::disallowed_methods, reason = "`json!` calls `to_value`; nothing here is a stored value")]
+
 mod page;
 mod schemas;
 mod yaml;
@@ -211,15 +213,6 @@ fn parameters() -> Value {
         json!({"name": name, "in": "path", "required": true, "schema": schema, "description": about, "example": example})
     };
     let header = |name: &str, schema: Value, about: &str| json!({"name": name, "in": "header", "schema": schema, "description": about});
-    let tags = |about: &str| {
-        let schema = json!({"type": "string", "pattern": r#"^(\*|(W/)?"[^",]*"([ \t]*,[ \t]*(W/)?"[^",]*")*)$"#});
-        (schema, about.to_owned())
-    };
-    let (if_match, if_match_about) = tags(
-        "Only if the ETag still is this one: whole (nothing that the merged state shows has changed) or just `\"R\"` \
-         (the session's revision is R); `*` for whatever is there. Otherwise 412, and nothing is written.",
-    );
-    let (if_none_match, if_none_match_about) = tags("304 without a body if the ETag still is this one.");
     json!({
         "app": path("app", "Id", "support-bot", "The app."),
         "user": path("user", "Id", "ada", "The user, within the app."),
@@ -227,8 +220,17 @@ fn parameters() -> Value {
         "event": path("event", "Id", "evt-1", "The event's id, within the session."),
         "key": path("key", "PathKey", "user:name", "The state key, with its prefix."),
         "storedKey": path("key", "StoredPathKey", "user:name", "The state key, with its prefix; not `temp:`."),
-        "If-Match": header("If-Match", if_match, &if_match_about),
-        "If-None-Match": header("If-None-Match", if_none_match, &if_none_match_about),
+        "If-Match": header(
+            "If-Match",
+            reference("EntityTags"),
+            "Only if the ETag still is this one: whole (nothing that the merged state shows has changed) or just `\"R\"` \
+             (the session's revision is R); `*` for whatever is there. Otherwise 412, and nothing is written.",
+        ),
+        "If-None-Match": header(
+            "If-None-Match",
+            reference("EntityTags"),
+            "304 without a body if the ETag still is this one.",
+        ),
         "Idempotency-Key": header(
             "Idempotency-Key",
             reference("Id"),
@@ -258,14 +260,18 @@ fn query(param: &Param) -> Value {
             schema
         }
         Kind::Text => json!({"type": "string"}),
+        Kind::StateKey => reference("StateKey"),
+        Kind::StateKeys => json!({"type": "string", "pattern": r"^[^\x00]*$"}),
         Kind::Boolean => json!({"type": "boolean"}),
         Kind::OneOf(words) => json!({"type": "string", "enum": words}),
         Kind::Time => reference("TimeIn"),
         // An exploded form has one parameter for each member, of the member's name.
         Kind::Labels => {
             let name = format!(r"^{}\.{LABEL_NAME}$", param.name);
-            let schema =
-                json!({"type": "object", "patternProperties": {name: label_value()}, "additionalProperties": false});
+            // In a query, all of these are text.
+            let mut value = label_value();
+            value["type"] = json!(["string", "number", "boolean"]);
+            let schema = json!({"type": "object", "patternProperties": {name: value}, "additionalProperties": false});
             return json!({
                 "name": param.name, "in": "query", "style": "form", "explode": true, "schema": schema, "description": param.about,
             });

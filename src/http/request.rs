@@ -80,10 +80,7 @@ impl Call {
 
     /// A key of the merged state, prefix included.
     pub fn state_key(&self) -> Result<String, Problem> {
-        self.segment("key", "key", |key| {
-            scope::check_key(scope::split(key).map_or(key, |(_, stored)| stored))?;
-            Ok(key.to_owned())
-        })
+        self.segment("key", "key", |key| check_state_key(key).map(|()| key.to_owned()))
     }
 
     /// Parses the query by the operation's own description; what is not in it is refused.
@@ -342,8 +339,15 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
         Kind::Boolean if value != "true" && value != "false" => Err("must be true or false".to_owned()),
         Kind::OneOf(words) if !words.contains(&value) => Err(format!("must be one of {}", words.join(", "))),
         Kind::Time => Micros::from_query(value).map(drop).map_err(str::to_owned),
+        Kind::StateKey => check_state_key(value).map_err(str::to_owned),
+        Kind::StateKeys => value.split(',').try_for_each(check_state_key).map_err(str::to_owned),
         Kind::Boolean | Kind::OneOf(_) | Kind::Text | Kind::Labels => Ok(()),
     }
+}
+
+/// A key of the merged state, prefix included.
+fn check_state_key(key: &str) -> Result<(), &'static str> {
+    scope::check_key(scope::split(key).map_or(key, |(_, stored)| stored))
 }
 
 /// An integer of any length, held within 64 bits: beyond, only its side matters.

@@ -10,7 +10,7 @@ use super::request::{Call, Query};
 use super::sessions::current;
 use crate::domain::envelope::Fields;
 use crate::domain::ids::EventId;
-use crate::domain::scope::{Scope, check_key, check_value, parse_delta, parse_scope_delta, split};
+use crate::domain::scope::{Scope, check_value, parse_delta, parse_scope_delta, split};
 use crate::domain::tag::Tag;
 use crate::service::StateChange;
 use crate::store::{ScopeKey, ScopeView, StateFilter};
@@ -22,7 +22,7 @@ const SCOPE: Param = Param {
 };
 const KEYS: Param = Param {
     name: "keys",
-    kind: Kind::Text,
+    kind: Kind::StateKeys,
     about: "Only these keys, separated by commas, with their prefixes. Keys that are not there are left out.",
 };
 
@@ -46,7 +46,7 @@ pub const GET: Operation = Operation {
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let query = call.query(&GET)?;
     let key = call.session()?;
-    let filter = filter(&query)?;
+    let filter = filter(&query);
     if let Some(answer) = current(&mut call, &key).await? {
         return Ok(answer);
     }
@@ -54,13 +54,12 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
     Ok(Answer::ok().tag(view.head.tag()).json(view.state.unwrap_or_default()))
 }
 
-fn filter(query: &Query) -> Result<StateFilter, Problem> {
+fn filter(query: &Query) -> StateFilter {
     let mut filter = match query.text(&KEYS) {
         None => StateFilter::default(),
         Some(keys) => {
             let (mut app, mut user, mut session) = (Vec::new(), Vec::new(), Vec::new());
             for (scope, key) in keys.split(',').filter_map(split) {
-                check_key(key).map_err(|message| Problem::field("keys", message))?;
                 match scope {
                     Scope::App => &mut app,
                     Scope::User => &mut user,
@@ -78,7 +77,7 @@ fn filter(query: &Query) -> Result<StateFilter, Problem> {
             }
         }
     }
-    Ok(filter)
+    filter
 }
 
 pub const PATCH: Operation = Operation {

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::support::schema::{against, check_answer, document, parse_yaml};
+use crate::support::{
+    process::Sessiond,
+    schema::{against, check_answer, document},
+};
 
 #[test]
 fn the_committed_description_is_current() {
@@ -198,7 +201,47 @@ fn a_cut_body_fails() {
     answer("GET", "/healthz", 200, JSON, "{\"status\":");
 }
 
-#[test]
-fn an_emitter_is_read_back() {
-    assert_eq!(parse_yaml("a: [1, \"2\"]\n"), json!({"a": [1, "2"]}));
+/// Every operation that is described is there, and answers as described: to a request with nothing but the path's
+/// examples, and then to one that it must refuse.
+#[tokio::test]
+async fn every_operation_is_served() {
+    let mut server = Sessiond::spawn(&["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "off"], &[]);
+    let base = server.base_url().await;
+    let http = reqwest::Client::new();
+    for (template, method, _) in operations() {
+        let parameters = document()["components"]["parameters"].as_object().expect("parameters");
+        let path =
+            parameters.values().filter(|parameter| parameter["in"] == "path").fold(template.to_owned(), |path, p| {
+                path.replace(
+                    &format!("{{{}}}", p["name"].as_str().expect("a name")),
+                    p["example"].as_str().expect("an example"),
+                )
+            });
+        for query in ["", "?bogus=1"] {
+            let url = format!("{}{path}{query}", base);
+            let method: reqwest::Method = method.to_uppercase().parse().expect("a method");
+            let response = http.request(method.clone(), url).send().await.expect("an answer");
+            let (status, headers) = (response.status().as_u16(), response.headers().clone());
+            let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+            let body = response.bytes().await.expect("a body");
+            check_answer(method.as_str(), &path, status, header("content-type").as_deref(), &header, &body);
+            assert!(query.is_empty() || status == 422, "{method} {path} took a parameter that it does not know");
+            let text = String::from_utf8_lossy(&body);
+            assert!(!text.contains("\"not_found\"") && status != 405, "{method} {path} is not served: {text}");
+        }
+    }
+}
+
+/// A bad request is refused, whatever the client has.
+#[tokio::test]
+async fn a_page_size_is_checked_before_the_tag() {
+    let mut server = Sessiond::spawn(&["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "off"], &[]);
+    let base = server.base_url().await;
+    let url = format!("{}{SESSION}", base);
+    let http = reqwest::Client::new();
+    assert_eq!(http.put(&url).send().await.expect("an answer").status(), 201);
+    for (size, status) in [("1000", 304), ("1001", 422)] {
+        let request = http.get(format!("{url}/events?pageSize={size}")).header("if-none-match", "*");
+        assert_eq!(request.send().await.expect("an answer").status(), status, "{size}");
+    }
 }

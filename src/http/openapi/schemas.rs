@@ -70,14 +70,16 @@ pub fn all() -> Map<String, Value> {
             json!({"type": "number", "description": "Unix seconds, with microseconds.", "examples": [1_763_719_000.123_456_f64]}),
         ),
         ("TimeIn", time_in()),
+        ("EntityTags", entity_tags()),
         (
             "Status",
             json!({"type": "object", "required": ["status"],
             "properties": {"status": {"type": "string", "enum": ["ok", "ready"]}}}),
         ),
         ("Problem", problem()),
-        ("OpenApi", json!({"type": "string", "contentMediaType": "application/yaml"})),
-        ("Page", json!({"type": "string", "contentMediaType": "text/html"})),
+        // Of no type: a reader may take it for its text, or for what that says.
+        ("OpenApi", json!({"description": "An OpenAPI 3.1 document.", "contentMediaType": "application/yaml"})),
+        ("Page", json!({"type": "string", "description": "HTML.", "contentMediaType": "text/html"})),
     ];
     schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
 }
@@ -130,6 +132,17 @@ fn time_in() -> Value {
             {"type": "number", "minimum": FIRST_SECOND, "exclusiveMaximum": END_SECOND},
             {"type": "string", "format": "date-time"},
         ],
+    })
+}
+
+fn entity_tags() -> Value {
+    json!({
+        "description": "`*`, or quoted entity tags separated by commas.",
+        "anyOf": [
+            {"const": "*"},
+            {"type": "string", "pattern": r#"^(W/)?"[^",]*"([ \t]*,[ \t]*(W/)?"[^",]*")*$"#},
+        ],
+        "examples": ["\"7.2.0.3039ab5c\"", "\"7\"", "*"],
     })
 }
 

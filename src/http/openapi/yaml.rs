@@ -36,8 +36,8 @@ fn node(value: &Value, indent: usize, out: &mut String) {
         Value::Array(items) => out.push_str(&format!(" {}", flow(items))),
         Value::String(text) if text.contains('\n') => {
             out.push_str(" |-");
-            for line in text.lines() {
-                out.push_str(if line.is_empty() { "\n" } else { "\n" });
+            for line in text.split('\n') {
+                out.push('\n');
                 out.push_str(if line.is_empty() { "" } else { &pad });
                 out.push_str(line);
             }
@@ -56,7 +56,7 @@ fn node(value: &Value, indent: usize, out: &mut String) {
                 column += word.len() + 1;
             }
         }
-        Value::String(text) => out.push_str(&format!(" {}", scalar(text, ""))),
+        Value::String(text) => out.push_str(&format!(" {}", scalar(text, ",`'="))),
         // YAML 1.1 takes an exponent for a number only after a fraction.
         Value::Number(number) if !number.to_string().contains('.') => {
             out.push_str(&format!(" {}", number.to_string().replace('e', ".0e")));
@@ -71,11 +71,33 @@ fn flow(items: &[Value]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// A string on one line: bare if nothing in it means anything in YAML, otherwise as JSON, which is YAML.
+/// A string on one line: bare if nothing in it means anything in YAML, where it stands; otherwise as JSON, which is YAML.
 fn scalar(text: &str, also: &str) -> String {
     let bare = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '$')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || " _-./$();+".contains(c) || also.contains(c))
         && !text.ends_with(' ')
         && !["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(&&*text.to_ascii_lowercase());
     if bare { text.to_owned() } else { Value::from(text).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let long = "many words ".repeat(40);
+        let value = json!({
+            "plain": "a b", "": "", "quoted": ["yes", "No", "null", "~", "1", "1.0", "- a", "a: b", "a #b", "'", "\"", "é", " a", "a "],
+            "numbers": [0, -1, 1e-6, 1.5e300, 0.25, 9_007_199_254_740_993_i64], "others": [null, true, []],
+            "nested": [{"a": [{"b": {}}, [[], ["c"]]], "d": "e"}, "f"], "/v1/{id}": {"200": 1},
+            "lines": "a\n\n  b: c\n# d\ne", "folded": long.trim_end(), "spaces": format!("{long} {long}"),
+            "list": vec!["some words"; 30], "pattern": r#"^\*|"[^\x00]"$"#,
+        });
+        for value in [value, super::super::document()] {
+            let read: Value = serde_saphyr::from_str(&to_yaml(&value)).unwrap();
+            assert_eq!(read, value);
+        }
+    }
 }

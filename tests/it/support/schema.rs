@@ -11,11 +11,7 @@ use serde_json::{Value, json};
 /// The committed description.
 pub fn document() -> &'static Value {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
-    DOCUMENT.get_or_init(|| parse_yaml(include_str!("../../../openapi.yaml")))
-}
-
-pub fn parse_yaml(text: &str) -> Value {
-    serde_saphyr::from_str(text).expect("openapi.yaml is YAML")
+    DOCUMENT.get_or_init(|| serde_saphyr::from_str(include_str!("../../../openapi.yaml")).expect("YAML"))
 }
 
 /// Validates an answer of the server: its status is listed for the operation, each header that is promised is there,
