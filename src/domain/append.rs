@@ -692,7 +692,9 @@ mod tests {
     }
 
     /// What a random event does: keys to set and keys to remove, of all scopes.
-    fn deltas() -> impl Strategy<Value = Vec<(Vec<(String, u8)>, Vec<String>)>> {
+    type Delta = (Vec<(String, u8)>, Vec<String>);
+
+    fn deltas() -> impl Strategy<Value = Vec<Delta>> {
         let name = || prop::sample::select(vec!["a", "b", "c", "user:a", "user:b", "app:a", "temp:a"]);
         let sets = prop::collection::btree_map(name().prop_map(str::to_owned), any::<u8>(), 0..4)
             .prop_map(|sets| sets.into_iter().collect());
@@ -728,7 +730,7 @@ mod tests {
             later in prop::collection::vec(deltas(), 0..4),
         ) {
             let mut count = 0;
-            let mut texts = |deltas: &[(Vec<(String, u8)>, Vec<String>)]| -> Vec<String> {
+            let mut texts = |deltas: &[Delta]| -> Vec<String> {
                 deltas.iter().map(|(sets, removals)| {
                     count += 1;
                     let ops: Vec<String> =

@@ -52,7 +52,7 @@ pub struct Client {
 
 macro_rules! methods {
     ($($name:ident $method:ident),*) => {$(
-        pub fn $name(&self, path: impl AsRef<str>) -> Request<'_> {
+        pub fn $name(&self, path: impl AsRef<str>) -> Request {
             self.request(Method::$method, path.as_ref())
         }
     )*};
@@ -74,9 +74,9 @@ impl Client {
 
     methods!(get GET, head HEAD, post POST, put PUT, patch PATCH, delete DELETE);
 
-    pub fn request(&self, method: Method, path: &str) -> Request<'_> {
+    pub fn request(&self, method: Method, path: &str) -> Request {
         let request = self.http.request(method.clone(), format!("http://{}{path}", self.address));
-        Request { client: self, method, path: path.to_owned(), request }
+        Request { method, path: path.to_owned(), request }
     }
 
     /// Sends a request byte for byte, for what no careful client would send, and reads the answer to its end.
@@ -150,14 +150,13 @@ impl Client {
 }
 
 /// A request; await it for the answer.
-pub struct Request<'c> {
-    client: &'c Client,
+pub struct Request {
     method: Method,
     path: String,
     request: reqwest::RequestBuilder,
 }
 
-impl<'c> Request<'c> {
+impl Request {
     pub fn json(self, body: impl Into<String>) -> Self {
         self.body("application/json", body.into().into_bytes())
     }
@@ -184,13 +183,12 @@ impl<'c> Request<'c> {
     }
 }
 
-impl<'c> IntoFuture for Request<'c> {
+impl IntoFuture for Request {
     type Output = Answer;
-    type IntoFuture = Pin<Box<dyn Future<Output = Answer> + Send + 'c>>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            debug_assert!(!self.client.address.ip().is_unspecified());
             let response = self.request.send().await.expect("an answer");
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
             let body = response.bytes().await.expect("a whole body").to_vec();
