@@ -153,8 +153,14 @@ fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::panicked().into_response()
 }
 
+/// Serves a request in a task of its own, to the end: a client that goes away neither cuts a transaction in two nor
+/// keeps its request out of the log.
+async fn serve(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    tokio::spawn(answer(app, request, next)).await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+}
+
 /// The way of every request: named, admitted, bounded in time, answered in the one form for errors, and logged once.
-async fn serve(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+async fn answer(app: Arc<App>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let request_id = request_id(&request, &app);
     let method = request.method().clone();
@@ -163,14 +169,7 @@ async fn serve(State(app): State<Arc<App>>, mut request: Request, next: Next) ->
     request.extensions_mut().insert(Deadline(started + app.settings.request_timeout));
 
     let mut response = match admit(&app, &request, route.as_ref()) {
-        // In a task of its own, so that a client that goes away does not cut a transaction in two.
-        Ok(permit) => tokio::spawn(async move {
-            let response = next.run(request).await;
-            drop(permit);
-            response
-        })
-        .await
-        .unwrap_or_else(|_| Problem::panicked().into_response()),
+        Ok(_permit) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
     let problem = problem_of(&mut response);

@@ -159,14 +159,15 @@ impl Service {
             expire_time: draft.expiry.map(|expiry| expiry.at(now)),
             if_exists,
         };
-        let (outcome, _) = self.transact(Repeat::Safe, deadline, || self.store.create(&creation, deadline)).await?;
+        let (outcome, repeated) =
+            self.transact(Repeat::Safe, deadline, || self.store.create(&creation, deadline)).await?;
         match outcome {
             CreateOutcome::Created(view) => {
                 self.metrics.appended(creation.events.len());
                 Ok((true, view))
             }
             CreateOutcome::Existing(view) => Ok((false, view)),
-            CreateOutcome::AlreadyExists => Err(Error::SessionAlreadyExists),
+            CreateOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, repeated)),
             CreateOutcome::EventIdConflict => Err(Error::EventIdConflict),
         }
     }
@@ -254,10 +255,14 @@ impl Service {
     ) -> Result<SessionView> {
         let events = EventQuery::all(STREAM_ROWS, STREAM_BYTES);
         let update = MetadataUpdate { key, patch, if_match, now: self.clock.now(), events };
-        match self.transact(Repeat::Safe, deadline, || self.store.update_metadata(&update, deadline)).await?.0 {
+        let (outcome, repeated) =
+            self.transact(Repeat::Safe, deadline, || self.store.update_metadata(&update, deadline)).await?;
+        match outcome {
             UpdateOutcome::Done(view) => Ok(view),
-            UpdateOutcome::SessionNotFound => Err(Error::SessionNotFound),
-            UpdateOutcome::RevisionMismatch { revision } => Err(Error::RevisionMismatch { revision }),
+            UpdateOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, repeated)),
+            UpdateOutcome::RevisionMismatch { revision } => {
+                Err(self.refusal(Error::RevisionMismatch { revision }, repeated))
+            }
         }
     }
 
@@ -266,13 +271,24 @@ impl Service {
     /// # Errors
     /// `RevisionMismatch`.
     pub async fn delete_session(&self, key: SessionKey, if_match: Option<IfMatch>, deadline: Instant) -> Result<()> {
-        let deletion = Deletion { key, if_match, now: self.clock.now() };
-        match self.transact(Repeat::Safe, deadline, || self.store.delete(&deletion, deadline)).await?.0 {
+        // The incarnation that is there now, and no later one: a try after a lost answer must not take away what
+        // somebody made anew meanwhile.
+        let incarnation = match self.head(&key, deadline).await {
+            Ok(head) => head.incarnation,
+            Err(Error::SessionNotFound) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let deletion = Deletion { key, incarnation, if_match };
+        let (outcome, repeated) =
+            self.transact(Repeat::Safe, deadline, || self.store.delete(&deletion, deadline)).await?;
+        match outcome {
             DeleteOutcome::Done => {
                 self.to_sweep.notify_one();
                 Ok(())
             }
-            DeleteOutcome::RevisionMismatch { revision } => Err(Error::RevisionMismatch { revision }),
+            DeleteOutcome::RevisionMismatch { revision } => {
+                Err(self.refusal(Error::RevisionMismatch { revision }, repeated))
+            }
         }
     }
 
@@ -493,10 +509,21 @@ impl Service {
                 self.metrics.appended(done.events.len() - replayed);
                 Ok(done)
             }
-            Outcome::SessionNotFound => Err(Error::SessionNotFound),
-            Outcome::EventIdConflict => Err(Error::EventIdConflict),
-            Outcome::RevisionMismatch { revision } => Err(Error::RevisionMismatch { revision }),
+            Outcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, repeated)),
+            Outcome::EventIdConflict => Err(self.refusal(Error::EventIdConflict, repeated)),
+            Outcome::RevisionMismatch { revision } => Err(self.refusal(Error::RevisionMismatch { revision }, repeated)),
         }
+    }
+
+    /// What to answer when a transaction refuses. After a try whose outcome is open it may refuse because of what
+    /// that one did, or what others did on top of it: then all that is known is that the outcome is not.
+    fn refusal(&self, error: Error, repeated: bool) -> Error {
+        if !repeated {
+            return error;
+        }
+        self.metrics.unknown_outcome();
+        let refused = StoreError::new(Cause::ConnectionLost, format!("after an unclear commit: {error}"));
+        Error::Store(refused.after_unclear(true))
     }
 
     async fn read<'a, T>(

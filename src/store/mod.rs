@@ -279,8 +279,8 @@ pub enum UpdateOutcome {
 #[derive(Debug)]
 pub struct Deletion {
     pub key: SessionKey,
+    pub incarnation: i64,
     pub if_match: Option<IfMatch>,
-    pub now: Micros,
 }
 
 #[derive(Debug, PartialEq, Eq)]

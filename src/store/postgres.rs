@@ -456,10 +456,6 @@ impl Tx for PgTx {
         row.map(IncarnationRow::decode).transpose()
     }
 
-    fn abandon(mut self) {
-        self.conn.close_on_drop();
-    }
-
     async fn commit(self) -> Result<()> {
         self.end("commit").await
     }

@@ -451,10 +451,6 @@ impl Tx for SqliteTx {
         row.map(IncarnationRow::decode).transpose()
     }
 
-    fn abandon(mut self) {
-        self.conn.close_on_drop();
-    }
-
     async fn commit(self) -> Result<()> {
         self.end("commit").await
     }

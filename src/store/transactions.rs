@@ -146,8 +146,6 @@ pub trait Tx: Send {
     fn apps(&mut self, after: &str, limit: i64) -> impl Future<Output = Result<Vec<String>>> + Send;
     fn users(&mut self, app: &AppName, after: &str, limit: i64) -> impl Future<Output = Result<Vec<String>>> + Send;
 
-    /// Closes the connection, and so ends whatever is under way on it.
-    fn abandon(self);
     fn commit(self) -> impl Future<Output = Result<()>> + Send;
     fn rollback(self) -> impl Future<Output = Result<()>> + Send;
 }
@@ -455,12 +453,11 @@ async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Result<(
 }
 
 async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutcome, bool)> {
-    let Some(row) = tx.lock_sessions(&BTreeSet::from([&delete.key])).await?.into_iter().next() else {
+    let row = tx.lock_sessions(&BTreeSet::from([&delete.key])).await?.into_iter().next();
+    let Some(row) = row.filter(|row| row.incarnation == delete.incarnation) else {
         return Ok((DeleteOutcome::Done, false));
     };
-    if row.is_live(delete.now)
-        && let Some(revision) = mismatch(tx, &row, delete.if_match.as_ref()).await?
-    {
+    if let Some(revision) = mismatch(tx, &row, delete.if_match.as_ref()).await? {
         return Ok((DeleteOutcome::RevisionMismatch { revision }, false));
     }
     tx.bury(&delete.key, row.incarnation).await?;
@@ -609,7 +606,7 @@ impl<B: Backend> Store for Transactions<B> {
         let page = self.within(deadline, tx.list(query)).await?;
         if page.cut {
             // Unread rows are of unknown size: the connection is closed rather than drained.
-            tx.abandon();
+            drop(tx);
         } else {
             self.release(tx, deadline).await;
         }

@@ -270,7 +270,7 @@ async fn lock(database: &Database, table: &'static str) -> PgConnection {
         "sessions" => "begin; select 1 from sessions for update",
         "user_scopes" => "begin; select 1 from user_scopes for update",
         "app_scopes" => "begin; select 1 from app_scopes for update",
-        _ => unreachable!(),
+        _ => panic!("no such lock: {table}"),
     };
     sqlx::raw_sql(statement).execute(&mut connection).await.unwrap();
     connection

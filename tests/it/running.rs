@@ -512,21 +512,24 @@ async fn metrics_count_what_happened(place: Place) {
             assert!(route == "unmatched" || (route.starts_with('/') && template), "{line}");
         }
     }
-    let value = |name: &str| samples.iter().filter(|(sample, _)| sample == name).map(|(_, value)| *value).sum::<f64>();
+    // Counters and gauges of ours are whole numbers.
+    let value = |name: &str| {
+        samples.iter().filter(|(sample, _)| sample == name).map(|(_, value)| value.round() as u64).sum::<u64>()
+    };
     let events = "/v1/apps/{app}/users/{user}/sessions/{session}/events";
-    for (status, count) in [("201", 1.0), ("200", 1.0), ("404", 1.0)] {
+    for (status, count) in [("201", 1), ("200", 1), ("404", 1)] {
         let name = format!("sessiond_http_requests_total{{method=\"POST\",route=\"{events}\",status=\"{status}\"}}");
         assert_eq!(value(&name), count, "{name}");
     }
-    assert_eq!(value("sessiond_http_requests_total{method=\"GET\",route=\"unmatched\",status=\"404\"}"), 1.0);
-    assert_eq!(value("sessiond_appended_events_total"), 5.0);
-    assert_eq!(value("sessiond_replayed_events_total"), 1.0);
-    assert_eq!(value("sessiond_unknown_outcomes_total"), 0.0);
-    assert_eq!(value("sessiond_http_requests_in_flight"), 0.0);
-    let requests: f64 =
-        samples.iter().filter(|(name, _)| name.starts_with("sessiond_http_requests_total")).map(|s| s.1).sum();
-    assert!(value("sessiond_database_wait_seconds_count") > 0.0);
-    assert!(value("sessiond_database_wait_seconds_count") <= 2.0 * requests, "about one transaction a request");
+    assert_eq!(value("sessiond_http_requests_total{method=\"GET\",route=\"unmatched\",status=\"404\"}"), 1);
+    assert_eq!(value("sessiond_appended_events_total"), 5);
+    assert_eq!(value("sessiond_replayed_events_total"), 1);
+    assert_eq!(value("sessiond_unknown_outcomes_total"), 0);
+    assert_eq!(value("sessiond_http_requests_in_flight"), 0);
+    let total = |sample: &&(String, f64)| sample.0.starts_with("sessiond_http_requests_total");
+    let requests = samples.iter().filter(total).map(|sample| sample.1.round() as u64).sum::<u64>();
+    assert!(value("sessiond_database_wait_seconds_count") > 0);
+    assert!(value("sessiond_database_wait_seconds_count") <= 2 * requests, "about one transaction a request");
     // Nothing but metrics is to be had there, and no metrics here.
     metrics.get("/v1/apps").await.expect(404);
     server.get("/metrics").await.expect(404);
