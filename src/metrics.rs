@@ -300,7 +300,7 @@ pub async fn bind(config: &Config) -> io::Result<Option<TcpListener>> {
 pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>, shutdown: impl Future<Output = ()>) {
     let router = Router::new().route("/metrics", get(scrape)).with_state(metrics);
     // Its connections are not those of `sessiond_http_connections`.
-    server::serve(listener, router, METRICS_CONNECTIONS, Arc::new(()), shutdown).await;
+    server::serve(listener, router, METRICS_CONNECTIONS, Arc::new(()), crate::http::refusal, shutdown).await;
 }
 
 async fn scrape(State(metrics): State<Arc<Metrics>>) -> ([(header::HeaderName, &'static str); 1], String) {

@@ -21,14 +21,13 @@ use std::{
     future::{Future, poll_fn},
     io::{self, IoSlice, Write as _},
     mem::MaybeUninit,
-    net::SocketAddr,
     pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, ready},
     time::Duration,
 };
 
-use axum::{Router, extract::ConnectInfo};
+use axum::Router;
 use hyper::{
     Request,
     body::{Body, Frame, Incoming, SizeHint},
@@ -98,6 +97,10 @@ pub trait ConnectionObserver: Send + Sync + 'static {
 /// Observes nothing.
 impl ConnectionObserver for () {}
 
+/// Writes the problem document of an answer that the accept loop or hyper gives by itself: from its status (400, 414,
+/// 431 or 503) and a detail to a request id and the JSON text.
+pub type Refusal = fn(status: u16, detail: &str) -> (String, String);
+
 /// What became of the connections that were open when the shutdown began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drained {
@@ -109,8 +112,6 @@ pub struct Drained {
 
 /// Serves `router` on `listener` until `shutdown` resolves, then drains.
 ///
-/// Every request carries the peer's address as `ConnectInfo<SocketAddr>`.
-///
 /// The drain closes the listener, then at once every connection without a request in service (idle,
 /// or with only a part of a head received). Requests in service finish, with `Connection: close`.
 /// What is left at `drain_deadline` is aborted, so this returns within about the deadline.
@@ -119,6 +120,7 @@ pub async fn serve(
     router: Router,
     limits: ConnectionLimits,
     observer: Arc<dyn ConnectionObserver>,
+    refusal: Refusal,
     shutdown: impl Future<Output = ()>,
 ) -> Drained {
     let (start_drain, drain) = watch::channel(false);
@@ -132,7 +134,7 @@ pub async fn serve(
             () = &mut shutdown => break,
             Some(ended) = connections.join_next() => { ended_by_itself(&ended); }
             Some(_) = refusals.join_next() => {}
-            (stream, peer) = accept(&listener) => {
+            stream = accept(&listener) => {
                 // Those that ended since the last turn must not be counted against a newcomer.
                 while let Some(ended) = connections.try_join_next() {
                     ended_by_itself(&ended);
@@ -142,14 +144,14 @@ pub async fn serve(
                     let (router, drain) = (router.clone(), drain.clone());
                     connections.spawn(async move {
                         let _open = open;
-                        connection(stream, peer, router, limits, drain).await;
+                        connection(stream, router, limits, refusal, drain).await;
                     });
                 } else {
                     observer.refused();
                     if refusals.len() < MAX_LINGERING_REFUSALS {
-                        refusals.spawn(refuse(stream));
+                        refusals.spawn(refuse(stream, refusal));
                     } else {
-                        refuse_and_drop(stream);
+                        refuse_and_drop(stream, refusal);
                     }
                 }
             }
@@ -186,16 +188,16 @@ pub async fn serve(
 }
 
 /// The next connection. Errors are not the caller's: none of them says that the next accept fails.
-async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+async fn accept(listener: &TcpListener) -> TcpStream {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     loop {
         match listener.accept().await {
-            Ok((stream, peer)) => {
+            Ok((stream, _)) => {
                 // Without it an answer in two writes waits for the peer's delayed acknowledgement.
                 if let Err(error) = stream.set_nodelay(true) {
                     tracing::debug!(%error, "TCP_NODELAY not set");
                 }
-                return (stream, peer);
+                return stream;
             }
             // The peer had gone before we came to it.
             Err(error) if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) => {}
@@ -232,11 +234,11 @@ impl Drop for Open {
 }
 
 /// Answers 503 without having read the request, and sees to it that the answer arrives.
-async fn refuse(mut stream: TcpStream) {
+async fn refuse(mut stream: TcpStream, refusal: Refusal) {
     let answer = async {
         // Clients with a connection pool take an answer that comes before they have asked for a broken connection.
         let _ = timeout(LINGER / 2, stream.peek(&mut [0])).await;
-        stream.write_all(overloaded().as_bytes()).await?;
+        stream.write_all(overloaded(refusal).as_bytes()).await?;
         stream.shutdown().await?;
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
     };
@@ -244,52 +246,39 @@ async fn refuse(mut stream: TcpStream) {
 }
 
 /// The refusal of last resort, for a flood: no task and no waiting, so the peer may see a reset.
-fn refuse_and_drop(stream: TcpStream) {
+fn refuse_and_drop(stream: TcpStream, refusal: Refusal) {
     // Through std, because tokio's `try_write` fails until the reactor has first seen the socket.
     // It is non-blocking still, and a new socket's buffer has room for the few bytes.
-    let _ = stream.into_std().and_then(|mut stream| stream.write_all(overloaded().as_bytes()));
+    let _ = stream.into_std().and_then(|mut stream| stream.write_all(overloaded(refusal).as_bytes()));
 }
 
-fn overloaded() -> String {
+fn overloaded(refusal: Refusal) -> String {
     let head = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\n";
-    let detail = "all connections are taken; try again";
-    with_problem(head, 503, "Service Unavailable", "overloaded", detail)
+    with_problem(head, refusal(503, "all connections are taken; try again"))
 }
 
 /// `head` (up to, but without, the empty line) completed into an answer with a problem document.
-/// The texts are ours and need no escaping. No request got as far as a handler: `not_applied`.
-fn with_problem(head: &str, status: u16, title: &str, code: &str, detail: &str) -> String {
-    let body = format!(
-        r#"{{"type":"urn:sessiond:problem:{code}","title":"{title}","status":{status},"detail":"{detail}","code":"{code}","outcome":"not_applied"}}"#
-    );
+fn with_problem(head: &str, (id, body): (String, String)) -> String {
     let length = body.len();
-    let id = request_id();
     format!(
         "{head}content-type: application/problem+json\r\nx-request-id: {id}\r\ncontent-length: {length}\r\n\r\n{body}"
     )
 }
 
-/// Every answer has one, also where the request never became one that could bring its own.
-#[expect(clippy::disallowed_methods, reason = "no rule and no test depends on this id")]
-fn request_id() -> uuid::Uuid {
-    uuid::Uuid::now_v7()
-}
-
 /// One connection, from accept to close.
 async fn connection(
     stream: TcpStream,
-    peer: SocketAddr,
     router: Router,
     limits: ConnectionLimits,
+    refusal: Refusal,
     mut drain: watch::Receiver<bool>,
 ) {
     let pulse = Arc::new(Pulse::new(&limits));
     let router = TowerToHyperService::new(router);
     let service = service_fn({
         let pulse = pulse.clone();
-        move |mut request: Request<Incoming>| {
+        move |request: Request<Incoming>| {
             let turn = pulse.serve();
-            request.extensions_mut().insert(ConnectInfo(peer));
             let (pulse, answer) = (pulse.clone(), router.call(request));
             async move {
                 let answer = answer.await?;
@@ -297,7 +286,7 @@ async fn connection(
             }
         }
     });
-    let io = TokioIo::new(Wire { stream, pulse: pulse.clone(), own_answer: Vec::new() });
+    let io = TokioIo::new(Wire { stream, pulse: pulse.clone(), own_answer: Vec::new(), refusal });
     let mut connection = pin!(
         http1::Builder::new()
             .header_read_timeout(None)
@@ -339,7 +328,7 @@ async fn connection(
     })
     .await;
     if let Err(error) = ended {
-        tracing::debug!(%peer, error, "connection closed");
+        tracing::debug!(error, "connection closed");
     }
 }
 
@@ -493,6 +482,7 @@ struct Wire {
     pulse: Arc<Pulse>,
     /// What is still to be written instead of an answer of hyper's own.
     own_answer: Vec<u8>,
+    refusal: Refusal,
 }
 
 impl AsyncRead for Wire {
@@ -509,7 +499,7 @@ impl AsyncRead for Wire {
 impl AsyncWrite for Wire {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         if self.pulse.is_between_requests()
-            && let Some(answer) = refusal_of_head(buf)
+            && let Some(answer) = refusal_of_head(buf, self.refusal)
         {
             // Taken whole, so hyper's next call is a flush, and that writes the replacement.
             self.own_answer = answer.into_bytes();
@@ -583,17 +573,12 @@ impl AsyncWrite for Wire {
 /// hyper offers no hook for these answers. They are told by three signs: written while no request
 /// is in service, complete in one write (hyper writes all heads so, and these have no body), and of
 /// one of the statuses of hyper's `Server::on_error`. Anything else goes out unchanged.
-fn refusal_of_head(written: &[u8]) -> Option<String> {
+fn refusal_of_head(written: &[u8], refusal: Refusal) -> Option<String> {
     let head = str::from_utf8(written).ok()?.strip_suffix("\r\n\r\n")?;
-    let (status, title, code, detail) = match head.strip_prefix("HTTP/1.")?.get(2..5)? {
-        "400" => (400, "Bad Request", "bad_request", "the request head is not valid HTTP/1.1"),
-        "414" => (414, "URI Too Long", "uri_too_long", "the request's URI is too long"),
-        "431" => (
-            431,
-            "Request Header Fields Too Large",
-            "header_fields_too_large",
-            "the request head is too large or has too many fields",
-        ),
+    let (status, detail) = match head.strip_prefix("HTTP/1.")?.get(2..5)? {
+        "400" => (400, "the request head is not valid HTTP/1.1"),
+        "414" => (414, "the request's URI is too long"),
+        "431" => (431, "the request head is too large or has too many fields"),
         _ => return None,
     };
     // hyper's status line, `Date` and `Connection` stay true.
@@ -602,13 +587,16 @@ fn refusal_of_head(written: &[u8]) -> Option<String> {
         kept.push_str(line);
         kept.push_str("\r\n");
     }
-    Some(with_problem(&kept, status, title, code, detail))
+    Some(with_problem(&kept, refusal(status, detail)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::{
+        net::SocketAddr,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
 
     use axum::{body::Bytes, routing};
     use futures_util::stream;
@@ -662,7 +650,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
         let counts = Arc::<Counts>::default();
-        let served = tokio::spawn(serve(listener, router, limits, counts.clone(), async {
+        let served = tokio::spawn(serve(listener, router, limits, counts.clone(), crate::http::refusal, async {
             let _ = stopped.await;
         }));
         Running { address, counts, stop, served }
@@ -762,15 +750,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn serves_many_requests_on_a_connection_and_tells_the_peer() {
-        let router =
-            Router::new().route("/", routing::get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string()));
+    async fn serves_many_requests_on_a_connection() {
+        let router = Router::new().route("/", routing::get(async || "here"));
         let server = start(router, generous()).await;
         let mut stream = server.connect().await;
-        let peer = stream.local_addr().unwrap().to_string();
         for _ in 0..3 {
             send(&mut stream, GET).await;
-            assert!(answer(&mut stream).await.ends_with(&peer));
+            assert!(answer(&mut stream).await.ends_with("here"));
         }
         let counts = server.counts.clone();
         assert_eq!(server.stop().await, Drained { closed_cleanly: 1, aborted: 0 });
@@ -984,7 +970,7 @@ mod tests {
     #[test]
     fn only_hypers_own_refusals_are_replaced() {
         let own = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-        assert!(refusal_of_head(own).is_some());
+        assert!(refusal_of_head(own, crate::http::refusal).is_some());
         for other in [
             &own[..own.len() - 1],
             b"",
@@ -993,7 +979,7 @@ mod tests {
             b"HTTP/1.1 400 Bad Request\r\ncontent-length: 1\r\n\r\nx",
             b"\xff",
         ] {
-            assert_eq!(refusal_of_head(other), None);
+            assert_eq!(refusal_of_head(other, crate::http::refusal), None);
         }
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::config::Config;
-use crate::http::{App, router};
+use crate::http::{App, refusal, router};
 use crate::metrics::{self, Metrics};
 use crate::server;
 use crate::service::{Service, SystemClock};
@@ -55,7 +55,7 @@ pub async fn serve(
         shutdown.await;
         not_ready.stop();
     };
-    let drained = server::serve(listener, router(app), config.connection_limits(), metrics, shutdown).await;
+    let drained = server::serve(listener, router(app), config.connection_limits(), metrics, refusal, shutdown).await;
     sweeper.abort();
     // A request that was cut off may still wait for the database, on a connection that the pool would wait for.
     let _ = timeout(CLOSE_GRACE, store.close()).await;

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::envelope::{check_depth, pointer_to, to_camel};
 use super::ids::EventId;
-use super::json::{Json, Kind, RawJson, push_string};
+use super::json::{Json, Kind, ObjectText, RawJson, push_string};
 use super::scope::{Change, Scope, check_key, parse_delta, split};
 use super::time::{Micros, Timestamp};
 use super::{FieldError, Limits, Rejected};
@@ -128,8 +128,8 @@ pub struct EventDraft {
     invocation_id: String,
     branch: Option<String>,
     changes: Vec<Change>,
-    /// The stored text without its closing brace.
-    body: String,
+    /// The stored text, to which an id and a timestamp may be added.
+    body: ObjectText,
     digest: [u8; 32],
 }
 
@@ -167,7 +167,7 @@ impl EventDraft {
         let output = output_key.and_then(|key| final_text(&members).map(|text| (key, text)));
         let actions = reader.actions(find("actions"), output, limits)?;
 
-        let mut body = Object::default();
+        let mut body = ObjectText::default();
         let mut content = Vec::with_capacity(members.len());
         for member in &members {
             // The members of `actions` are values of their own, checked where they are read.
@@ -177,22 +177,22 @@ impl EventDraft {
             match (&*member.name, &timestamp) {
                 ("sequence" | "commitTime" | "actions", _) => {}
                 ("id" | "timestamp", _) if member.value.is_null() => {}
-                ("id", _) => body.push(&member.raw_key, member.value.text()),
-                ("timestamp", Some(timestamp)) => body.push(&member.raw_key, timestamp.number.text()),
+                ("id", _) => body.push_raw(&member.raw_key, member.value.text()),
+                ("timestamp", Some(timestamp)) => body.push_raw(&member.raw_key, timestamp.number.text()),
                 _ => {
-                    body.push(&member.raw_key, member.value.text());
+                    body.push_raw(&member.raw_key, member.value.text());
                     content.push((&*member.name, member.value.canonical()));
                 }
             }
             // In its own place, so that an event keeps the order that it was given in.
             if member.name == "actions" {
                 let text = actions.text.as_deref().unwrap_or("null");
-                body.push("\"actions\"", text);
+                body.push("actions", text);
                 content.push(("actions", Json::trusted(text).canonical()));
             }
         }
         if let (Some(text), None) = (&actions.text, members.iter().find(|m| m.name == "actions")) {
-            body.push("\"actions\"", text);
+            body.push("actions", text);
             content.push(("actions", Json::trusted(text).canonical()));
         }
         if !reader.errors.is_empty() {
@@ -206,21 +206,21 @@ impl EventDraft {
             invocation_id: invocation_id.unwrap_or_default().into_owned(),
             branch: branch.map(Cow::into_owned),
             changes: actions.changes,
-            body: body.0,
+            body,
             digest: digest(content),
         })
     }
 
     /// Completes the event: `id` is its own, if it has one; `now` stands in for a missing timestamp.
     pub fn seal(self, id: EventId, now: Micros) -> NewEvent {
-        let mut body = Object(self.body);
+        let mut body = self.body;
         let claimed_time = self.timestamp.as_ref().map(|t| t.micros);
         if self.id.is_none() {
-            body.push("\"id\"", RawJson::string(id.as_str()).text());
+            body.push_str("id", id.as_str());
         }
         let timestamp = self.timestamp.unwrap_or_else(|| {
             let timestamp = Timestamp::from(now);
-            body.push("\"timestamp\"", timestamp.number.text());
+            body.push("timestamp", timestamp.number.text());
             timestamp
         });
         NewEvent {
@@ -239,9 +239,7 @@ impl EventDraft {
     /// Gives an event without an id this one.
     pub fn or_id(mut self, id: EventId) -> Self {
         if self.id.is_none() {
-            let mut body = Object(self.body);
-            body.push("\"id\"", RawJson::string(id.as_str()).text());
-            self.body = body.0;
+            self.body.push_str("id", id.as_str());
             self.id = Some(id);
         }
         self
@@ -256,18 +254,18 @@ pub fn carrier(
     state_delta: Option<&str>,
     state_ops: Option<&str>,
 ) -> String {
-    let mut actions = Object::default();
-    actions.push("\"stateDelta\"", state_delta.unwrap_or("{}"));
+    let mut actions = ObjectText::default();
+    actions.push("stateDelta", state_delta.unwrap_or("{}"));
     if let Some(ops) = state_ops {
-        actions.push("\"stateOps\"", ops);
+        actions.push("stateOps", ops);
     }
-    let mut event = Object::default();
+    let mut event = ObjectText::default();
     if let Some(id) = id {
-        event.push("\"id\"", RawJson::string(id.as_str()).text());
+        event.push_str("id", id.as_str());
     }
-    event.push("\"author\"", RawJson::string(author).text());
-    event.push("\"invocationId\"", RawJson::string(invocation_id).text());
-    event.push("\"actions\"", &actions.close());
+    event.push_str("author", author);
+    event.push_str("invocationId", invocation_id);
+    event.push("actions", &actions.close());
     event.close()
 }
 
@@ -401,19 +399,19 @@ impl Reader<'_> {
             None => show_delta(&changes),
         };
 
-        let mut text = Object::default();
+        let mut text = ObjectText::default();
         let mut shown = Some(shown);
         for member in &members {
             let unset = member.value.is_null() && changes.is_empty();
             if member.name == "stateDelta" && !unset {
-                text.push(&member.raw_key, &shown.take().unwrap_or_default());
+                text.push_raw(&member.raw_key, &shown.take().unwrap_or_default());
             } else {
                 check_depth(member.value, || pointer_to(&pointer, &member.name)).or_else(|e| self.keep(e))?;
-                text.push(&member.raw_key, member.value.text());
+                text.push_raw(&member.raw_key, member.value.text());
             }
         }
         if let (Some(shown), false) = (shown, changes.is_empty()) {
-            text.push("\"stateDelta\"", &shown);
+            text.push("stateDelta", &shown);
         }
         let present = json.is_some() || !changes.is_empty();
         Ok(Actions { text: present.then(|| text.close()), changes })
@@ -448,32 +446,12 @@ impl Reader<'_> {
     }
 }
 
-/// An object under construction, without its closing brace.
-#[derive(Default)]
-struct Object(String);
-
-impl Object {
-    fn push(&mut self, raw_key: &str, value: &str) {
-        self.0.push_str(if self.0.is_empty() { "{" } else { "," });
-        self.0.push_str(raw_key);
-        self.0.push(':');
-        self.0.push_str(value);
-    }
-
-    fn close(mut self) -> String {
-        self.0.push_str(if self.0.is_empty() { "{}" } else { "}" });
-        self.0
-    }
-}
-
 /// The `stateDelta` that shows what `changes` set, in order.
 fn show_delta(changes: &[Change]) -> String {
-    let mut delta = Object::default();
+    let mut delta = ObjectText::default();
     for change in changes {
         if let Some(value) = &change.value {
-            let mut key = String::new();
-            push_string(&mut key, &format!("{}{}", change.scope.prefix(), change.key));
-            delta.push(&key, value.text());
+            delta.push(&format!("{}{}", change.scope.prefix(), change.key), value.text());
         }
     }
     delta.close()

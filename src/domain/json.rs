@@ -291,6 +291,43 @@ pub fn push_string(out: &mut String, s: &str) {
     out.push('"');
 }
 
+/// An object under construction: members in the order in which they are pushed.
+#[derive(Debug, Default, Clone)]
+pub struct ObjectText(String);
+
+impl ObjectText {
+    /// Adds a member of which key (quoted) and value are JSON text already.
+    pub fn push_raw(&mut self, raw_key: &str, value: &str) {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        self.0.push_str(raw_key);
+        self.0.push(':');
+        self.0.push_str(value);
+    }
+
+    /// Adds a member whose value is JSON text.
+    pub fn push(&mut self, key: &str, value: &str) {
+        let mut raw_key = String::with_capacity(key.len() + 2);
+        push_string(&mut raw_key, key);
+        self.push_raw(&raw_key, value);
+    }
+
+    /// Adds a member whose value is a string.
+    pub fn push_str(&mut self, key: &str, value: &str) {
+        self.push(key, RawJson::string(value).text());
+    }
+
+    /// The text so far, without the closing brace.
+    pub fn into_open(self) -> String {
+        if self.0.is_empty() { "{".to_owned() } else { self.0 }
+    }
+
+    pub fn close(self) -> String {
+        let mut text = self.into_open();
+        text.push('}');
+        text
+    }
+}
+
 // ---- Validation ----
 
 /// One pass over a document. The state per open container is one byte, whatever the depth: 4 MiB of `[` cost 4 MiB.

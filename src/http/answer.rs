@@ -11,12 +11,11 @@ use tokio::time::Instant;
 
 use super::App;
 use crate::domain::event::StoredEvent;
-use crate::domain::json::{RawJson, push_string};
+use crate::domain::json::ObjectText;
 use crate::domain::session::Head;
-use crate::service::{STREAM_BYTES, STREAM_ROWS};
 use crate::store::{EventPage, EventQuery, SessionView};
 
-pub const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// A JSON answer under construction.
 pub struct Answer {
@@ -68,78 +67,38 @@ pub fn not_modified(tag: impl ToString) -> Response {
     Answer::new(StatusCode::NOT_MODIFIED).tag(tag).empty()
 }
 
-/// An object under construction, of names that need no escapes.
-pub struct Object(String);
-
-impl Object {
-    pub fn new() -> Self {
-        Self("{".to_owned())
-    }
-
-    /// Adds a member whose value is JSON text.
-    pub fn raw(mut self, name: &str, value: &str) -> Self {
-        self.name(name);
-        self.0.push_str(value);
-        self
-    }
-
-    pub fn string(mut self, name: &str, value: &str) -> Self {
-        self.name(name);
-        push_string(&mut self.0, value);
-        self
-    }
-
-    pub fn optional(self, name: &str, value: Option<&RawJson>) -> Self {
-        match value {
-            Some(value) => self.raw(name, value.text()),
-            None => self,
-        }
-    }
-
-    fn name(&mut self, name: &str) {
-        if self.0.len() > 1 {
-            self.0.push(',');
-        }
-        self.0.push('"');
-        self.0.push_str(name);
-        self.0.push_str("\":");
-    }
-
-    pub fn close(mut self) -> String {
-        self.0.push('}');
-        self.0
-    }
-}
-
 /// `{"NAME":[...],"nextPageToken":...}`
 pub fn page(name: &str, items: &[String], next: Option<String>) -> String {
-    let object = Object::new().raw(name, &format!("[{}]", items.join(",")));
-    match next {
-        Some(token) => object.string("nextPageToken", &token).close(),
-        None => object.close(),
+    let mut object = ObjectText::default();
+    object.push(name, &format!("[{}]", items.join(",")));
+    if let Some(token) = next {
+        object.push_str("nextPageToken", &token);
     }
+    object.close()
 }
 
 /// All of a session but its events.
-pub fn session_object(view: &SessionView) -> Object {
+pub fn session_object(view: &SessionView) -> ObjectText {
     let Head { key, .. } = &view.head;
-    let object = Object::new()
-        .string("id", key.session.as_str())
-        .string("appName", key.app().as_str())
-        .string("userId", key.user.user.as_str())
-        .raw("revision", &view.head.revision.to_string())
-        .raw("createTime", &view.head.create_time.to_number())
-        .raw("lastUpdateTime", view.head.update_time.number.text())
-        .optional("displayName", view.head.display_name.as_ref())
-        .optional("labels", view.head.labels.as_ref());
-    let object = match view.head.expire_time {
-        Some(time) => object.raw("expireTime", &time.to_number()),
-        None => object,
-    };
-    match &view.state {
-        Some(state) => object.raw("state", state),
-        None => object,
+    let mut object = ObjectText::default();
+    object.push_str("id", key.session.as_str());
+    object.push_str("appName", key.app().as_str());
+    object.push_str("userId", key.user.user.as_str());
+    object.push("revision", &view.head.revision.to_string());
+    object.push("createTime", &view.head.create_time.to_number());
+    object.push("lastUpdateTime", view.head.update_time.number.text());
+    for (name, value) in [("displayName", &view.head.display_name), ("labels", &view.head.labels)] {
+        if let Some(value) = value {
+            object.push(name, value.text());
+        }
     }
+    if let Some(time) = view.head.expire_time {
+        object.push("expireTime", &time.to_number());
+    }
+    if let Some(state) = &view.state {
+        object.push("state", state);
+    }
+    object
 }
 
 pub fn push_events(out: &mut String, events: &[StoredEvent], first: bool) {
@@ -154,7 +113,7 @@ pub fn push_events(out: &mut String, events: &[StoredEvent], first: bool) {
 /// A session with its events. Those that the view does not hold are streamed: page by page, none beyond the view's
 /// revision, so that the answer shows one moment however long it takes and however little memory it may use.
 pub fn session(app: &Arc<App>, answer: Answer, view: SessionView, events: EventQuery) -> Response {
-    let mut text = session_object(&view).0;
+    let mut text = session_object(&view).into_open();
     text.push_str(",\"events\":[");
     push_events(&mut text, &view.events.events, true);
     let answer = answer.tag(view.head.tag());
@@ -169,8 +128,6 @@ pub fn session(app: &Arc<App>, answer: Answer, view: SessionView, events: EventQ
             before: view.head.revision + 1,
             // Counted back from the revision of the view, and not from that of the moment.
             last: None,
-            max_rows: STREAM_ROWS,
-            max_bytes: STREAM_BYTES,
             ..events
         },
         head: view.head,
@@ -203,10 +160,10 @@ impl Rest {
                 let page = self
                     .app
                     .service
-                    .more_events(&self.head.key, self.head.incarnation, self.query.clone(), deadline)
+                    .events_of(&self.head.key, self.head.incarnation, self.query.clone(), deadline)
                     .await;
                 // Too late for an error document: the answer is cut, which no client takes for a whole one.
-                let EventPage { events, more } = page.map_err(|error| {
+                let EventPage { events, more } = page.map(|view| view.events).map_err(|error| {
                     tracing::warn!(error = %error, "a streamed answer was cut");
                     io::Error::other("cut")
                 })?;

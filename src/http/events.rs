@@ -180,16 +180,16 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         }
         binding
     };
-    if let Some(token) = query.text(&PAGE_TOKEN) {
-        let incarnation = call.app.service.head(&key, call.deadline).await?.incarnation;
-        let last: i64 = binding(incarnation).position(token)?;
-        if descending {
-            events.before = last;
-        } else {
-            events.after = last;
+    let service = &call.app.service;
+    let view = match query.text(&PAGE_TOKEN) {
+        Some(token) => {
+            let incarnation = service.head(&key, call.deadline).await?.incarnation;
+            let last: i64 = binding(incarnation).position(token)?;
+            *if descending { &mut events.before } else { &mut events.after } = last;
+            service.events_of(&key, incarnation, events, call.deadline).await?
         }
-    }
-    let view = call.app.service.session(key.clone(), None, Some(events), call.deadline).await?;
+        None => service.session(key.clone(), None, Some(events), call.deadline).await?,
+    };
     let page = view.events;
     let next = page.events.last().filter(|_| page.more);
     let next = next.map(|last| binding(view.head.incarnation).token(&last.sequence));

@@ -34,7 +34,7 @@ use self::request::{Deadline, MEMORY_UNIT, Query, check_path};
 use crate::config::HttpSettings;
 use crate::domain::Limits;
 use crate::metrics::Metrics;
-use crate::service::{Clock, Service};
+use crate::service::{Clock, Service, SystemClock};
 
 pub use openapi::yaml as openapi_yaml;
 
@@ -155,6 +155,8 @@ fn panicked(_: Box<dyn Any + Send>) -> Response {
 
 /// Serves a request in a task of its own, to the end: a client that goes away neither cuts a transaction in two nor
 /// keeps its request out of the log.
+///
+/// The task itself fails only if the runtime shuts down, when nobody reads the answer any more.
 async fn serve(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     tokio::spawn(answer(app, request, next)).await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
@@ -257,6 +259,21 @@ fn log(
     } else {
         tracing::info!(%method, route, status, duration_ms, request_id, code, "request");
     }
+}
+
+/// The problem document of an answer that no handler gives, and the id under which it goes: see [`Refusal`].
+///
+/// [`Refusal`]: crate::server::Refusal
+pub fn refusal(status: u16, detail: &str) -> (String, String) {
+    let code = match status {
+        400 => Code::BadRequest,
+        414 => Code::UriTooLong,
+        431 => Code::HeaderFieldsTooLarge,
+        _ => Code::Overloaded,
+    };
+    let request_id = SystemClock.fresh_id().to_string();
+    let text = Problem::new(code, detail).text(&request_id, true);
+    (request_id, text)
 }
 
 /// How many rows a page is to have.

@@ -3,12 +3,13 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::answer::{self, Answer, Object};
+use super::answer::{self, Answer};
 use super::describe::{self, Operation, PAGE_SIZE, PAGE_TOKEN};
 use super::page_rows;
 use super::paging::Binding;
 use super::problem::Problem;
 use super::request::{Call, Query};
+use crate::domain::json::ObjectText;
 
 pub const APPS: Operation = Operation {
     id: "listApps",
@@ -72,6 +73,11 @@ fn place(call: &Call, query: &Query, binding: &Binding) -> Result<(String, usize
 fn page(list: &str, field: &str, names: &[&str], rows: usize, binding: &Binding) -> Response {
     let shown = &names[..names.len().min(rows)];
     let next = shown.last().filter(|_| names.len() > rows).map(|last| binding.token(last));
-    let items: Vec<String> = shown.iter().map(|name| Object::new().string(field, name).close()).collect();
+    let item = |name: &&str| {
+        let mut item = ObjectText::default();
+        item.push_str(field, name);
+        item.close()
+    };
+    let items: Vec<String> = shown.iter().map(item).collect();
     Answer::ok().json(answer::page(list, &items, next))
 }

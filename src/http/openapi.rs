@@ -1,6 +1,6 @@
 //! The description of the API, made of the table that the router is made of.
 //!
-//! `openapi.yaml` at the root of the repository is [`yaml`], committed; a test says if it is not. Real answers of the
+//! `openapi.yaml` at the root of the repository is [`yaml()`], committed; a test says if it is not. Real answers of the
 //! API tests are validated against it.
 
 #![expect(clippy::disallowed_methods, reason = "`json!` calls `to_value`; nothing here is a stored value")]

@@ -26,6 +26,7 @@ macro_rules! codes {
 }
 
 codes! {
+    BadRequest, "bad_request", BAD_REQUEST, "The request is not HTTP/1.1";
     InvalidJson, "invalid_json", BAD_REQUEST, "The body is not JSON";
     SessionNotFound, "session_not_found", NOT_FOUND, "There is no such session";
     EventNotFound, "event_not_found", NOT_FOUND, "The session has no such event";
@@ -37,8 +38,10 @@ codes! {
     EventIdConflict, "event_id_conflict", CONFLICT, "The event id is taken by other content";
     RevisionMismatch, "revision_mismatch", PRECONDITION_FAILED, "The precondition failed";
     PayloadTooLarge, "payload_too_large", PAYLOAD_TOO_LARGE, "Over a size limit";
+    UriTooLong, "uri_too_long", URI_TOO_LONG, "The URI is too long";
     UnsupportedMediaType, "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is not application/json";
     InvalidArgument, "invalid_argument", UNPROCESSABLE_ENTITY, "The request breaks a rule";
+    HeaderFieldsTooLarge, "header_fields_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The head is too large";
     Internal, "internal", INTERNAL_SERVER_ERROR, "A bug in the server";
     Overloaded, "overloaded", SERVICE_UNAVAILABLE, "More than can be served now";
     StorageUnavailable, "storage_unavailable", SERVICE_UNAVAILABLE, "The database does not answer";
@@ -110,8 +113,8 @@ impl Problem {
         Self { outcome: Outcome::Unknown, ..Self::new(Code::Internal, "the server met a bug; it is in its log") }
     }
 
-    /// The answer, as the request with this id gets it. `of_write` adds the outcome.
-    pub fn finish(&self, request_id: &str, of_write: bool) -> Response {
+    /// The document, as the request with this id gets it. `of_write` adds the outcome.
+    pub fn text(&self, request_id: &str, of_write: bool) -> String {
         #[derive(Serialize)]
         struct Field<'a> {
             field: String,
@@ -149,8 +152,13 @@ impl Problem {
             request_id,
         };
         // Strings and numbers: nothing that serialising could refuse.
-        let text = serde_json::to_string(&body).unwrap_or_default();
-        let mut response = (status, text).into_response();
+        serde_json::to_string(&body).unwrap_or_default()
+    }
+
+    /// The answer, as the request with this id gets it.
+    pub fn finish(&self, request_id: &str, of_write: bool) -> Response {
+        let status = self.code.entry().1;
+        let mut response = (status, self.text(request_id, of_write)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -221,8 +229,8 @@ impl From<Error> for Problem {
                     }
                 };
                 let detail = if error.unclear {
-                    "the answer to the commit was lost, so the write may have happened; \
-                     send the same request with the same event id again"
+                    "the answer to the commit was lost, so the write may have happened; what has an event id can be \
+                     sent again as it is, before anything else look at what is there"
                 } else {
                     detail
                 };

@@ -234,19 +234,21 @@ fn check_content_type(value: Option<&[u8]>) -> Result<(), Problem> {
 
 /// Refuses a path that no route can mean: a bad percent escape, a segment that is empty or not UTF-8.
 pub fn check_path(path: &str) -> Result<(), Problem> {
-    let bytes = path.as_bytes();
-    for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'%') {
-        if !bytes.get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
-            return Err(Problem::field("path", "has a `%` that no two hexadecimal digits follow"));
-        }
-    }
-    if percent_decode_str(path).decode_utf8().is_err() {
-        return Err(Problem::field("path", "is not UTF-8 once decoded"));
-    }
+    check_escapes(path).map_err(|message| Problem::field("path", message))?;
     if path.strip_prefix("/v1/").is_some_and(|rest| rest.split('/').any(str::is_empty)) {
         return Err(Problem::field("path", "has an empty segment"));
     }
     Ok(())
+}
+
+fn check_escapes(text: &str) -> Result<(), &'static str> {
+    let bytes = text.as_bytes();
+    for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'%') {
+        if !bytes.get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
+            return Err("has a `%` that no two hexadecimal digits follow");
+        }
+    }
+    percent_decode_str(text).decode_utf8().map(drop).map_err(|_| "is not UTF-8 once decoded")
 }
 
 /// A parsed query: each parameter of the operation at most once, of its type.
@@ -278,6 +280,9 @@ impl Query {
         if let (true, Some(label)) = (labels, name.strip_prefix("label.")) {
             check_label_name(label)?;
             check_label_value(&value)?;
+            if self.labels.iter().any(|(seen, _)| seen == label) {
+                return Err("is given twice".to_owned());
+            }
             self.labels.push((label.to_owned(), value));
             return Ok(());
         }
@@ -316,7 +321,7 @@ impl Query {
 }
 
 fn decode(text: &str) -> Option<String> {
-    check_path(text).ok()?;
+    check_escapes(text).ok()?;
     // As forms write it, and as HTTP clients encode queries.
     Some(percent_decode_str(&text.replace('+', " ")).decode_utf8().ok()?.into_owned())
 }
@@ -388,6 +393,7 @@ mod tests {
             "since=never",
             "author=%zz",
             "author=%ff",
+            "label.a=1&label.a=2",
             "label.X=1",
             "label=1",
             "label.=1",

@@ -13,7 +13,6 @@ use super::request::Call;
 use crate::domain::ids::{SessionId, SessionKey, UserId};
 use crate::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use crate::domain::time::Micros;
-use crate::service::{STREAM_BYTES, STREAM_ROWS};
 use crate::store::{EventQuery, ListPosition, ListQuery, OrderBy, StateFilter};
 
 pub const CREATE: Operation = Operation {
@@ -41,7 +40,7 @@ pub async fn create(mut call: Call) -> Result<Response, Problem> {
     let draft = session_draft(&mut call, true).await?;
     let (_, view) = call.app.service.create_session(user, None, draft, IfExists::Refuse, call.deadline).await?;
     let answer = Answer::new(StatusCode::CREATED).header(header::LOCATION, &location(&view.head.key));
-    Ok(answer::session(&call.app, answer, view, EventQuery::all(STREAM_ROWS, STREAM_BYTES)))
+    Ok(answer::session(&call.app, answer, view, EventQuery::all()))
 }
 
 pub const GET_OR_CREATE: Operation = Operation {
@@ -80,7 +79,7 @@ pub async fn get_or_create(mut call: Call) -> Result<Response, Problem> {
     } else {
         Answer::ok()
     };
-    Ok(answer::session(&call.app, answer, view, EventQuery::all(STREAM_ROWS, STREAM_BYTES)))
+    Ok(answer::session(&call.app, answer, view, EventQuery::all()))
 }
 
 async fn session_draft(call: &mut Call, takes_id: bool) -> Result<SessionDraft, Problem> {
@@ -127,7 +126,7 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
         return Ok(answer);
     }
     let last = query.integer(&NUM_RECENT_EVENTS);
-    let events = EventQuery { last, since: query.time(&AFTER_TIMESTAMP), ..EventQuery::all(STREAM_ROWS, STREAM_BYTES) };
+    let events = EventQuery { last, since: query.time(&AFTER_TIMESTAMP), ..EventQuery::all() };
     let asked = (last != Some(0)).then(|| events.clone());
     let view = call.app.service.session(key, Some(StateFilter::default()), asked, call.deadline).await?;
     Ok(answer::session(&call.app, Answer::ok(), view, events))
@@ -166,7 +165,7 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let if_match = call.if_match()?;
     let patch = MetadataPatch::parse(call.required_body().await?.json()?)?;
     let view = call.app.service.update_metadata(key, patch, if_match, call.deadline).await?;
-    Ok(answer::session(&call.app, Answer::ok(), view, EventQuery::all(STREAM_ROWS, STREAM_BYTES)))
+    Ok(answer::session(&call.app, Answer::ok(), view, EventQuery::all()))
 }
 
 pub const DELETE: Operation = Operation {
@@ -269,7 +268,6 @@ async fn list(call: Call, user: Option<UserId>, operation: &Operation) -> Result
     let list = ListQuery {
         app,
         user,
-        now: Micros(0),
         order_by,
         descending,
         labels: query.labels().to_vec(),

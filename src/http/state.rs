@@ -125,11 +125,9 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
         id: event_id.or(idempotency_key),
         author: author.as_deref().unwrap_or(DEFAULT_AUTHOR),
         invocation_id: invocation_id.as_deref().unwrap_or_default(),
-        delta: delta.map(|delta| delta.text()),
-        ops: ops.map(|ops| ops.text()),
         if_match,
     };
-    let (replayed, view) = call.app.service.change_state(change, call.deadline).await?;
+    let (replayed, view) = call.app.service.patch_state(delta, ops, change, call.deadline).await?;
     Ok(Answer::ok().tag(view.head.tag()).replayed(replayed).json(view.state.unwrap_or_default()))
 }
 
@@ -191,15 +189,8 @@ pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
     let body = call.required_body().await?;
     let value = body.json()?;
     check_value(value, String::new, call.app.service.limits())?;
-    let change = StateChange {
-        key,
-        id,
-        author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR),
-        invocation_id: "",
-        delta: None,
-        ops: None,
-        if_match,
-    };
+    let change =
+        StateChange { key, id, author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR), invocation_id: "", if_match };
     let (replayed, tag) = call.app.service.put_value(&state_key, value, change, call.deadline).await?;
     Ok(changed(StatusCode::OK, replayed, tag).json(value.text().to_owned()))
 }
@@ -229,8 +220,6 @@ pub async fn delete_key(call: Call) -> Result<Response, Problem> {
         id: call.idempotency_key()?,
         author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR),
         invocation_id: "",
-        delta: None,
-        ops: None,
         if_match: call.if_match()?,
     };
     let (replayed, tag) = call.app.service.delete_value(&state_key, change, call.deadline).await?;

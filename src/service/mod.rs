@@ -16,7 +16,7 @@ pub use clock::{Clock, SystemClock};
 use crate::domain::append::{Append, Done, Outcome};
 use crate::domain::event::{EventDraft, NewEvent, StoredEvent, carrier};
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
-use crate::domain::json::{Json, RawJson, push_string};
+use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::scope::{self, Change};
 use crate::domain::session::{Creation, Head, IfExists, MetadataPatch, SessionDraft};
 use crate::domain::tag::{IfMatch, Tag};
@@ -24,18 +24,14 @@ use crate::domain::time::Micros;
 use crate::domain::{Limits, Rejected};
 use crate::metrics::Metrics;
 use crate::store::{
-    Cause, CreateOutcome, DeleteOutcome, Deletion, EventPage, EventQuery, ListQuery, MetadataUpdate, Page, ScopeKey,
-    ScopeOutcome, ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
+    Cause, CreateOutcome, DeleteOutcome, Deletion, EventQuery, ListQuery, MetadataUpdate, Page, ScopeKey, ScopeOutcome,
+    ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 
 /// How often one request tries its transaction.
 const MAX_TRIES: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-
-/// How many rows and bytes of a history are in memory at a time while it is streamed.
-pub const STREAM_ROWS: usize = 256;
-pub const STREAM_BYTES: usize = 1 << 20;
 
 /// Why a request was not served. What it means in HTTP is the error table's business.
 #[derive(Debug, thiserror::Error)]
@@ -101,16 +97,13 @@ pub struct Appended {
     pub tag: Tag,
 }
 
-/// A change of state made without an event of the client's own.
+/// Who changes state without an event of its own, and of which session.
 #[derive(Debug)]
 pub struct StateChange<'a> {
     pub key: SessionKey,
     pub id: Option<EventId>,
     pub author: &'a str,
     pub invocation_id: &'a str,
-    /// A checked `stateDelta`.
-    pub delta: Option<&'a str>,
-    pub ops: Option<&'a str>,
     pub if_match: Option<IfMatch>,
 }
 
@@ -163,7 +156,7 @@ impl Service {
             self.transact(Repeat::Safe, deadline, || self.store.create(&creation, deadline)).await?;
         match outcome {
             CreateOutcome::Created(view) => {
-                self.metrics.appended(creation.events.len());
+                self.metrics.appended(usize::try_from(view.head.revision).unwrap_or(0));
                 Ok((true, view))
             }
             CreateOutcome::Existing(view) => Ok((false, view)),
@@ -183,30 +176,33 @@ impl Service {
         events: Option<EventQuery>,
         deadline: Instant,
     ) -> Result<SessionView> {
-        let query = SessionQuery { key, now: self.clock.now(), incarnation: None, state, events };
+        self.view(key, None, state, events, deadline).await
+    }
+
+    async fn view(
+        &self,
+        key: SessionKey,
+        incarnation: Option<i64>,
+        state: Option<StateFilter>,
+        events: Option<EventQuery>,
+        deadline: Instant,
+    ) -> Result<SessionView> {
+        let query = SessionQuery { key, now: self.clock.now(), incarnation, state, events };
         self.read(deadline, || self.store.session(&query, deadline)).await?.ok_or(Error::SessionNotFound)
     }
 
-    /// Another page of events of a session that was read before.
+    /// Events of a session that was read before, as of now.
     ///
     /// # Errors
     /// `SessionNotFound` if it is gone, or a session of another incarnation took its place.
-    pub async fn more_events(
+    pub async fn events_of(
         &self,
         key: &SessionKey,
         incarnation: i64,
         events: EventQuery,
         deadline: Instant,
-    ) -> Result<EventPage> {
-        let query = SessionQuery {
-            key: key.clone(),
-            now: self.clock.now(),
-            incarnation: Some(incarnation),
-            state: None,
-            events: Some(events),
-        };
-        let view = self.read(deadline, || self.store.session(&query, deadline)).await?;
-        view.map(|view| view.events).ok_or(Error::SessionNotFound)
+    ) -> Result<SessionView> {
+        self.view(key.clone(), Some(incarnation), None, Some(events), deadline).await
     }
 
     /// The head alone: revisions and metadata.
@@ -221,9 +217,9 @@ impl Service {
     ///
     /// # Errors
     /// Only [`Error::Store`].
-    pub async fn list_sessions(&self, mut query: ListQuery, deadline: Instant) -> Result<Page<SessionView>> {
-        query.now = self.clock.now();
-        self.read(deadline, || self.store.sessions(&query, deadline)).await
+    pub async fn list_sessions(&self, query: ListQuery, deadline: Instant) -> Result<Page<SessionView>> {
+        let now = self.clock.now();
+        self.read(deadline, || self.store.sessions(&query, now, deadline)).await
     }
 
     /// Names of apps, in byte order, after `after`.
@@ -253,8 +249,9 @@ impl Service {
         if_match: Option<IfMatch>,
         deadline: Instant,
     ) -> Result<SessionView> {
-        let events = EventQuery::all(STREAM_ROWS, STREAM_BYTES);
-        let update = MetadataUpdate { key, patch, if_match, now: self.clock.now(), events };
+        let update = MetadataUpdate { key, patch, if_match, now: self.clock.now() };
+        // Repeated even if unclear: fields are set, not computed, and of two PATCHes under way at once either may be
+        // the last.
         let (outcome, repeated) =
             self.transact(Repeat::Safe, deadline, || self.store.update_metadata(&update, deadline)).await?;
         match outcome {
@@ -355,16 +352,23 @@ impl Service {
         Ok((head, value.ok_or(Error::StateKeyNotFound)?))
     }
 
-    /// Changes state through one appended event; whether it was a replay, and the merged state afterwards.
+    /// Changes state through one appended event; whether it was a replay, and the merged state afterwards. `delta` is
+    /// a checked `stateDelta`.
     ///
     /// # Errors
     /// As [`Service::append`].
-    pub async fn change_state(&self, change: StateChange<'_>, deadline: Instant) -> Result<(bool, SessionView)> {
-        let (append, now) = self.carry(change, None)?;
+    pub async fn patch_state(
+        &self,
+        delta: Option<Json<'_>>,
+        ops: Option<Json<'_>>,
+        change: StateChange<'_>,
+        deadline: Instant,
+    ) -> Result<(bool, SessionView)> {
+        let (append, now) = self.carry(change, delta.map(Json::text), ops.map(Json::text), None)?;
         let ((outcome, view), repeated) =
             self.transact(Repeat::Safe, deadline, || self.store.append_and_read(&append, now, deadline)).await?;
         let done = self.done(outcome, now, repeated)?;
-        let replayed = done.events.iter().all(|event| event.replayed);
+        let replayed = done.events.iter().any(|event| event.replayed);
         Ok((replayed, view.ok_or(Error::SessionNotFound)?))
     }
 
@@ -379,12 +383,9 @@ impl Service {
         change: StateChange<'_>,
         deadline: Instant,
     ) -> Result<(bool, Tag)> {
-        let mut delta = String::from("{");
-        push_string(&mut delta, state_key);
-        delta.push(':');
-        delta.push_str(value.text());
-        delta.push('}');
-        let (append, now) = self.carry(StateChange { delta: Some(&delta), ..change }, None)?;
+        let mut delta = ObjectText::default();
+        delta.push(state_key, value.text());
+        let (append, now) = self.carry(change, Some(&delta.close()), None, None)?;
         self.append_carried(append, now, deadline).await
     }
 
@@ -398,10 +399,11 @@ impl Service {
         change: StateChange<'_>,
         deadline: Instant,
     ) -> Result<(bool, Tag)> {
-        let mut ops = String::from("[{\"op\":\"remove\",\"key\":");
-        push_string(&mut ops, state_key);
-        ops.push_str("}]");
-        let (append, now) = self.carry(StateChange { ops: Some(&ops), ..change }, scope::split(state_key))?;
+        let mut op = ObjectText::default();
+        op.push_str("op", "remove");
+        op.push_str("key", state_key);
+        let ops = format!("[{}]", op.close());
+        let (append, now) = self.carry(change, None, Some(&ops), scope::split(state_key))?;
         self.append_carried(append, now, deadline).await
     }
 
@@ -443,10 +445,10 @@ impl Service {
     }
 
     /// Removes what has expired or was deleted, now and then, and at once after a deletion. Runs until it is dropped.
-    pub async fn sweep_forever(&self, interval: Duration, unit: Duration) {
+    pub async fn sweep_forever(&self, interval: Duration, limit: Duration) {
         loop {
             loop {
-                match self.store.sweep(self.clock.now(), Instant::now() + unit).await {
+                match self.store.sweep(self.clock.now(), Instant::now() + limit).await {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => {
@@ -484,9 +486,11 @@ impl Service {
     fn carry(
         &self,
         change: StateChange<'_>,
+        delta: Option<&str>,
+        ops: Option<&str>,
         only_if_present: Option<(scope::Scope, &str)>,
     ) -> Result<(Append, Micros)> {
-        let StateChange { key, id, author, invocation_id, delta, ops, if_match } = change;
+        let StateChange { key, id, author, invocation_id, if_match } = change;
         let text = carrier(id.as_ref(), author, invocation_id, delta, ops);
         // The client's limits speak of what it sent: the value, or the body.
         let limits = Limits { event_bytes: usize::MAX, ..self.limits };
@@ -547,15 +551,16 @@ impl Service {
     ) -> Result<(T, bool)> {
         let mut unclear = false;
         let mut pause = FIRST_PAUSE;
-        for tries_left in (0..MAX_TRIES).rev() {
+        let mut tries = 1;
+        loop {
             let error = match run().await {
                 Ok(value) => return Ok((value, unclear)),
                 Err(error) => error,
             };
             unclear |= error.unclear;
-            let may_repeat = repeat == Repeat::Safe || !unclear;
+            let may_repeat = error.is_transient() && (repeat == Repeat::Safe || !unclear);
             let wait = self.clock.jitter(pause);
-            if tries_left == 0 || !error.is_transient() || !may_repeat || Instant::now() + wait >= deadline {
+            if !may_repeat || tries == MAX_TRIES || Instant::now() + wait >= deadline {
                 if unclear {
                     self.metrics.unknown_outcome();
                 }
@@ -564,7 +569,7 @@ impl Service {
             self.metrics.retried(if error.unclear { "unclear_commit" } else { error.cause.name() });
             sleep(wait).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
+            tries += 1;
         }
-        Err(Error::Store(StoreError::new(Cause::Internal, "no try was left")))
     }
 }

@@ -125,7 +125,13 @@ pub trait Store: Send + Sync + 'static {
     /// Reads app or user state on its own: revision 0 and `{}` if there is none.
     async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView, StoreError>;
 
-    async fn sessions(&self, query: &ListQuery, deadline: Instant) -> Result<Page<SessionView>, StoreError>;
+    /// A page of live sessions, in the order that the query asks for.
+    async fn sessions(
+        &self,
+        query: &ListQuery,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<Page<SessionView>, StoreError>;
 
     /// Names in byte order, after `after`: of apps, or of the users of an app.
     async fn apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<AppName>, StoreError>;
@@ -234,8 +240,8 @@ pub struct EventQuery {
 }
 
 impl EventQuery {
-    /// Every event in sequence order, up to so many rows and bytes a page.
-    pub fn all(max_rows: usize, max_bytes: usize) -> Self {
+    /// Every event in sequence order, in pages for streaming: how much of a history is in memory at a time.
+    pub fn all() -> Self {
         Self {
             after: 0,
             before: i64::MAX,
@@ -245,8 +251,8 @@ impl EventQuery {
             branch: None,
             last: None,
             descending: false,
-            max_rows,
-            max_bytes,
+            max_rows: 256,
+            max_bytes: 1 << 20,
         }
     }
 }
@@ -266,7 +272,6 @@ pub struct MetadataUpdate {
     pub patch: MetadataPatch,
     pub if_match: Option<IfMatch>,
     pub now: Micros,
-    pub events: EventQuery,
 }
 
 #[derive(Debug)]
@@ -324,7 +329,6 @@ pub struct ScopeView {
 pub struct ListQuery {
     pub app: AppName,
     pub user: Option<UserId>,
-    pub now: Micros,
     pub order_by: OrderBy,
     pub descending: bool,
     /// Pairs that a session's labels must hold.

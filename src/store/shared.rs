@@ -143,10 +143,6 @@ macro_rules! shared_primitives {
             Ok(value.map(RawJson::trusted))
         }
 
-        async fn has_key(&mut self, address: &StateAddress, incarnation: i64) -> Result<bool> {
-            Ok(self.value(address, incarnation).await?.is_some())
-        }
-
         async fn scope(&mut self, scope: &ScopeKey) -> Result<ScopeView> {
             let query = match scope {
                 ScopeKey::App(app) => sqlx::query_as(Self::DIALECT.app_scope).bind(app.as_str()),
@@ -158,8 +154,8 @@ macro_rules! shared_primitives {
             Ok(ScopeView { revision: row.revision, state: join([row.state.as_deref()]) })
         }
 
-        async fn list(&mut self, query: &ListQuery) -> Result<Page<SessionView>> {
-            let (text, values) = Self::DIALECT.list(query);
+        async fn list(&mut self, query: &ListQuery, now: Micros) -> Result<Page<SessionView>> {
+            let (text, values) = Self::DIALECT.list(query, now);
             let mut statement = sqlx::query(AssertSqlSafe(text)).persistent(self.persistent);
             for value in &values {
                 statement = match value {

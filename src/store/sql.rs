@@ -237,7 +237,7 @@ impl Dialect {
     /// The statement of a page of sessions, with what to bind, in order.
     ///
     /// The keyset is one row-wise comparison in the order of an index, so page K is found as fast as page 1.
-    pub fn list<'a>(&self, query: &'a ListQuery) -> (String, Vec<ListValue<'a>>) {
+    pub fn list<'a>(&self, query: &'a ListQuery, now: Micros) -> (String, Vec<ListValue<'a>>) {
         let mut values = vec![ListValue::Text(query.app.as_str())];
         let mut sql = format!("select {}", head_columns!());
         if query.with_state {
@@ -252,7 +252,7 @@ impl Dialect {
         if let Some(user) = &query.user {
             sql += &format!(" and s.user_id = ${}", bind(ListValue::Text(user.as_str())));
         }
-        sql += &format!(" and (s.expire_time is null or s.expire_time > ${})", bind(ListValue::Integer(query.now.0)));
+        sql += &format!(" and (s.expire_time is null or s.expire_time > ${})", bind(ListValue::Integer(now.0)));
         let time = match query.order_by {
             OrderBy::LastUpdateTime => "s.update_time",
             OrderBy::CreateTime => "s.create_time",

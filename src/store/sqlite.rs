@@ -45,9 +45,10 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens the file at `path`, made if it is missing.
     pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
-        let path = path.split_once('?').map_or(path, |(path, _)| path);
-        if path.is_empty() {
-            return Err(StoreError::config("the database URL must name a file: sqlite://PATH"));
+        // What other programs write into such URLs, and what happens here in any case.
+        let path = path.strip_suffix("?mode=rwc").unwrap_or(path);
+        if path.is_empty() || path.contains('?') || path.contains(":memory:") {
+            return Err(StoreError::config("the database URL must name a file and nothing else: sqlite://PATH"));
         }
         let lock = lock(Path::new(path))?;
         let options = SqliteConnectOptions::new()

@@ -20,16 +20,13 @@ use crate::domain::append::{
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionKey, UserId, UserKey};
-use crate::domain::json::RawJson;
+use crate::domain::json::{ObjectText, RawJson};
 use crate::domain::scope::{Change, Scope};
 use crate::domain::session::{Creation, Head, IfExists, MetadataPatch};
 use crate::domain::tag::Tag;
 use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
-
-/// How many events of a session go with the answer to a write; the rest is read page by page.
-const FIRST_PAGE: (usize, usize) = (256, 1 << 20);
 
 /// How many rows one sweep removes of each kind.
 const SWEEP_ROWS: i64 = 1000;
@@ -96,8 +93,6 @@ pub trait Tx: Send {
         &mut self,
         ids: &[(&SessionKey, i64, &EventId)],
     ) -> impl Future<Output = Result<Vec<(SessionKey, EventId, Known)>>> + Send;
-    /// Whether a state key exists; `incarnation` matters for session keys.
-    fn has_key(&mut self, address: &StateAddress, incarnation: i64) -> impl Future<Output = Result<bool>> + Send;
 
     /// Inserts the row; `false` if the session exists.
     fn insert_session(&mut self, insert: &SessionInsert<'_>) -> impl Future<Output = Result<bool>> + Send;
@@ -142,7 +137,7 @@ pub trait Tx: Send {
         incarnation: i64,
     ) -> impl Future<Output = Result<Option<RawJson>>> + Send;
     fn scope(&mut self, scope: &ScopeKey) -> impl Future<Output = Result<ScopeView>> + Send;
-    fn list(&mut self, query: &ListQuery) -> impl Future<Output = Result<Page<SessionView>>> + Send;
+    fn list(&mut self, query: &ListQuery, now: Micros) -> impl Future<Output = Result<Page<SessionView>>> + Send;
     fn apps(&mut self, after: &str, limit: i64) -> impl Future<Output = Result<Vec<String>>> + Send;
     fn users(&mut self, app: &AppName, after: &str, limit: i64) -> impl Future<Output = Result<Vec<String>>> + Send;
 
@@ -197,53 +192,41 @@ impl<B: Backend> Transactions<B> {
         timeout_at(limit, tx.commit()).await.unwrap_or_else(|_| Err(out_of_time())).map_err(StoreError::in_commit)
     }
 
-    async fn append_then<T>(
+    /// Appends, and reads a session in the same transaction, if asked to.
+    async fn append_then(
         &self,
         batch: &[Append],
         now: Micros,
+        read: Option<&SessionQuery>,
         deadline: Instant,
-        then: impl AsyncThen<B::Tx, T>,
-    ) -> Result<(Vec<Outcome>, T)> {
+    ) -> Result<(Vec<Outcome>, Option<SessionView>)> {
         let mut tx = self.write(deadline).await?;
-        let (outcomes, wrote, read) = self
+        let (outcomes, wrote, view) = self
             .within(deadline, async {
                 let (outcomes, wrote) = append(&mut tx, batch, now).await?;
-                let read = then.call(&mut tx).await?;
-                Ok((outcomes, wrote, read))
+                let view = match read {
+                    Some(query) => tx.view(query).await?,
+                    None => None,
+                };
+                Ok((outcomes, wrote, view))
             })
             .await?;
+        self.end(tx, wrote, deadline).await?;
+        Ok((outcomes, view))
+    }
+
+    async fn end(&self, tx: B::Tx, wrote: bool, deadline: Instant) -> Result<()> {
         if wrote {
-            self.commit(tx, deadline).await?;
+            self.commit(tx, deadline).await
         } else {
             self.release(tx, deadline).await;
+            Ok(())
         }
-        Ok((outcomes, read))
     }
 }
 
 fn out_of_time() -> StoreError {
     StoreError::new(Cause::Timeout, "the database did not answer within the time limit")
-}
-
-/// What an append reads before it commits. A trait of its own because async closures cannot promise `Send`.
-trait AsyncThen<X, T> {
-    fn call(self, tx: &mut X) -> impl Future<Output = Result<T>> + Send;
-}
-
-struct Nothing;
-
-impl<X: Tx> AsyncThen<X, ()> for Nothing {
-    async fn call(self, _: &mut X) -> Result<()> {
-        Ok(())
-    }
-}
-
-struct View(SessionQuery);
-
-impl<X: Tx> AsyncThen<X, Option<SessionView>> for View {
-    async fn call(self, tx: &mut X) -> Result<Option<SessionView>> {
-        tx.view(&self.0).await
-    }
 }
 
 async fn append<X: Tx>(tx: &mut X, batch: &[Append], now: Micros) -> Result<(Vec<Outcome>, bool)> {
@@ -295,7 +278,7 @@ async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, now: Micros) -> Result<Heads
             StateAddress::User(..) | StateAddress::App(..) => Some(0),
         };
         if let Some(incarnation) = incarnation
-            && tx.has_key(address, incarnation).await?
+            && tx.value(address, incarnation).await?.is_some()
         {
             heads.present.insert(address.clone());
         }
@@ -311,10 +294,8 @@ async fn lock_scopes<X: Tx>(
 ) -> Result<(HashMap<UserKey, i64>, HashMap<AppName, i64>)> {
     let (lock_users, read_users): (Vec<_>, Vec<_>) = users.partition(|(_, lock)| *lock);
     let (lock_apps, read_apps): (Vec<_>, Vec<_>) = apps.partition(|(_, lock)| *lock);
-    let keys = |list: Vec<(_, bool)>| list.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
     let (lock_users, read_users) = (keys(lock_users), keys(read_users));
-    let (lock_apps, read_apps): (Vec<&AppName>, Vec<&AppName>) =
-        (lock_apps.into_iter().map(|(k, _)| k).collect(), read_apps.into_iter().map(|(k, _)| k).collect());
+    let (lock_apps, read_apps) = (keys(lock_apps), keys(read_apps));
     let mut locked = (HashMap::new(), HashMap::new());
     if !lock_users.is_empty() {
         let revisions = tx.lock_users(&lock_users).await?;
@@ -332,6 +313,10 @@ async fn lock_scopes<X: Tx>(
     Ok(locked)
 }
 
+fn keys<K>(list: Vec<(K, bool)>) -> Vec<K> {
+    list.into_iter().map(|(key, _)| key).collect()
+}
+
 /// Inserts the session first, so that its row is the first lock, as everywhere.
 async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome, bool)> {
     let Ok(plan) = decide_creation(creation, 0, 0) else {
@@ -340,7 +325,10 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
     let insert = SessionInsert {
         creation,
         revision: plan.tag.revision,
-        update_time: creation.events.last().map_or_else(|| creation.now.into(), |event| event.timestamp.clone()),
+        update_time: match plan.writes.sessions.get(&creation.key) {
+            Some(update) => update.update_time.clone(),
+            None => creation.now.into(),
+        },
         initial_state: initial_state(&creation.state),
     };
     let query = whole_session(&creation.key, creation.now);
@@ -382,19 +370,13 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
 
 /// The session keys of an initial state, as one JSON object.
 fn initial_state(changes: &[Change]) -> String {
-    let mut out = String::from("{");
+    let mut state = ObjectText::default();
     for change in changes.iter().filter(|change| change.scope == Scope::Session) {
         if let Some(value) = &change.value {
-            if out.len() > 1 {
-                out.push(',');
-            }
-            crate::domain::json::push_string(&mut out, &change.key);
-            out.push(':');
-            out.push_str(value.text());
+            state.push(&change.key, value.text());
         }
     }
-    out.push('}');
-    out
+    state.close()
 }
 
 fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
@@ -403,12 +385,11 @@ fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
         now,
         incarnation: None,
         state: Some(StateFilter::default()),
-        events: Some(super::EventQuery::all(FIRST_PAGE.0, FIRST_PAGE.1)),
+        events: Some(super::EventQuery::all()),
     }
 }
 
-/// Reads a session that this transaction holds. That it is not there is no outcome but a bug, or an expiry that
-/// passed meanwhile, so the transaction is given up.
+/// Reads a session that this transaction holds. That it is not there would be a bug.
 async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView> {
     // A session that was created already expired is shown once, to its creator.
     let query = SessionQuery { now: Micros(i64::MIN), ..query.clone() };
@@ -448,8 +429,7 @@ async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Result<(
     if !update.patch.is_empty() {
         tx.set_metadata(&update.key, &update.patch, update.now).await?;
     }
-    let query = SessionQuery { events: Some(update.events.clone()), ..whole_session(&update.key, update.now) };
-    Ok((view(tx, &query).await.map(UpdateOutcome::Done)?, !update.patch.is_empty()))
+    Ok((view(tx, &whole_session(&update.key, update.now)).await.map(UpdateOutcome::Done)?, !update.patch.is_empty()))
 }
 
 async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutcome, bool)> {
@@ -513,7 +493,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn append(&self, batch: &[Append], now: Micros, deadline: Instant) -> Result<Vec<Outcome>> {
-        Ok(self.append_then(batch, now, deadline, Nothing).await?.0)
+        Ok(self.append_then(batch, now, None, deadline).await?.0)
     }
 
     async fn append_and_read(
@@ -523,7 +503,7 @@ impl<B: Backend> Store for Transactions<B> {
         deadline: Instant,
     ) -> Result<(Outcome, Option<SessionView>)> {
         let query = SessionQuery { events: None, ..whole_session(&append.key, now) };
-        let (outcomes, view) = self.append_then(std::slice::from_ref(append), now, deadline, View(query)).await?;
+        let (outcomes, view) = self.append_then(std::slice::from_ref(append), now, Some(&query), deadline).await?;
         Ok((outcomes.into_iter().next().unwrap_or(Outcome::SessionNotFound), view))
     }
 
@@ -601,9 +581,9 @@ impl<B: Backend> Store for Transactions<B> {
         Ok(view)
     }
 
-    async fn sessions(&self, query: &ListQuery, deadline: Instant) -> Result<Page<SessionView>> {
+    async fn sessions(&self, query: &ListQuery, now: Micros, deadline: Instant) -> Result<Page<SessionView>> {
         let mut tx = self.read(true, deadline).await?;
-        let page = self.within(deadline, tx.list(query)).await?;
+        let page = self.within(deadline, tx.list(query, now)).await?;
         if page.cut {
             // Unread rows are of unknown size: the connection is closed rather than drained.
             drop(tx);
@@ -645,17 +625,6 @@ impl<B: Backend> Store for Transactions<B> {
 
     async fn close(&self) {
         self.backend.close().await;
-    }
-}
-
-impl<B: Backend> Transactions<B> {
-    async fn end(&self, tx: B::Tx, wrote: bool, deadline: Instant) -> Result<()> {
-        if wrote {
-            self.commit(tx, deadline).await
-        } else {
-            self.release(tx, deadline).await;
-            Ok(())
-        }
     }
 }
 
