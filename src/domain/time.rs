@@ -46,7 +46,7 @@ impl Micros {
             None => (false, text),
         };
         let (mantissa, exponent) = match rest.find(['e', 'E']) {
-            Some(at) => (&rest[..at], rest[at + 1..].parse::<i64>().unwrap_or(i64::MAX)),
+            Some(at) => (&rest[..at], exponent(&rest[at + 1..])),
             None => (rest, 0),
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -101,6 +101,11 @@ impl Micros {
     }
 }
 
+/// The exponent of a number; beyond 64 bits only its sign matters.
+fn exponent(digits: &str) -> i64 {
+    digits.parse().unwrap_or(if digits.starts_with('-') { i64::MIN } else { i64::MAX })
+}
+
 /// A moment together with the JSON number that shows it: the very text that a client gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timestamp {
@@ -148,6 +153,7 @@ mod tests {
             ("1763719000.1234569999", 1_763_719_000_123_456),
             ("253402300799.999999", END - 1),
             ("1e-400", 0),
+            ("1e-99999999999999999999", 0),
             ("0e99999999999999999999", 0),
             ("-62135596800", FIRST),
         ] {

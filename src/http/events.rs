@@ -152,11 +152,31 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
     // Before anything is answered, 304 included: a bad request is refused whatever the client has.
     let max_rows = page_rows(&query, call.app.service.limits())?;
+    let descending = query.text(&ORDER) == Some("desc");
+    let binding = |incarnation: i64| {
+        let mut binding = Binding::of("events")
+            .with(key.app().as_str())
+            .with(key.user.user.as_str())
+            .with(key.session.as_str())
+            .with(&incarnation.to_string())
+            .with(if descending { "desc" } else { "asc" });
+        for param in LIST.query.iter().filter(|param| !matches!(param.name, "pageSize" | "pageToken" | "order")) {
+            // A parameter that is there and empty is another query than one without it.
+            binding = binding.with(param.name).with(&query.text(param).map(|v| format!("={v}")).unwrap_or_default());
+        }
+        binding
+    };
+    let app = call.app.clone();
+    let go_on = match query.text(&PAGE_TOKEN) {
+        Some(token) => {
+            let incarnation = app.service.head(&key, call.deadline).await?.incarnation;
+            Some((incarnation, binding(incarnation).position::<i64>(token)?))
+        }
+        None => None,
+    };
     if let Some(answer) = current(&mut call, &key).await? {
         return Ok(answer);
     }
-    let limits = call.app.service.limits();
-    let descending = query.text(&ORDER) == Some("desc");
     let mut events = EventQuery {
         after: query.integer(&AFTER_SEQUENCE).unwrap_or(0),
         before: query.integer(&BEFORE_SEQUENCE).unwrap_or(i64::MAX),
@@ -167,28 +187,14 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         last: None,
         descending,
         max_rows,
-        max_bytes: limits.page_bytes,
+        max_bytes: app.service.limits().page_bytes,
     };
-    let binding = |incarnation: i64| {
-        let mut binding = Binding::of("events")
-            .with(key.app().as_str())
-            .with(key.user.user.as_str())
-            .with(key.session.as_str())
-            .with(&incarnation.to_string());
-        for param in LIST.query.iter().filter(|param| !matches!(param.name, "pageSize" | "pageToken")) {
-            binding = binding.with(param.name).with(query.text(param).unwrap_or_default());
-        }
-        binding
-    };
-    let service = &call.app.service;
-    let view = match query.text(&PAGE_TOKEN) {
-        Some(token) => {
-            let incarnation = service.head(&key, call.deadline).await?.incarnation;
-            let last: i64 = binding(incarnation).position(token)?;
+    let view = match go_on {
+        Some((incarnation, last)) => {
             *if descending { &mut events.before } else { &mut events.after } = last;
-            service.events_of(&key, incarnation, events, call.deadline).await?
+            app.service.events_of(&key, incarnation, events, call.deadline).await?
         }
-        None => service.session(key.clone(), None, Some(events), call.deadline).await?,
+        None => app.service.session(key.clone(), None, Some(events), call.deadline).await?,
     };
     let page = view.events;
     let next = page.events.last().filter(|_| page.more);

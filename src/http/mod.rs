@@ -18,12 +18,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{MatchedPath, Request, State};
 use axum::handler::Handler;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
+use http_body_util::BodyExt as _;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -171,7 +173,14 @@ async fn answer(app: Arc<App>, mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(Deadline(started + app.settings.request_timeout));
 
     let mut response = match admit(&app, &request, route.as_ref()) {
-        Ok(_permit) => next.run(request).await,
+        Ok(permit) => next.run(request).await.map(|body| match body.size_hint().exact() {
+            Some(_) => body,
+            // A history that is being streamed is under way until its last byte is taken.
+            None => Body::new(body.map_frame(move |frame| {
+                let _held = &permit;
+                frame
+            })),
+        }),
         Err(problem) => problem.into_response(),
     };
     let problem = problem_of(&mut response);

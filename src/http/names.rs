@@ -9,6 +9,7 @@ use super::page_rows;
 use super::paging::Binding;
 use super::problem::Problem;
 use super::request::{Call, Query};
+use crate::domain::ids::AppName;
 use crate::domain::json::ObjectText;
 
 pub const APPS: Operation = Operation {
@@ -66,7 +67,14 @@ pub async fn users(call: Call) -> Result<Response, Problem> {
 
 /// Where the page begins, and how many rows it has.
 fn place(call: &Call, query: &Query, binding: &Binding) -> Result<(String, usize), Problem> {
-    let after = query.text(&PAGE_TOKEN).map(|token| binding.position(token)).transpose()?.unwrap_or_default();
+    let after: String = match query.text(&PAGE_TOKEN) {
+        Some(token) => binding.position(token)?,
+        None => String::new(),
+    };
+    // One rule for all ids; a token that breaks it was not made here.
+    if !after.is_empty() && AppName::parse(&after).is_err() {
+        return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));
+    }
     Ok((after, page_rows(query, call.app.service.limits())?))
 }
 

@@ -251,7 +251,8 @@ fn check_escapes(text: &str) -> Result<(), &'static str> {
     percent_decode_str(text).decode_utf8().map(drop).map_err(|_| "is not UTF-8 once decoded")
 }
 
-/// A parsed query: each parameter of the operation at most once, of its type.
+/// A parsed query: each parameter of the operation at most once, of its type; labels as often as they come, and a
+/// session must have them all.
 #[derive(Debug, Default)]
 pub struct Query {
     values: Vec<(&'static str, String)>,
@@ -280,9 +281,6 @@ impl Query {
         if let (true, Some(label)) = (labels, name.strip_prefix("label.")) {
             check_label_name(label)?;
             check_label_value(&value)?;
-            if self.labels.iter().any(|(seen, _)| seen == label) {
-                return Err("is given twice".to_owned());
-            }
             self.labels.push((label.to_owned(), value));
             return Ok(());
         }
@@ -393,7 +391,6 @@ mod tests {
             "since=never",
             "author=%zz",
             "author=%ff",
-            "label.a=1&label.a=2",
             "label.X=1",
             "label=1",
             "label.=1",

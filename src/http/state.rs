@@ -191,8 +191,8 @@ pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
     check_value(value, String::new, call.app.service.limits())?;
     let change =
         StateChange { key, id, author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR), invocation_id: "", if_match };
-    let (replayed, tag) = call.app.service.put_value(&state_key, value, change, call.deadline).await?;
-    Ok(changed(StatusCode::OK, replayed, tag).json(value.text().to_owned()))
+    let (replayed, tag, stored) = call.app.service.put_value(&state_key, value, change, call.deadline).await?;
+    Ok(changed(StatusCode::OK, replayed, tag).json(stored.into_string()))
 }
 
 pub const DELETE_KEY: Operation = Operation {

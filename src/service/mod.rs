@@ -107,6 +107,11 @@ pub struct StateChange<'a> {
     pub if_match: Option<IfMatch>,
 }
 
+/// Whether the one event of a change had been stored before.
+fn is_replay(done: &Done) -> bool {
+    done.events.iter().any(|event| event.replayed)
+}
+
 impl Service {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
         Self { store, clock, limits, metrics, to_sweep: Notify::new() }
@@ -368,11 +373,11 @@ impl Service {
         let ((outcome, view), repeated) =
             self.transact(Repeat::Safe, deadline, || self.store.append_and_read(&append, now, deadline)).await?;
         let done = self.done(outcome, now, repeated)?;
-        let replayed = done.events.iter().any(|event| event.replayed);
-        Ok((replayed, view.ok_or(Error::SessionNotFound)?))
+        Ok((is_replay(&done), view.ok_or(Error::SessionNotFound)?))
     }
 
-    /// Sets one key of the merged state through an appended event; whether it was a replay, and the tag afterwards.
+    /// Sets one key of the merged state through an appended event: whether it was a replay, the tag afterwards, and
+    /// the value as the event holds it, which for a replay may be written otherwise than in this request.
     ///
     /// # Errors
     /// As [`Service::append`].
@@ -382,11 +387,16 @@ impl Service {
         value: Json<'_>,
         change: StateChange<'_>,
         deadline: Instant,
-    ) -> Result<(bool, Tag)> {
+    ) -> Result<(bool, Tag, RawJson)> {
         let mut delta = ObjectText::default();
         delta.push(state_key, value.text());
         let (append, now) = self.carry(change, Some(&delta.close()), None, None)?;
-        self.append_carried(append, now, deadline).await
+        let done = self.append_carried(append, now, deadline).await?;
+        let stored = done.events.first().and_then(|appended| {
+            let event = Json::trusted(&appended.event.body);
+            Some(event.get("actions")?.get("stateDelta")?.get(state_key)?.to_raw())
+        });
+        Ok((is_replay(&done), done.tag, stored.unwrap_or_else(|| value.to_raw())))
     }
 
     /// Removes one key of the merged state through an appended event, or does nothing if it is not there.
@@ -404,15 +414,15 @@ impl Service {
         op.push_str("key", state_key);
         let ops = format!("[{}]", op.close());
         let (append, now) = self.carry(change, None, Some(&ops), scope::split(state_key))?;
-        self.append_carried(append, now, deadline).await
+        let done = self.append_carried(append, now, deadline).await?;
+        Ok((is_replay(&done), done.tag))
     }
 
-    async fn append_carried(&self, append: Append, now: Micros, deadline: Instant) -> Result<(bool, Tag)> {
+    async fn append_carried(&self, append: Append, now: Micros, deadline: Instant) -> Result<Done> {
         let batch = [append];
         let (outcomes, repeated) =
             self.transact(Repeat::Safe, deadline, || self.store.append(&batch, now, deadline)).await?;
-        let done = self.done(outcomes.into_iter().next().unwrap_or(Outcome::SessionNotFound), now, repeated)?;
-        Ok((done.events.iter().any(|event| event.replayed), done.tag))
+        self.done(outcomes.into_iter().next().unwrap_or(Outcome::SessionNotFound), now, repeated)
     }
 
     /// App or user state on its own.
@@ -446,19 +456,21 @@ impl Service {
 
     /// Removes what has expired or was deleted, now and then, and at once after a deletion. Runs until it is dropped.
     pub async fn sweep_forever(&self, interval: Duration, limit: Duration) {
+        /// The pause after a sweep that failed: what is left to do does not wait for the next round.
+        const PAUSE: Duration = Duration::from_secs(5);
         loop {
-            loop {
+            let pause = loop {
                 match self.store.sweep(self.clock.now(), Instant::now() + limit).await {
                     Ok(true) => {}
-                    Ok(false) => break,
+                    Ok(false) => break interval,
                     Err(error) => {
                         tracing::warn!(cause = ?error.cause, error = %error, "sweeping failed, and is tried again");
-                        break;
+                        break interval.min(PAUSE);
                     }
                 }
-            }
+            };
             tokio::select! {
-                () = sleep(interval) => {}
+                () = sleep(pause) => {}
                 () = self.to_sweep.notified() => {}
             }
         }

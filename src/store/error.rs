@@ -138,7 +138,8 @@ fn of_sqlstate(code: &str) -> Cause {
         "55P03" => Cause::Overloaded, // lock_not_available: lock_timeout ran out
         "57014" => Cause::Timeout, // query_canceled: statement_timeout ran out
         "57P01" | "57P02" | "57P03" // admin_shutdown, crash_shutdown, cannot_connect_now
-        | "25P03" // idle_in_transaction_session_timeout: we were too slow, and the connection is gone
+        | "25P03" | "25P04" | "57P05" // idle_in_transaction_session_, transaction_ and idle_session_timeout: the server
+                                     // thought us too slow, and the connection is gone
         => Cause::ConnectionLost,
         "25006" => Cause::Unavailable, // read_only_sql_transaction: a standby, or a failover under way
         "42P01" => Cause::Unavailable, // undefined_table: not migrated yet

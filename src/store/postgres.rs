@@ -93,7 +93,7 @@ impl Postgres {
             begin_read: format!("begin isolation level repeatable read, read only; {local}"),
             // A success is answered after a durable commit, also on a server whose default is to be lax.
             begin_write: format!(
-                "begin isolation level read committed, read write; {local}; \
+                "begin isolation level read committed; {local}; \
                  select set_config('synchronous_commit', 'on', true) \
                  where current_setting('synchronous_commit') = 'off'"
             ),
@@ -130,7 +130,14 @@ impl Postgres {
             other => other.into(),
         })?;
         let in_transaction = begin.is_some();
-        let mut tx = PgTx { conn, persistent: !self.options.pgbouncer, in_transaction, at_rest: false };
+        let mut tx = PgTx {
+            conn,
+            persistent: !self.options.pgbouncer,
+            in_transaction,
+            made_users: vec![],
+            made_apps: vec![],
+            at_rest: false,
+        };
         if let Some(begin) = begin {
             sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *tx.conn).await?;
         }
@@ -178,10 +185,14 @@ impl Backend for Postgres {
 
     async fn check(&self) -> Result<()> {
         let mut tx = self.begin(Some(&self.begin_read)).await?;
-        let table: Option<String> = sqlx::query_scalar("select to_regclass('_sqlx_migrations')::text")
-            .persistent(tx.persistent)
-            .fetch_one(&mut *tx.conn)
-            .await?;
+        let (table, standby): (Option<String>, bool) =
+            sqlx::query_as("select to_regclass('_sqlx_migrations')::text, pg_is_in_recovery()")
+                .persistent(tx.persistent)
+                .fetch_one(&mut *tx.conn)
+                .await?;
+        if standby {
+            return Err(StoreError::new(Cause::Unavailable, "the server is a standby, which cannot be written to"));
+        }
         let applied: Vec<i64> = match table {
             // Nobody has migrated this database yet: everything is pending.
             None => Vec::new(),
@@ -221,6 +232,9 @@ impl Backend for Postgres {
 pub struct PgTx {
     conn: PoolConnection<sqlx::Postgres>,
     persistent: bool,
+    /// Scope rows that may have been made just to be locked.
+    made_users: Vec<UserKey>,
+    made_apps: Vec<AppName>,
     in_transaction: bool,
     /// Ended in order: the connection is good for the next one.
     at_rest: bool,
@@ -318,6 +332,7 @@ impl Tx for PgTx {
     async fn lock_users(&mut self, keys: &[&UserKey]) -> Result<Vec<i64>> {
         let mut rows = self.lock_user_rows(keys).await?;
         if rows.len() < keys.len() {
+            self.made_users.extend(keys.iter().filter(|key| !rows.contains_key(**key)).map(|key| (*key).clone()));
             // Two statements, because a row that another transaction just made is visible only to the next one.
             sqlx::query(
                 "insert into user_scopes (app_name, user_id, revision) \
@@ -336,6 +351,7 @@ impl Tx for PgTx {
     async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<Vec<i64>> {
         let mut rows = self.lock_app_rows(keys).await?;
         if rows.len() < keys.len() {
+            self.made_apps.extend(keys.iter().filter(|key| !rows.contains_key(**key)).map(|key| (*key).clone()));
             sqlx::query(
                 "insert into app_scopes (app_name, revision) \
                  select *, 0 from unnest($1::text[]) on conflict do nothing",
@@ -456,12 +472,40 @@ impl Tx for PgTx {
         row.map(IncarnationRow::decode).transpose()
     }
 
-    async fn commit(self) -> Result<()> {
+    async fn commit(mut self) -> Result<()> {
+        self.drop_unused_scopes().await?;
         self.end("commit").await
     }
 
     async fn rollback(self) -> Result<()> {
         self.end("rollback").await
+    }
+}
+
+impl PgTx {
+    /// A scope row at revision 0 says nothing once it is unlocked, and lists of names would have to walk past it.
+    async fn drop_unused_scopes(&mut self) -> Result<()> {
+        let users: Vec<&UserKey> = self.made_users.iter().collect();
+        if !users.is_empty() {
+            sqlx::query(
+                "delete from user_scopes s using unnest($1::text[], $2::text[]) as k(app_name, user_id) \
+                 where s.app_name = k.app_name and s.user_id = k.user_id and s.revision = 0",
+            )
+            .persistent(self.persistent)
+            .bind(users_apps(&users))
+            .bind(users_ids(&users))
+            .execute(&mut *self.conn)
+            .await?;
+        }
+        let apps: Vec<&AppName> = self.made_apps.iter().collect();
+        if !apps.is_empty() {
+            sqlx::query("delete from app_scopes where app_name = any($1::text[]) and revision = 0")
+                .persistent(self.persistent)
+                .bind(app_names(&apps))
+                .execute(&mut *self.conn)
+                .await?;
+        }
+        Ok(())
     }
 }
 

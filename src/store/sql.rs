@@ -122,7 +122,6 @@ pub const FORGET_BURIED: &str = "delete from buried_sessions \
      where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
 
 /// The next name after `$1`, found by one look into each index, again and again: names, not rows, are counted.
-/// A scope row at revision 0 was only ever locked, so it does not make its owner exist.
 macro_rules! names {
     ($next:ident) => {
         concat!(
@@ -141,9 +140,9 @@ macro_rules! next_app {
         concat!(
             "select min(app_name) as n from sessions where app_name > ",
             $after,
-            " union all select min(app_name) from app_scopes where revision > 0 and app_name > ",
+            " union all select min(app_name) from app_scopes where app_name > ",
             $after,
-            " union all select min(app_name) from user_scopes where revision > 0 and app_name > ",
+            " union all select min(app_name) from user_scopes where app_name > ",
             $after
         )
     };
@@ -153,7 +152,7 @@ macro_rules! next_user {
         concat!(
             "select min(user_id) as n from sessions where app_name = $3 and user_id > ",
             $after,
-            " union all select min(user_id) from user_scopes where app_name = $3 and revision > 0 and user_id > ",
+            " union all select min(user_id) from user_scopes where app_name = $3 and user_id > ",
             $after
         )
     };
@@ -258,20 +257,27 @@ impl Dialect {
             OrderBy::CreateTime => "s.create_time",
         };
         let (than, direction) = if query.descending { ("<", "desc") } else { (">", "asc") };
+        // Of one user, the user is no part of the order: the index by user does not have it after the time.
+        let mut order = vec![time];
+        if query.user.is_none() {
+            order.push("s.user_id");
+        }
+        order.push("s.id");
         if let Some(after) = &query.after {
-            let (time_at, user_at, id_at) = (
-                bind(ListValue::Integer(after.time.0)),
-                bind(ListValue::Text(after.user.as_str())),
-                bind(ListValue::Text(after.session.as_str())),
-            );
-            sql += &format!(" and ({time}, s.user_id, s.id) {than} (${time_at}, ${user_at}, ${id_at})");
+            let mut at = vec![format!("${}", bind(ListValue::Integer(after.time.0)))];
+            if query.user.is_none() {
+                at.push(format!("${}", bind(ListValue::Text(after.user.as_str()))));
+            }
+            at.push(format!("${}", bind(ListValue::Text(after.session.as_str()))));
+            sql += &format!(" and ({}) {than} ({})", order.join(", "), at.join(", "));
         }
         for (name, value) in &query.labels {
             let label = (self.label)(bind(ListValue::Text(name)));
             sql += &format!(" and {label} = ${}", bind(ListValue::Text(value)));
         }
         let limit = bind(ListValue::Integer(query.max_rows as i64 + 1));
-        sql += &format!(" order by {time} {direction}, s.user_id {direction}, s.id {direction} limit ${limit}");
+        let order: Vec<String> = order.iter().map(|column| format!("{column} {direction}")).collect();
+        sql += &format!(" order by {} limit ${limit}", order.join(", "));
         (sql, values)
     }
 }

@@ -28,7 +28,8 @@ use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// How many rows one sweep removes of each kind.
+/// How much one sweep does: it must fit into one time limit also where the database is far away, and it holds locks.
+const SWEEP_SESSIONS: i64 = 50;
 const SWEEP_ROWS: i64 = 1000;
 
 /// The least time that a COMMIT is given, however close the deadline is: an unclear outcome is worse than a late one.
@@ -332,9 +333,10 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
         initial_state: initial_state(&creation.state),
     };
     let query = whole_session(&creation.key, creation.now);
-    if !tx.insert_session(&insert).await? {
+    // Others may delete and create the same id meanwhile; each turn sees what they have committed by then.
+    while !tx.insert_session(&insert).await? {
         let Some(existing) = tx.lock_sessions(&BTreeSet::from([&creation.key])).await?.into_iter().next() else {
-            return Err(StoreError::new(Cause::Conflict, "the session went away while it was looked at"));
+            continue;
         };
         if existing.is_live(creation.now) {
             // Our own, from a try whose COMMIT was not answered.
@@ -347,9 +349,6 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
             };
         }
         tx.bury(&creation.key, existing.incarnation).await?;
-        if !tx.insert_session(&insert).await? {
-            return Err(StoreError::new(Cause::Conflict, "the session came back while it was replaced"));
-        }
     }
     let (hold_user, hold_app) = creation_holds(creation);
     let (user, app) = (&creation.key.user, creation.key.app());
@@ -464,7 +463,7 @@ async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutc
 
 /// Buries what has expired, then removes rows of one buried incarnation.
 async fn sweep<X: Tx>(tx: &mut X, now: Micros) -> Result<bool> {
-    let expired = tx.expired(now, SWEEP_ROWS).await?;
+    let expired = tx.expired(now, SWEEP_SESSIONS).await?;
     for (key, incarnation) in &expired {
         tx.bury(key, *incarnation).await?;
     }
