@@ -18,7 +18,7 @@ RUN mkdir src \
  && cargo clean --locked --release -p sessiond \
  && rm -r src
 
-# Whatever .dockerignore lets through: the sources and the files they embed (migrations, openapi.yaml).
+# Whatever .dockerignore lets through: src, which embeds files of its own, and the migrations, which it embeds too.
 COPY . .
 # The line tables stay, so that a backtrace names files and lines, but compressed, which std's symboliser reads.
 # /out/data is the seed of the volume: the final stage has no shell to make a directory with.

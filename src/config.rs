@@ -26,8 +26,8 @@ const HTTP: &str = "HTTP";
 const LIMITS: &str = "Limits";
 const OBSERVABILITY: &str = "Observability";
 
-/// The request line and headers of one request, in bytes: what the longest ids of the contract need once they are
-/// percent-encoded, so it is no setting.
+/// The request line and headers of one request, in bytes: what the longest ids need once they are percent-encoded, so it
+/// is no setting.
 const MAX_HEADER_BYTES: usize = 64 << 10;
 
 /// The largest request body, in bytes: neither database takes a longer text (SQLite 10^9 bytes, PostgreSQL 1 GiB).
@@ -66,6 +66,10 @@ pub struct Config {
     ///
     /// The variable SESSIOND_DATABASE_URL wins over DATABASE_URL. Prefer a variable to the flag when the URL holds a
     /// password: other users of the machine can read the command line. The URL is never logged.
+    ///
+    /// What a PostgreSQL URL leaves out is taken from the variables of libpq, if they are set: PGHOST, PGHOSTADDR,
+    /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY, PGOPTIONS; and a password
+    /// from the file that PGPASSFILE names, or ~/.pgpass.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://sessiond.db")]
     // Cannot fail, because clap would quote the value in its message; `validate` looks at it.
     #[arg(value_name = "URL", value_parser = secret, global = true, help_heading = DATABASE)]
@@ -91,16 +95,24 @@ pub struct Config {
     pub pgbouncer: bool,
 
     /// Longest run of one database statement, as a duration; a request that needs longer fails
+    ///
+    /// PostgreSQL keeps it; SQLite has no such limit. On both, beginning a transaction and its work before the commit may
+    /// each take this and --acquire-timeout together.
     #[arg(long, env = "SESSIOND_STATEMENT_TIMEOUT", default_value = "5s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
     pub statement_timeout: Duration,
 
     /// Longest wait for a lock in the database, as a duration; then 503 `overloaded`
+    ///
+    /// Kept by the database. With SQLite, requests do not wait for locks but for their turn to write: see
+    /// --acquire-timeout.
     #[arg(long, env = "SESSIOND_LOCK_TIMEOUT", default_value = "2s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
     pub lock_timeout: Duration,
 
     /// Longest wait for a free database connection, as a duration; then 503 `overloaded`
+    ///
+    /// Kept by sessiond. With SQLite, the one connection that writes is waited for in the same way.
     #[arg(long, env = "SESSIOND_ACQUIRE_TIMEOUT", default_value = "2s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
     pub acquire_timeout: Duration,
@@ -154,6 +166,8 @@ pub struct Config {
     pub max_connections: usize,
 
     /// Requests served at once; further ones are answered 503 `overloaded`
+    ///
+    /// A request counts until its answer begins. Answers that are being streamed are bounded by --max-connections.
     #[arg(long, env = "SESSIOND_MAX_IN_FLIGHT", default_value = "1024")]
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_in_flight: usize,
@@ -223,7 +237,7 @@ pub struct Config {
 pub struct HttpSettings {
     /// Bytes of one request body.
     pub max_body_bytes: usize,
-    /// Requests served at once.
+    /// Requests served at once, each until its answer begins.
     pub max_in_flight: usize,
     /// Bytes of all request bodies held in memory together; at least `max_body_bytes`.
     pub max_buffered_bytes: usize,

@@ -1,4 +1,4 @@
-//! Reading a request body field by field (contract, section 2: "Input envelopes").
+//! Reading a request body field by field (`openapi.yaml`, "Conventions").
 //!
 //! camelCase and snake_case name the same field, `null` means absent, what is unknown is refused by name.
 //! All faults of one body are gathered, so that a caller mends them in one go.
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::json::{Json, JsonError, Kind, Member};
 use super::{FieldError, Rejected};
 
-/// How deep a stored value may nest (contract, section 1: Fidelity).
+/// How deep a stored value may nest (README, "Fidelity").
 pub const MAX_VALUE_DEPTH: usize = 64;
 
 /// How deep a body may nest: a value of full depth inside of the deepest envelope,

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// Longest id, in bytes of UTF-8 (contract, section 2).
+/// Longest id, in bytes of UTF-8 (`openapi.yaml`, schema `Id`).
 pub const MAX_ID_BYTES: usize = 256;
 
-/// The contract's rule for every id: 1..=256 bytes, no control characters, not `.` or `..`.
+/// The rule for every id: 1..=256 bytes, no control characters, not `.` or `..`.
 fn check(id: &str) -> Result<(), &'static str> {
     if id.is_empty() {
         Err("must not be empty")
@@ -27,7 +27,7 @@ macro_rules! id {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// Checks `id` against the contract's rule for ids; it is never normalised or case-folded.
+            /// Checks `id` against the rule for ids; it is never normalised or case-folded.
             ///
             /// # Errors
             /// The rule that it breaks, fit for a client.

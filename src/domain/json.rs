@@ -1,6 +1,6 @@
 //! JSON from outside, validated once and then kept as text, byte for byte.
 //!
-//! [`Json::parse`] is the only gate: what it lets through is RFC 8259 JSON that every client can read again (contract, section 1
+//! [`Json::parse`] is the only gate: what it lets through is RFC 8259 JSON that every client can read again (README,
 //! "Fidelity"). From then on a value is a slice of the text it came in; [`Json`] looks inside without changing it, [`RawJson`] owns it.
 //! Nothing here recurses, so the depth of a document never threatens the stack, and nothing is slower than O(n log n) in its length.
 
@@ -36,9 +36,9 @@ pub struct Member<'a> {
 /// Why a document was not accepted. Holds keys of the document (in the pointer) but never a value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum JsonError {
-    /// Not JSON at all (RFC 8259): contract 400 `invalid_json`. `offset` is in bytes.
+    /// Not JSON at all (RFC 8259): 400 `invalid_json`. `offset` is in bytes.
     Syntax { offset: usize, what: &'static str },
-    /// JSON, but of a kind that some client could never read again: contract 422. `pointer` is the JSON pointer (RFC 6901) of the
+    /// JSON, but of a kind that some client could never read again: 422 `invalid_argument`. `pointer` is the JSON pointer (RFC 6901) of the
     /// offence, unquoted, with the root as `""`; it is as long as the keys on the way, so cut it before showing it.
     Refused { pointer: String, what: &'static str },
 }

@@ -23,7 +23,7 @@ pub mod session;
 pub mod tag;
 pub mod time;
 
-/// One field at fault, as the contract's `errors` list shows it.
+/// One field at fault, as the `errors` list of an error shows it.
 ///
 /// Never holds a value: only where the fault is and which rule was broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl FieldError {
 /// Why input was refused before anything was read or written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejected {
-    /// Not JSON (contract: 400 `invalid_json`).
+    /// Not JSON (400 `invalid_json`).
     InvalidJson { offset: usize, what: &'static str },
     /// Well-formed, but it breaks a rule (422 `invalid_argument`).
     Invalid(Vec<FieldError>),
@@ -65,7 +65,7 @@ impl From<json::JsonError> for Rejected {
     }
 }
 
-/// Size limits on what a request may carry; settings, with the contract's defaults.
+/// Size limits on what a request may carry; settings, and their defaults.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Bytes of one event as given.
@@ -74,8 +74,9 @@ pub struct Limits {
     pub value_bytes: usize,
     /// Events in one request.
     pub batch_events: usize,
-    /// Rows of one page, and its default bound in bytes.
+    /// Rows of one page.
     pub page_rows: usize,
+    /// Bytes of one page, beyond which only its first row may go.
     pub page_bytes: usize,
 }
 

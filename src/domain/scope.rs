@@ -1,4 +1,4 @@
-//! Scopes: the exact prefix of a state key decides where it lives (contract, section 1; ADK's `State`).
+//! Scopes: the exact prefix of a state key decides where it lives (README, "State"; ADK's `State`).
 
 use super::envelope::pointer_to;
 use super::json::{Json, RawJson};

@@ -1,4 +1,4 @@
-//! Revisions as entity tags, and the preconditions that clients build from them (contract, section 2; RFC 9110, 13.1).
+//! Revisions as entity tags, and the preconditions that clients build from them (RFC 9110, 13.1).
 
 use std::fmt;
 

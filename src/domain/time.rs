@@ -114,7 +114,7 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// Reads a time as the contract takes it; a number keeps its text, a string becomes a number.
+    /// Reads a time as requests may write it, in Unix seconds or RFC 3339; a number keeps its text, a string becomes a number.
     ///
     /// # Errors
     /// Another type, a string that is not RFC 3339, a moment out of range.

@@ -1,7 +1,8 @@
 //! How an endpoint is described: by values that the code which serves it reads too.
 //!
-//! A handler parses its query with the [`Param`]s of its [`Operation`], the router is made from the same list of
-//! endpoints as `openapi.yaml`, so neither can say what the other does not do.
+//! The router is made from the same list of endpoints as `openapi.yaml`, and a handler parses its query with the
+//! [`Param`]s of its [`Operation`]: of paths, methods and queries, neither can say what the other does not do. What is
+//! said of headers, bodies and answers is held by the tests, which check real answers against `openapi.yaml`.
 
 use axum::http::StatusCode;
 
@@ -10,7 +11,7 @@ use super::problem::Code;
 /// One operation of the API.
 #[derive(Debug)]
 pub struct Operation {
-    /// `operationId`: lowerCamelCase, a verb first.
+    /// `operationId`, in lowerCamelCase.
     pub id: &'static str,
     pub tag: &'static str,
     pub summary: &'static str,
@@ -80,7 +81,8 @@ pub struct Answer {
 pub const PAGE_SIZE: Param = Param {
     name: "pageSize",
     kind: Kind::Integer { min: 1, max: i64::MAX },
-    about: "Rows of a page: 1 to 1000, 100 by default. A page also ends at 8 MiB.",
+    about: "Rows of a page: 1 to 1000, 100 if it is not given. A page also ends at 8 MiB. Both limits are settings of \
+            the server; these are their defaults.",
 };
 pub const PAGE_TOKEN: Param = Param {
     name: "pageToken",

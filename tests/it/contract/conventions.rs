@@ -1,4 +1,4 @@
-//! Contract 2: names, spellings, times, ids, request ids, content types, methods.
+//! Conventions: names, spellings, times, ids, request ids, content types, methods.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Contract 2, "Errors": what no error may show. The shape of each is checked on every answer by the client.
+//! Errors: what none may show. The shape of each is checked on every answer by the client.
 
 use crate::support::client::{APP_STATE, EVENTS, ONE, S, STATE};
 use crate::support::server::{TestServer, on_both_stores};

@@ -1,4 +1,4 @@
-//! Contract 4: the event log. And "Revision" and "Atomicity" of contract 1, which it carries.
+//! The event log, and the revisions and the atomicity of requests, which it carries.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Contract 3: sessions that expire, and incarnations.
+//! Sessions that expire, and incarnations.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Contract 1, "Fidelity": byte for byte, or refused with the pointer of the offence.
+//! Fidelity: byte for byte, or refused with the pointer of the offence.
 
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE, USER_STATE, raw_in};
 use crate::support::server::{TestServer, on_both_stores};

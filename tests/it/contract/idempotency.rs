@@ -1,4 +1,4 @@
-//! Contract 4, "Idempotency": an event id that the session has is a retry, or a conflict.
+//! Idempotency: an event id that the session has is a retry, or a conflict.
 
 use std::future::IntoFuture as _;
 

@@ -1,4 +1,4 @@
-//! Contract 8, "Limits": what is over one is refused at once with 413, and nothing is written.
+//! Limits of size: what is over one is refused at once with 413, and nothing is written.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Contract 3: lists of sessions, of a user and of an app.
+//! Lists of sessions, of a user and of an app.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The contract, sentence by sentence, on both stores.
+//! What clients may rely on (README.md, `openapi.yaml`), sentence by sentence, on both stores.
 
 mod conventions;
 mod errors;

@@ -1,4 +1,4 @@
-//! Contract 2, "Paging": sizes, opaque tokens bound to their query, rows that arrive meanwhile.
+//! Paging: sizes, opaque tokens bound to their query, rows that arrive meanwhile.
 
 use std::collections::BTreeSet;
 

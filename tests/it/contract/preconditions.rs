@@ -1,4 +1,4 @@
-//! Contract 2 and 4: ETag, If-None-Match, If-Match.
+//! Preconditions: ETag, If-None-Match, If-Match.
 
 use std::future::IntoFuture as _;
 

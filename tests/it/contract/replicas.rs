@@ -1,4 +1,4 @@
-//! Contract 1, "Reads are snapshots": after an answered success, every read through any replica shows it.
+//! Several processes on one database: after an answered success, every read through any replica shows it.
 
 use crate::support::client::{EVENTS, ONE, STATE};
 use crate::support::server::{Kind, TestServer};

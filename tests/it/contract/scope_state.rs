@@ -1,4 +1,4 @@
-//! Contract 5: app and user state on their own.
+//! State: app and user state on their own.
 
 use serde_json::json;
 

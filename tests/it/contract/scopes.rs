@@ -1,4 +1,4 @@
-//! Contract 1, "Scopes": a key's exact prefix decides where it lives.
+//! Scopes: a key's exact prefix decides where it lives.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Contract 3: sessions, their creation, their metadata, their end.
+//! Sessions: their creation, their metadata, their end.
 
 use serde_json::json;
 

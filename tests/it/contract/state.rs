@@ -1,4 +1,4 @@
-//! Contract 5: the merged state of a session and its keys, without operators.
+//! The merged state of a session and its keys, without operators.
 
 use serde_json::json;
 

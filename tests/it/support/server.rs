@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use super::client::Client;
 use super::postgres;
 
-/// The databases that the contract holds on.
+/// The databases that the tests run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Sqlite,
