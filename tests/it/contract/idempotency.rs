@@ -198,4 +198,19 @@ on_both_stores! {
         assert!(answers.iter().all(|answer| answer.text() == answers[0].text()));
         assert_eq!(server.get(ONE).await.json()["revision"], 1);
     }
+
+    async fn a_replayed_put_answers_what_is_stored(server: &TestServer) {
+        server.create("{}").await;
+        let put = |value| server.put(format!("{STATE}/app%3Ak")).header("idempotency-key", "p").json(value);
+        put(r#"{"a": 1}"#).await.expect(200);
+        let replay = put(r#"{"a":1.0}"#).await.expect(200);
+        assert!(replay.was_replayed());
+        assert_eq!(replay.text(), r#"{"a": 1}"#);
+    }
+
+    async fn an_event_twice_in_a_creation_is_stored_once(server: &TestServer) {
+        let events = r#"[{"id":"a","timestamp":1},{"id":"b","timestamp":2},{"id":"a","timestamp":1}]"#;
+        let session = server.create(&format!(r#"{{"events":{events}}}"#)).await.json();
+        assert_eq!((&session["revision"], &session["lastUpdateTime"]), (&json!(2), &json!(2)));
+    }
 }

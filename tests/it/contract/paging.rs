@@ -225,4 +225,36 @@ on_both_stores! {
         assert_eq!(pages(server, EVENTS).await.1, [2, 1]);
         server.get(format!("{EVENTS}?pageSize=3")).await.invalid(&["pageSize"]);
     }
+
+    async fn a_token_that_was_made_up_is_refused(server: &TestServer) {
+        server.create("{}").await;
+        // Checksum and position as a client could compute them; the position is a name with U+0000.
+        for token in ["51416eb331f2f5a022615c753030303022", "00", "zz", ""] {
+            server.get(format!("/v1/apps?pageToken={token}")).await.invalid(&["pageToken"]);
+        }
+        let known = server.get(EVENTS).header("if-none-match", "*");
+        known.await.expect(304);
+        server.get(format!("{EVENTS}?pageToken=zz")).header("if-none-match", "*").await.invalid(&["pageToken"]);
+    }
+
+    async fn an_empty_filter_is_another_query_than_none(server: &TestServer) {
+        server.create("{}").await;
+        append_events(server, 3).await;
+        let filtered = server.get(format!("{EVENTS}?invocationId=&pageSize=1")).await.expect(200).json();
+        let token = filtered["nextPageToken"].as_str().expect("a second page").to_owned();
+        server.get(format!("{EVENTS}?pageToken={token}")).await.invalid(&["pageToken"]);
+        server.get(format!("{EVENTS}?invocationId=&order=asc&pageToken={token}")).await.expect(200);
+    }
+
+    async fn sessions_of_equal_times_are_paged_by_id(server: &TestServer) {
+        for n in 0..5 {
+            let body = format!(r#"{{"sessionId":"s{n}","events":[{{"timestamp":0}}]}}"#);
+            server.post("/v1/apps/lists/users/u/sessions").json(body).await.expect(201);
+        }
+        for (order, expected) in [("asc", ["u/s0", "u/s1", "u/s2", "u/s3", "u/s4"]), ("desc", ["u/s4", "u/s3", "u/s2", "u/s1", "u/s0"])] {
+            for path in ["/v1/apps/lists/users/u/sessions", "/v1/apps/lists/sessions"] {
+                assert_eq!(pages(server, &format!("{path}?order={order}&pageSize=2")).await.0, expected);
+            }
+        }
+    }
 }

@@ -221,4 +221,12 @@ on_both_stores! {
         assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
         assert_eq!(server.get(APP_STATE).await.etag(), "\"1\"");
     }
+
+    async fn a_whole_tag_makes_nobody_exist(server: &TestServer) {
+        let etag = server.create("{}").await.etag();
+        server.post(EVENTS).header("if-match", &etag).json("{}").await.expect(201);
+        assert_eq!(server.get("/v1/apps").await.json()["apps"].as_array().unwrap().len(), 1);
+        server.delete(ONE).await.expect(204);
+        assert_eq!(server.get("/v1/apps").await.json(), json!({"apps": []}));
+    }
 }
