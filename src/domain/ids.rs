@@ -114,7 +114,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn ids_follow_the_contract() {
+    fn ids_follow_the_rules() {
         for good in ["a", "a/b", "ü", "…", " x ", "%2F", "a.b", "...", &"x".repeat(256)] {
             assert_eq!(AppName::parse(good).map(|id| id.as_str().to_owned()), Ok(good.to_owned()));
         }

@@ -230,7 +230,7 @@ fn labels(json: Json<'_>) -> Result<RawJson, Cow<'static, str>> {
 }
 
 /// # Errors
-/// The contract's rule for names of labels.
+/// The rule for names of labels.
 pub fn check_label_name(name: &str) -> Result<(), &'static str> {
     let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'.' | b'-');
     if (1..=MAX_LABEL_NAME).contains(&name.len()) && name.bytes().all(allowed) {
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_follow_the_contract() {
+    fn labels_follow_the_rules() {
         for good in [r#"{"a":"b"}"#, r#"{"a.b-c_9":""}"#, r#"{}"#] {
             let text = format!(r#"{{"labels":{good}}}"#);
             assert_eq!(patch(&text).unwrap().labels.unwrap().unwrap().text(), good);

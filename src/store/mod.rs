@@ -31,7 +31,9 @@ use crate::domain::session::{Creation, Head, MetadataPatch};
 use crate::domain::tag::IfMatch;
 use crate::domain::time::Micros;
 
-/// Time limits on what is asked of a database; each is kept on the client's side as well as on the server's.
+/// Time limits on what is asked of a database. The server keeps those on a statement and on the wait for a lock (SQLite
+/// that on the wait alone); on our side, the beginning of a transaction and its work are each bounded by `acquire` and
+/// `statement` together, and by the deadline.
 #[derive(Debug, Clone, Copy)]
 pub struct StoreLimits {
     pub statement: Duration,
