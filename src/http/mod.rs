@@ -20,7 +20,6 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{MatchedPath, Request, State};
-use axum::handler::Handler;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -98,7 +97,7 @@ macro_rules! endpoints {
             method: Method::$method,
             path: $path,
             operation: &$module::$operation,
-            mount: |router, path| router.route(path, on(MethodFilter::$method, handler($module::$handler))),
+            mount: |router, path| router.route(path, on(MethodFilter::$method, $module::$handler)),
         }),*]
     };
 }
@@ -131,15 +130,6 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/openapi.yaml" => system::openapi, OPENAPI;
     GET "/docs" => system::docs, DOCS;
 };
-
-/// A handler whose type the table's function pointers can name.
-fn handler<H, T>(handler: H) -> H
-where
-    H: Handler<T, Arc<App>>,
-    T: 'static,
-{
-    handler
-}
 
 pub fn router(app: Arc<App>) -> Router {
     ENDPOINTS

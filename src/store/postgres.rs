@@ -432,7 +432,9 @@ impl Tx for PgTx {
         self.update_sessions(writes).await?;
         self.set_user_revisions(&writes.users.iter().map(|(key, revision)| (*key, *revision)).collect::<Vec<_>>())
             .await?;
-        self.set_app_revisions(&writes.apps.iter().map(|(key, revision)| (*key, *revision)).collect::<Vec<_>>()).await
+        self.set_app_revisions(&writes.apps.iter().map(|(key, revision)| (*key, *revision)).collect::<Vec<_>>())
+            .await?;
+        self.drop_unused_scopes(writes).await
     }
 
     async fn write_scope(&mut self, scope: &ScopeKey, revision: i64, changes: &[Change]) -> Result<()> {
@@ -472,8 +474,7 @@ impl Tx for PgTx {
         row.map(IncarnationRow::decode).transpose()
     }
 
-    async fn commit(mut self) -> Result<()> {
-        self.drop_unused_scopes().await?;
+    async fn commit(self) -> Result<()> {
         self.end("commit").await
     }
 
@@ -484,8 +485,8 @@ impl Tx for PgTx {
 
 impl PgTx {
     /// A scope row at revision 0 says nothing once it is unlocked, and lists of names would have to walk past it.
-    async fn drop_unused_scopes(&mut self) -> Result<()> {
-        let users: Vec<&UserKey> = self.made_users.iter().collect();
+    async fn drop_unused_scopes(&mut self, writes: &Writes<'_>) -> Result<()> {
+        let users: Vec<&UserKey> = self.made_users.iter().filter(|key| !writes.users.contains_key(key)).collect();
         if !users.is_empty() {
             sqlx::query(
                 "delete from user_scopes s using unnest($1::text[], $2::text[]) as k(app_name, user_id) \
@@ -497,7 +498,7 @@ impl PgTx {
             .execute(&mut *self.conn)
             .await?;
         }
-        let apps: Vec<&AppName> = self.made_apps.iter().collect();
+        let apps: Vec<&AppName> = self.made_apps.iter().filter(|key| !writes.apps.contains_key(key)).collect();
         if !apps.is_empty() {
             sqlx::query("delete from app_scopes where app_name = any($1::text[]) and revision = 0")
                 .persistent(self.persistent)
