@@ -24,6 +24,9 @@ create table sessions (
     initial_state         text not null,
     created_user_revision bigint not null,
     created_app_revision  bigint not null,
+    -- The session of the same user, and its revision, of which this one is a fork.
+    forked_from           text collate "C",
+    forked_revision       bigint,
     constraint sessions_pkey primary key (app_name, user_id, id)
 );
 create index sessions_by_user_update on sessions (app_name, user_id, update_time, id);
@@ -48,11 +51,14 @@ create table events (
     -- The shared scopes that the event saw.
     user_revision bigint not null,
     app_revision  bigint not null,
+    -- Of an event that rewinds: the last event before those that it takes back.
+    rewind_to     bigint,
     digest        bytea not null,
     body          text not null,
     constraint events_pkey primary key (app_name, user_id, session_id, incarnation, sequence),
     constraint events_id_key unique (app_name, user_id, session_id, incarnation, id)
 );
+create index events_rewinds on events (app_name, user_id, session_id, incarnation, sequence) where rewind_to is not null;
 
 -- `revision` of a state row is the revision, of its session or scope, that wrote it last.
 create table session_state (
@@ -92,6 +98,58 @@ create table app_state (
     value    text not null,
     revision bigint not null,
     constraint app_state_pkey primary key (app_name, key)
+);
+
+-- What shared state was, so that it can be read as of an event. A log holds every change, also of sessions that are
+-- gone (a value of null: the key was removed). Spans find what held at a revision without walking the log: a value that
+-- was overwritten or removed held from `valid_from` up to, not including, `valid_to`; `node` files it in an interval
+-- tree (domain/history.rs), where one look per level finds all that held at a revision. What still holds is in the
+-- state tables. The log of a session is its events; their bodies hold many keys, so its spans have the value.
+create table session_spans (
+    app_name    text collate "C" not null,
+    user_id     text collate "C" not null,
+    session_id  text collate "C" not null,
+    incarnation bigint not null,
+    node        bigint not null,
+    key         text collate "C" not null,
+    valid_from  bigint not null,
+    valid_to    bigint not null,
+    value       text not null,
+    constraint session_spans_pkey primary key (app_name, user_id, session_id, incarnation, node, key)
+);
+
+create table user_log (
+    app_name text collate "C" not null,
+    user_id  text collate "C" not null,
+    key      text collate "C" not null,
+    revision bigint not null,
+    value    text,
+    constraint user_log_pkey primary key (app_name, user_id, key, revision)
+);
+create table user_spans (
+    app_name   text collate "C" not null,
+    user_id    text collate "C" not null,
+    node       bigint not null,
+    key        text collate "C" not null,
+    valid_from bigint not null,
+    valid_to   bigint not null,
+    constraint user_spans_pkey primary key (app_name, user_id, node, key)
+);
+
+create table app_log (
+    app_name text collate "C" not null,
+    key      text collate "C" not null,
+    revision bigint not null,
+    value    text,
+    constraint app_log_pkey primary key (app_name, key, revision)
+);
+create table app_spans (
+    app_name   text collate "C" not null,
+    node       bigint not null,
+    key        text collate "C" not null,
+    valid_from bigint not null,
+    valid_to   bigint not null,
+    constraint app_spans_pkey primary key (app_name, node, key)
 );
 
 -- Sessions that are gone for every reader, and whose rows are still to be removed.
