@@ -457,13 +457,28 @@ fn show_delta(changes: &[Change]) -> String {
     delta.close()
 }
 
-fn digest(mut content: Vec<(&str, String)>) -> [u8; 32] {
+/// The digest of an event as it is stored; `None` if its text does not show all that the digest was made of, which is
+/// so if `stateOps` were resolved.
+pub fn stored_digest(body: Json<'_>) -> Option<[u8; 32]> {
+    let mut content = Vec::new();
+    for member in body.as_object()? {
+        let resolved = |actions: Json<'_>| actions.get("stateOps").is_some_and(|ops| !ops.is_null());
+        match &*member.key {
+            "id" | "timestamp" => {}
+            "actions" if resolved(member.value) => return None,
+            _ => content.push((member.key, member.value.canonical())),
+        }
+    }
+    Some(digest(content))
+}
+
+fn digest<K: AsRef<str> + Ord>(mut content: Vec<(K, String)>) -> [u8; 32] {
     content.sort();
     let mut hash = Sha256::new();
     let mut name = String::new();
     for (key, canonical) in content {
         name.clear();
-        push_string(&mut name, key);
+        push_string(&mut name, key.as_ref());
         hash.update(&name);
         hash.update(":");
         hash.update(canonical);

@@ -12,16 +12,20 @@
 //! - [`session`]: a session's head, its creation and its metadata
 //! - [`tag`]: revisions as entity tags, and the precondition they express
 //! - [`append`]: what a batch of appends does to what the store holds
+//! - [`history`]: where past values are filed
+//! - [`verify`]: whether what is stored is what the events say
 
 pub mod append;
 pub mod envelope;
 pub mod event;
+pub mod history;
 pub mod ids;
 pub mod json;
 pub mod scope;
 pub mod session;
 pub mod tag;
 pub mod time;
+pub mod verify;
 
 /// One field at fault, as the `errors` list of an error shows it.
 ///
