@@ -111,7 +111,7 @@ pub enum Left {
     Value(Box<str>),
     /// Removed; without a trace if it was not there before.
     Nothing,
-    /// Written, we know not what.
+    /// Something, we know not what.
     Something,
 }
 
@@ -150,24 +150,17 @@ struct Held {
 #[derive(Debug, Default)]
 struct Request {
     revision: i64,
-    /// The last value of each key; `None` if it was removed.
-    changes: BTreeMap<Box<str>, Option<Box<str>>>,
+    changes: BTreeMap<Box<str>, Left>,
 }
 
 impl Request {
-    /// The request is over. `cut` says that its last events are not in this log.
-    fn settle(&mut self, cut: bool, wanted: &mut Vec<Logged>, bytes: &mut usize) {
+    /// The request is over: a later one changes the scope, or the log ends.
+    fn settle(&mut self, wanted: &mut Vec<Logged>, bytes: &mut usize) {
         let revision = self.revision;
-        for (key, value) in std::mem::take(&mut self.changes) {
-            let left = match value {
-                None if cut => continue,
-                None => Left::Nothing,
-                Some(_) if cut => Left::Something,
-                Some(value) => {
-                    *bytes += value.len();
-                    Left::Value(value)
-                }
-            };
+        for (key, left) in std::mem::take(&mut self.changes) {
+            if let Left::Value(value) = &left {
+                *bytes += value.len();
+            }
             wanted.push(Logged { key, revision, left });
         }
     }
@@ -184,8 +177,6 @@ pub struct SessionCheck {
     saw: Seen,
     /// The last event's time, if it could be read.
     last_time: Option<Timestamp>,
-    /// What the last event saw that a fork copied.
-    copied: Option<Seen>,
     user: Request,
     app: Request,
     wanted: Wanted,
@@ -217,7 +208,6 @@ impl SessionCheck {
             next: 1,
             saw: row.created,
             last_time: None,
-            copied: None,
             user: Request::default(),
             app: Request::default(),
             wanted: Wanted::default(),
@@ -277,9 +267,6 @@ impl SessionCheck {
             }
         }
         self.saw = event.saw;
-        if self.row.forked_revision == Some(n) {
-            self.copied = Some(event.saw);
-        }
     }
 
     /// The columns that were taken out of the body.
@@ -319,28 +306,25 @@ impl SessionCheck {
             let n = event.sequence;
             return self.findings.note(|| format!("event {n}: a `temp:` key was stored"));
         };
-        let (request, revision) = match scope {
+        let Wanted { user_log, app_log, bytes, .. } = &mut self.wanted;
+        let (request, revision, wanted) = match scope {
             Scope::Session => return self.change_session(event.sequence, key, value),
-            Scope::User => (&self.user, event.saw.user),
-            Scope::App => (&self.app, event.saw.app),
+            Scope::User => (&mut self.user, event.saw.user, user_log),
+            Scope::App => (&mut self.app, event.saw.app, app_log),
         };
         if request.revision != revision {
-            self.settle(scope);
+            request.settle(wanted, bytes);
+            request.revision = revision;
         }
-        let request = if scope == Scope::User { &mut self.user } else { &mut self.app };
-        request.revision = revision;
-        request.changes.insert(key.into(), value.map(Box::from));
-    }
-
-    /// The last request that changed this shared scope is over: a later one changes it, or the log ends.
-    fn settle(&mut self, scope: Scope) {
-        let Wanted { user_log, app_log, bytes, .. } = &mut self.wanted;
-        // The request of the last copied event may have gone on where the fork begins.
-        let cut = |revision: i64, saw: fn(Seen) -> i64| self.copied.is_some_and(|copied| saw(copied) == revision);
-        match scope {
-            Scope::User => self.user.settle(cut(self.user.revision, |seen| seen.user), user_log, bytes),
-            _ => self.app.settle(cut(self.app.revision, |seen| seen.app), app_log, bytes),
-        }
+        // A fork may begin in the middle of a request, whose later events are not in this log.
+        let copied = self.row.forked_revision.is_some_and(|last| event.sequence <= last);
+        let left = match value {
+            Some(_) if copied => Left::Something,
+            Some(value) => Left::Value(value.into()),
+            None if copied => return drop(request.changes.remove(key)),
+            None => Left::Nothing,
+        };
+        request.changes.insert(key.into(), left);
     }
 
     fn change_session(&mut self, revision: i64, key: &str, value: Option<&str>) {
@@ -379,8 +363,9 @@ impl SessionCheck {
     /// After the last event: how the log ends.
     pub fn end_of_events(&mut self) {
         self.missing(self.row.revision);
-        self.settle(Scope::User);
-        self.settle(Scope::App);
+        let Wanted { user_log, app_log, bytes, .. } = &mut self.wanted;
+        self.user.settle(user_log, bytes);
+        self.app.settle(app_log, bytes);
         let agrees = if self.row.revision == 0 {
             let created = Timestamp::from(self.row.create_time);
             self.row.update_time == created.micros && self.row.update_time_number == created.number.text()
@@ -556,7 +541,8 @@ pub struct LogRow {
 #[derive(Debug)]
 pub struct ScopeCheck {
     findings: Findings,
-    revision: i64,
+    /// `None` if it is not known.
+    revision: Option<i64>,
     last: Option<LogRow>,
     /// The revisions in the log, one bit each, 64 to an entry.
     logged: BTreeMap<i64, u64>,
@@ -572,25 +558,18 @@ impl ScopeCheck {
         if revision.is_none() {
             findings.note(|| "its row of the scope's revision is missing".to_owned());
         }
-        Self {
-            findings,
-            revision: revision.unwrap_or(0),
-            last: None,
-            logged: BTreeMap::new(),
-            spans: Vec::new(),
-            found_spans: 0,
-            keys: 0,
-        }
+        Self { findings, revision, last: None, logged: BTreeMap::new(), spans: Vec::new(), found_spans: 0, keys: 0 }
     }
 
     /// The next row of the log, in order of key and revision.
     pub fn log(&mut self, row: LogRow) {
         let n = row.revision;
-        if n < 1 || n > self.revision {
-            let revision = self.revision;
-            self.findings.note(|| format!("key {:?}: the log has revision {n}, not one of 1 to {revision}", row.key));
-        } else {
-            *self.logged.entry(n / 64).or_default() |= 1 << (n % 64);
+        match self.revision {
+            Some(revision) if n < 1 || n > revision => self
+                .findings
+                .note(|| format!("key {:?}: the log has revision {n}, not one of 1 to {revision}", row.key)),
+            Some(_) => *self.logged.entry(n / 64).or_default() |= 1 << (n % 64),
+            None => {}
         }
         match self.last.take() {
             Some(last) if last.key == row.key => {
@@ -634,10 +613,11 @@ impl ScopeCheck {
     pub fn end_of_log(&mut self) {
         let last = self.last.take();
         self.conclude(last);
+        let revision = self.revision.unwrap_or(0).max(0);
         let present: u64 = self.logged.values().map(|bits| u64::from(bits.count_ones())).sum();
-        let absent = self.revision.max(0).unsigned_abs() - present;
+        let absent = revision.unsigned_abs() - present;
         if absent > 0 {
-            let first = (1..=self.revision).find(|n| !self.has_logged(*n)).unwrap_or_default();
+            let first = (1..=revision).find(|n| !self.has_logged(*n)).unwrap_or_default();
             self.findings.note(|| format!("revisions that are not in the log: {absent}, the first of them {first}"));
         }
     }
@@ -878,16 +858,18 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_may_end_within_a_request() {
+    fn a_fork_may_begin_within_a_request() {
         let forked = |s: &mut Stored| {
-            s.row.forked_revision = Some(2);
+            s.row.forked_revision = Some(3);
             s.user_log[0].value = Some("3".into());
+            s.user_log[1].value = Some("3".into());
         };
         differs(forked, &[]);
-        differs(
-            |s| (forked(s), s.user_log.remove(0)).1.revision = 0,
-            &[r#"key "user:u": the user log lacks what an event did to it at revision 3"#],
-        );
+        let damaged = |s: &mut Stored| {
+            forked(s);
+            s.user_log.remove(0);
+        };
+        differs(damaged, &[r#"key "user:u": the user log lacks what an event did to it at revision 3"#]);
     }
 
     #[test]
