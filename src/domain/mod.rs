@@ -12,6 +12,7 @@
 //! - [`session`]: a session's head, its creation and its metadata
 //! - [`tag`]: revisions as entity tags, and the precondition they express
 //! - [`append`]: what a batch of appends does to what the store holds
+//! - [`template`]: text in which placeholders stand for values of the state
 
 pub mod append;
 pub mod envelope;
@@ -21,6 +22,7 @@ pub mod json;
 pub mod scope;
 pub mod session;
 pub mod tag;
+pub mod template;
 pub mod time;
 
 /// One field at fault, as the `errors` list of an error shows it.
@@ -76,7 +78,7 @@ pub struct Limits {
     pub batch_events: usize,
     /// Rows of one page.
     pub page_rows: usize,
-    /// Bytes of one page, beyond which only its first row may go.
+    /// Bytes of one page, beyond which only its first row may go, and of a rendered template.
     pub page_bytes: usize,
 }
 
