@@ -107,6 +107,7 @@ fn schemas_of_requests_are_as_strict_as_the_server() {
         ("AppendEvents", json!([{"id": "…/ü", "timestamp": "1970-01-01T00:00:00Z", "x": {"y": 1}}])),
         ("PatchState", json!({"stateOps": [{"op": "remove", "key": "app:k"}], "event_id": "e"})),
         ("PatchScope", json!({"stateDelta": {"temp": 1, "a:b": 2}})),
+        ("Render", json!({"template": "", "braces": null, "missing": "keep"})),
         ("SessionId", json!("...")),
         ("SessionId", json!("\u{3000}s\u{85}")),
     ] {
@@ -127,6 +128,8 @@ fn schemas_of_requests_are_as_strict_as_the_server() {
         ("PatchState", json!({"stateOps": [{"op": "increment", "key": "k", "value": 1}]})),
         ("PatchState", json!({"stateOps": [{"op": "remove", "key": "temp:k"}]})),
         ("PatchScope", json!({"stateDelta": {"app:k": 1}})),
+        ("Render", json!({"braces": "adk"})),
+        ("Render", json!({"template": "", "missing": "warn"})),
         ("SessionId", json!(" ")),
         ("SessionId", json!(" .. ")),
         ("Id", json!("\u{85}")),
