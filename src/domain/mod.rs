@@ -17,6 +17,7 @@
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
 //! - [`append`]: what a batch of appends does to what the store holds
+//! - [`template`]: text in which placeholders stand for values of the state
 
 pub mod append;
 pub mod change;
@@ -31,6 +32,7 @@ pub mod rewind;
 pub mod scope;
 pub mod session;
 pub mod tag;
+pub mod template;
 pub mod time;
 
 /// One field at fault, as the `errors` list of an error shows it.
@@ -86,7 +88,7 @@ pub struct Limits {
     pub batch_events: usize,
     /// Rows of one page.
     pub page_rows: usize,
-    /// Bytes of one page, beyond which only its first row may go.
+    /// Bytes of one page, beyond which only its first row may go, and of a rendered template.
     pub page_bytes: usize,
 }
 
