@@ -208,7 +208,8 @@ pub struct Config {
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_page_rows: usize,
 
-    /// One page of an answer, in bytes; a page ends early rather than grow beyond it, but holds one row at least
+    /// One page of an answer, in bytes; a page ends early rather than grow beyond it, but holds one row at least. Also
+    /// a rendered template, which is refused beyond it
     #[arg(long, env = "SESSIOND_MAX_PAGE_BYTES", default_value = "8MiB")]
     #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
     pub max_page_bytes: usize,

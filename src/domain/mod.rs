@@ -17,6 +17,7 @@
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
 //! - [`append`]: what a batch of appends does to what the store holds
+//! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether what is stored is what the events say
 
 pub mod append;
@@ -32,6 +33,7 @@ pub mod rewind;
 pub mod scope;
 pub mod session;
 pub mod tag;
+pub mod template;
 pub mod time;
 pub mod verify;
 
@@ -88,7 +90,7 @@ pub struct Limits {
     pub batch_events: usize,
     /// Rows of one page.
     pub page_rows: usize,
-    /// Bytes of one page, beyond which only its first row may go.
+    /// Bytes of one page, beyond which only its first row may go, and of a rendered template.
     pub page_bytes: usize,
 }
 

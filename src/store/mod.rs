@@ -31,7 +31,7 @@ use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::rewind::RewindTarget;
-use crate::domain::scope::Scope;
+use crate::domain::scope::{Scope, split};
 use crate::domain::session::{Creation, Head, MetadataPatch};
 use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::time::Micros;
@@ -236,6 +236,22 @@ pub struct StateFilter {
     pub app: Option<Vec<String>>,
     pub user: Option<Vec<String>>,
     pub session: Option<Vec<String>>,
+}
+
+impl StateFilter {
+    /// These keys, given with their prefixes; of `temp:` keys there are none.
+    pub fn keys<'a>(keys: impl Iterator<Item = &'a str>) -> Self {
+        let (mut app, mut user, mut session) = (Vec::new(), Vec::new(), Vec::new());
+        for (scope, key) in keys.filter_map(split) {
+            match scope {
+                Scope::App => &mut app,
+                Scope::User => &mut user,
+                Scope::Session => &mut session,
+            }
+            .push(key.to_owned());
+        }
+        Self { app: Some(app), user: Some(user), session: Some(session) }
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -10,6 +10,7 @@ mod limits;
 mod listing;
 mod paging;
 mod preconditions;
+mod render;
 mod replicas;
 mod scope_state;
 mod scopes;
