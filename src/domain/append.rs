@@ -599,7 +599,7 @@ fn resolve_events<'a>(
         } else {
             event.body_with(&show_delta(changes.iter().filter_map(|c| Some((c.scope, c.key, c.value.as_deref()?)))))
         };
-        if body.len() > limits.event_bytes {
+        if !event.edit.ops.is_empty() && body.len() > limits.event_bytes {
             return Err(Refusal::Rejected(Rejected::TooLarge {
                 limit: "event",
                 detail: format!(
