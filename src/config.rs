@@ -55,6 +55,12 @@ pub enum Command {
     Migrate,
     /// Print the OpenAPI document of the HTTP API (YAML) and exit
     Openapi,
+    /// Check that all state is what the events say, while servers run or not; exit status 1 if any differs
+    ///
+    /// Folds every session anew, reads every shared scope off its log, and compares with what is stored. Changes nothing.
+    /// Writes a line for each difference to stdout, with names and keys and without values, and a summary. The exit
+    /// status is 0 if nothing differs, 1 if something does, and 2 if the database cannot be read or lacks migrations.
+    Verify,
     /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
     Healthcheck,
 }

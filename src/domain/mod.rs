@@ -20,6 +20,7 @@
 //! - [`append`]: what a batch of appends does to what the store holds
 //! - [`shared`]: changes of app or user state on their own
 //! - [`template`]: text in which placeholders stand for values of the state
+//! - [`verify`]: whether what is stored is what the events say
 
 pub mod append;
 pub mod change;
@@ -38,6 +39,7 @@ pub mod shared;
 pub mod tag;
 pub mod template;
 pub mod time;
+pub mod verify;
 
 /// One field at fault, as the `errors` list of an error shows it.
 ///

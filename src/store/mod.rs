@@ -4,9 +4,11 @@
 //! - [`transactions`]: the transactions themselves, written once over [`transactions::Tx`]
 //! - `postgres`, `sqlite`: the primitives of each database: lock, load, apply; no rules
 //! - `sql`: the statements that both databases share
+//! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 
 mod error;
+pub mod inspect;
 mod postgres;
 mod shared;
 mod sql;

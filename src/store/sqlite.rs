@@ -35,7 +35,7 @@ use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-static MIGRATOR: Migrator = sqlx::migrate!("migrations/sqlite");
+pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/sqlite");
 
 pub struct Sqlite {
     writer: SqlitePool,
@@ -49,11 +49,7 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens the file at `path`, made if it is missing.
     pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
-        // What other programs write into such URLs, and what happens here in any case.
-        let path = path.strip_suffix("?mode=rwc").unwrap_or(path);
-        if path.is_empty() || path.contains('?') || path.contains(":memory:") {
-            return Err(StoreError::config("the database URL must name a file and nothing else: sqlite://PATH"));
-        }
+        let path = file(path)?;
         let lock = lock(Path::new(path))?;
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -85,6 +81,16 @@ impl Sqlite {
         }
         Ok(tx)
     }
+}
+
+/// The file that a URL names, given what follows `sqlite://`.
+pub(super) fn file(path: &str) -> Result<&str> {
+    // What other programs write into such URLs, and what happens here in any case.
+    let path = path.strip_suffix("?mode=rwc").unwrap_or(path);
+    if path.is_empty() || path.contains('?') || path.contains(":memory:") {
+        return Err(StoreError::config("the database URL must name a file and nothing else: sqlite://PATH"));
+    }
+    Ok(path)
 }
 
 fn lock(path: &Path) -> Result<File> {

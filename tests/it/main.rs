@@ -17,3 +17,4 @@ mod openapi;
 mod quickstart;
 mod races;
 mod running;
+mod verify;
