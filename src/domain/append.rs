@@ -4,18 +4,25 @@
 //! order; it asks [`decide`] about each append in turn; it applies the [`Writes`]. So the two databases cannot
 //! drift apart, and every rule is tested here without either.
 //!
-//! The invariant that `decide` keeps: folding the events' changes over the initial state, in sequence order,
-//! gives the session's state.
+//! The invariant that `decide` keeps: folding the stored events over the initial state, in sequence order, gives the
+//! session's state. To fold an event, remove the keys that a `remove` of its `stateOps` names, then set its `stateDelta`.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use super::event::{NewEvent, StoredEvent};
+use super::change::{Change, Condition, Edit, Keys, value_too_large};
+use super::event::{NewEvent, Rewind, StoredEvent, show_delta, stored_digest};
 use super::ids::{AppName, EventId, SessionKey, UserKey};
 use super::json::RawJson;
-use super::scope::{Change, Scope};
+use super::scope::Scope;
 use super::session::Creation;
 use super::tag::{IfMatch, Tag};
 use super::time::{Micros, Timestamp};
+use super::{FieldError, Limits, Rejected};
+
+/// How many bytes of values the operators and preconditions of one request may read together: they do so under lock.
+const MOST_WORK: usize = 32 << 20;
 
 /// Events for one session: all of them are appended, or none.
 #[derive(Debug)]
@@ -25,22 +32,17 @@ pub struct Append {
     pub if_match: Option<IfMatch>,
     /// A key without which there is nothing to do: removing what is not there appends no event.
     pub only_if_present: Option<(Scope, Box<str>)>,
+    /// What operators come to is under the same limits as what is given.
+    pub limits: Limits,
 }
 
 impl Append {
-    fn touches(&self, scope: Scope) -> bool {
-        self.events.iter().any(|event| touches(&event.changes, scope))
-    }
-
-    /// Whether the scope's row must be held until the commit: it is written, or the precondition speaks of it.
+    /// Whether the scope's row must be held until the commit: it is written, or a precondition speaks of it.
     /// Without the second, two writers of different scopes could each miss the other's change.
     fn holds(&self, scope: Scope) -> bool {
-        self.touches(scope) || self.if_match.as_ref().is_some_and(IfMatch::looks_at_scopes)
+        self.events.iter().any(|event| event.edit.touches(scope))
+            || self.if_match.as_ref().is_some_and(IfMatch::looks_at_scopes)
     }
-}
-
-fn touches(changes: &[Change], scope: Scope) -> bool {
-    changes.iter().any(|change| change.scope == scope)
 }
 
 /// A key in a scope of its owner.
@@ -71,9 +73,14 @@ pub struct Needs<'a> {
     pub apps: BTreeMap<&'a AppName, bool>,
     /// Event ids to look up.
     pub events: BTreeSet<(&'a SessionKey, &'a EventId)>,
-    /// State keys whose presence matters.
-    pub keys: BTreeSet<StateAddress>,
+    /// State keys whose values matter.
+    pub keys: KeyNeeds,
+    /// Invocations whose first events matter.
+    pub invocations: BTreeSet<(&'a SessionKey, &'a str)>,
 }
+
+/// State keys to be loaded. With a revision, it also matters when the key was removed, if that was since.
+pub type KeyNeeds = BTreeMap<StateAddress, Option<i64>>;
 
 /// Names what deciding `batch` takes.
 pub fn needs(batch: &[Append]) -> Needs<'_> {
@@ -83,11 +90,30 @@ pub fn needs(batch: &[Append]) -> Needs<'_> {
         *needs.users.entry(&append.key.user).or_default() |= append.holds(Scope::User);
         *needs.apps.entry(append.key.app()).or_default() |= append.holds(Scope::App);
         needs.events.extend(append.events.iter().map(|event| (&append.key, &event.id)));
-        needs
-            .keys
-            .extend(append.only_if_present.as_ref().map(|(scope, key)| StateAddress::new(&append.key, *scope, key)));
+        need_keys(&mut needs.keys, &append.events, |scope, key| StateAddress::new(&append.key, scope, key));
+        if let Some((scope, key)) = &append.only_if_present {
+            needs.keys.entry(StateAddress::new(&append.key, *scope, key)).or_default();
+        }
+        needs.invocations.extend(append.events.iter().filter_map(|event| match &event.rewind {
+            Some(Rewind::Before(invocation)) => Some((&append.key, invocation.as_str())),
+            Some(Rewind::To(_)) | None => None,
+        }));
     }
     needs
+}
+
+fn need_keys(needs: &mut KeyNeeds, events: &[NewEvent], address: impl Fn(Scope, &str) -> StateAddress) {
+    for (scope, key, since) in events.iter().flat_map(|event| event.edit.reads()) {
+        need_key(needs, address(scope, key), since);
+    }
+}
+
+fn need_key(needs: &mut KeyNeeds, address: StateAddress, since: Option<i64>) {
+    let known = needs.entry(address).or_default();
+    *known = match (*known, since) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
 }
 
 /// A live session, as locked.
@@ -106,6 +132,14 @@ pub struct Known {
     pub event: StoredEvent,
 }
 
+/// A state key under lock: its value, if it is there, and the revision (of its session or scope) that last set or
+/// removed it. Of a key that is not there the revision is known only as far as [`KeyNeeds`] asked for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    pub value: Option<RawJson>,
+    pub revision: i64,
+}
+
 /// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
 #[derive(Debug, Default)]
 pub struct Heads {
@@ -115,8 +149,10 @@ pub struct Heads {
     pub users: HashMap<UserKey, i64>,
     pub apps: HashMap<AppName, i64>,
     pub known: HashMap<SessionKey, HashMap<EventId, Known>>,
-    /// Which of the needed keys exist.
-    pub present: BTreeSet<StateAddress>,
+    /// The needed keys, those that do not exist included.
+    pub values: HashMap<StateAddress, Held>,
+    /// The first stored event of each needed invocation.
+    pub invocations: HashMap<SessionKey, HashMap<String, i64>>,
 }
 
 /// A row of the event log.
@@ -129,22 +165,65 @@ pub struct EventRow<'a> {
     pub user_revision: i64,
     pub app_revision: i64,
     pub commit_time: Micros,
+    /// The last event before those that this one takes back.
+    pub rewind_to: Option<i64>,
     pub event: &'a NewEvent,
+    pub body: Arc<str>,
 }
 
 /// The row of a session after the batch.
 #[derive(Debug)]
 pub struct SessionUpdate<'a> {
-    pub incarnation: i64,
     pub revision: i64,
     pub update_time: &'a Timestamp,
 }
 
-/// A state row after the batch: its value (`None`: gone) and the revision that wrote it last.
-#[derive(Debug, Clone, Copy)]
+/// A state row after the batch.
+#[derive(Debug, Clone)]
 pub struct StateWrite<'a> {
-    pub value: Option<&'a RawJson>,
+    /// `None`: gone.
+    pub value: Option<Cow<'a, RawJson>>,
+    /// The revision that ended what was there before the batch.
+    pub first: i64,
+    /// The revision that wrote it last.
     pub revision: i64,
+}
+
+/// What a batch both wrote and overwrote: it held from `from` up to, not including, `to`.
+#[derive(Debug, Clone)]
+pub struct Passed<'a, K> {
+    pub key: K,
+    pub from: i64,
+    pub to: i64,
+    pub value: Option<Cow<'a, RawJson>>,
+}
+
+/// The state rows of one scope that a batch changes, each once, in key order, and what did not last.
+#[derive(Debug)]
+pub struct StateWrites<'a, K> {
+    pub rows: BTreeMap<K, StateWrite<'a>>,
+    pub passed: Vec<Passed<'a, K>>,
+}
+
+impl<K> Default for StateWrites<'_, K> {
+    fn default() -> Self {
+        Self { rows: BTreeMap::new(), passed: Vec::new() }
+    }
+}
+
+impl<'a, K: Ord + Clone> StateWrites<'a, K> {
+    fn write(&mut self, key: K, value: Option<Cow<'a, RawJson>>, revision: i64) {
+        let mut first = revision;
+        if let Some(before) = self.rows.remove(&key) {
+            first = before.first;
+            // What one revision writes twice, nobody can read in between.
+            if before.revision < revision {
+                let passed = Passed { key: key.clone(), from: before.revision, to: revision, value: before.value };
+                self.passed.push(passed);
+            }
+        }
+        self.rows.insert(key, StateWrite { value, first, revision });
+    }
 }
 
 /// Everything that a batch changes, each row once, in key order.
@@ -154,14 +233,15 @@ pub struct Writes<'a> {
     pub sessions: BTreeMap<&'a SessionKey, SessionUpdate<'a>>,
     pub users: BTreeMap<&'a UserKey, i64>,
     pub apps: BTreeMap<&'a AppName, i64>,
-    pub session_state: BTreeMap<(&'a SessionKey, i64, &'a str), StateWrite<'a>>,
-    pub user_state: BTreeMap<(&'a UserKey, &'a str), StateWrite<'a>>,
-    pub app_state: BTreeMap<(&'a AppName, &'a str), StateWrite<'a>>,
+    /// By session, incarnation and key.
+    pub session_state: StateWrites<'a, (&'a SessionKey, i64, &'a str)>,
+    pub user_state: StateWrites<'a, (&'a UserKey, &'a str)>,
+    pub app_state: StateWrites<'a, (&'a AppName, &'a str)>,
 }
 
 impl Writes<'_> {
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
+        self.events.is_empty() && self.users.is_empty() && self.apps.is_empty()
     }
 }
 
@@ -170,12 +250,39 @@ impl Writes<'_> {
 pub enum Outcome {
     Done(Done),
     SessionNotFound,
+    Refused(Refusal),
+}
+
+/// Why nothing was written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
     /// The session has this event id with other content.
     EventIdConflict,
-    /// The precondition failed; the revision is the current one.
-    RevisionMismatch {
-        revision: i64,
-    },
+    /// A precondition failed.
+    RevisionMismatch(Mismatch),
+    /// An operator does not fit what is there, or what it comes to is over a limit.
+    Rejected(Rejected),
+}
+
+/// The current revisions, where a precondition failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Of the session, or of the scope that was addressed on its own.
+    pub revision: i64,
+    /// Of user and app state, where a session was addressed.
+    pub shared: Option<(i64, i64)>,
+    /// The preconditions on keys that failed; none if it was `If-Match`.
+    pub failed: Vec<FieldError>,
+}
+
+impl Mismatch {
+    pub fn of_session(tag: &Tag, failed: Vec<FieldError>) -> Self {
+        Self { revision: tag.revision, shared: Some((tag.user, tag.app)), failed }
+    }
+
+    pub fn of_scope(revision: i64, failed: Vec<FieldError>) -> Self {
+        Self { revision, shared: None, failed }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -195,14 +302,14 @@ pub struct Appended {
 
 /// Decides one append: its outcome, and what to write.
 ///
-/// Idempotency comes before the precondition, so that the retry of a success succeeds. Each fresh event takes the
+/// Idempotency comes before the preconditions, so that the retry of a success succeeds. Each fresh event takes the
 /// next sequence number; a shared scope's revision grows by one per append that changes it.
 pub fn decide<'a>(heads: &mut Heads, append: &'a Append, now: Micros, writes: &mut Writes<'a>) -> Outcome {
     let Some(&locked) = heads.sessions.get(&append.key) else {
         return Outcome::SessionNotFound;
     };
     let Some(plan) = plan(heads, append) else {
-        return Outcome::EventIdConflict;
+        return Outcome::Refused(Refusal::EventIdConflict);
     };
     let mut tag = Tag {
         revision: locked.revision,
@@ -215,26 +322,21 @@ pub fn decide<'a>(heads: &mut Heads, append: &'a Append, now: Micros, writes: &m
     let mut stored = Vec::new();
     if !fresh.is_empty() {
         if append.if_match.as_ref().is_some_and(|if_match| !if_match.holds(&tag)) {
-            return Outcome::RevisionMismatch { revision: tag.revision };
+            return Outcome::Refused(Refusal::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())));
         }
         if let Some((scope, key)) = &append.only_if_present
-            && !heads.present.contains(&StateAddress::new(&append.key, *scope, key))
+            && heads.values.get(&StateAddress::new(&append.key, *scope, key)).is_none_or(|held| held.value.is_none())
         {
             return Outcome::Done(Done { events: Vec::new(), tag });
         }
-        stored = write(&append.key, &mut tag, &[], &fresh, now, writes);
+        let resolved = match resolve_events(heads, &append.key, &tag, &[], &fresh, &append.limits) {
+            Ok(resolved) => resolved,
+            Err(refusal) => return Outcome::Refused(refusal),
+        };
+        stored = write(heads, &append.key, &mut tag, &[], resolved, now, writes);
         heads.sessions.insert(append.key.clone(), Locked { revision: tag.revision, ..locked });
-        heads.users.insert(append.key.user.clone(), tag.user);
-        heads.apps.insert(append.key.app().clone(), tag.app);
         for (event, stored) in fresh.iter().zip(&stored) {
             heads.known.entry(append.key.clone()).or_default().insert(event.id.clone(), known(event, stored));
-            for change in &event.changes {
-                let address = StateAddress::new(&append.key, change.scope, &change.key);
-                match change.value {
-                    Some(_) => heads.present.insert(address),
-                    None => heads.present.remove(&address),
-                };
-            }
         }
     }
     let events = plan
@@ -278,7 +380,7 @@ fn plan<'a>(heads: &Heads, append: &'a Append) -> Option<Vec<Planned<'a>>> {
     let mut plan = Vec::with_capacity(append.events.len());
     for event in &append.events {
         plan.push(if let Some(known) = stored.and_then(|known| known.get(&event.id)) {
-            if !is_retry(event, &known.digest, known.timestamp) {
+            if !is_retry(event, &known.digest, known.timestamp) && !is_stored(event, known) {
                 return None;
             }
             Planned::Known(known.event.clone())
@@ -301,29 +403,256 @@ fn is_retry(event: &NewEvent, digest: &[u8; 32], timestamp: Micros) -> bool {
     event.digest == *digest && event.claimed_time.is_none_or(|claimed| claimed == timestamp)
 }
 
-/// Writes initial state and events of one session, carries `tag` forward, and returns the events as stored.
+/// The event as it is stored, with what its operators came to: somebody read it, and sends it again.
+fn is_stored(event: &NewEvent, known: &Known) -> bool {
+    !event.edit.ops.is_empty()
+        && stored_digest(&known.event.body).is_some_and(|digest| is_retry(event, &digest, known.timestamp))
+}
+
+/// A key's value after an event; `None`: it is gone.
+struct Resolved<'a> {
+    scope: Scope,
+    key: &'a str,
+    value: Option<Cow<'a, RawJson>>,
+}
+
+/// An event with what it comes to.
+struct ResolvedEvent<'a> {
+    event: &'a NewEvent,
+    changes: Vec<Resolved<'a>>,
+    body: Arc<str>,
+}
+
+/// The needed keys while the edits of one request are worked out, one after the other.
+struct Working<'h> {
+    loaded: &'h HashMap<StateAddress, Held>,
+    /// Of the loaded keys, those that this request has changed.
+    changed: HashMap<StateAddress, Held>,
+    work: usize,
+}
+
+impl<'h> Working<'h> {
+    fn new(loaded: &'h HashMap<StateAddress, Held>) -> Self {
+        Self { loaded, changed: HashMap::new(), work: 0 }
+    }
+
+    fn value(&self, address: &StateAddress) -> Option<&RawJson> {
+        self.held(address).and_then(|held| held.value.as_ref())
+    }
+
+    fn held(&self, address: &StateAddress) -> Option<&Held> {
+        self.changed.get(address).or_else(|| self.loaded.get(address))
+    }
+
+    fn set(&mut self, address: StateAddress, value: Option<&RawJson>, revision: i64) {
+        if self.loaded.contains_key(&address) {
+            self.changed.insert(address, Held { value: value.cloned(), revision });
+        }
+    }
+
+    /// Counts bytes that are read.
+    fn spend(&mut self, bytes: usize) -> Result<(), Refusal> {
+        self.work += bytes;
+        if self.work <= MOST_WORK {
+            return Ok(());
+        }
+        Err(Refusal::Rejected(Rejected::TooLarge {
+            limit: "operators",
+            detail: format!("the operators of one request may read {} MiB of values together", MOST_WORK >> 20),
+        }))
+    }
+
+    /// Which of the preconditions do not hold, given the revision that each scope is at.
+    fn failed(
+        &mut self,
+        edit: &Edit,
+        keys: Keys,
+        address: &impl Fn(Scope, &str) -> StateAddress,
+        revision: impl Fn(Scope) -> i64,
+    ) -> Result<Vec<FieldError>, Refusal> {
+        let mut failed = Vec::new();
+        for (n, precondition) in edit.preconditions.iter().enumerate() {
+            let (scope, key) = (precondition.scope, &*precondition.key);
+            let address = address(scope, key);
+            let value = self.value(&address);
+            let (holds, what) = match &precondition.condition {
+                Condition::Unchanged { since } => {
+                    let changed = self.held(&address).map_or(0, |held| held.revision);
+                    (changed <= *since && *since <= revision(scope), "has changed since that revision")
+                }
+                Condition::Exists(true) => (value.is_some(), "does not exist"),
+                Condition::Exists(false) => (value.is_none(), "exists"),
+                Condition::Equals(wanted) => {
+                    let equal = value.is_some_and(|value| value.json().same(wanted.json()));
+                    self.spend(value.map_or(0, |value| value.text().len()) + wanted.text().len())?;
+                    (equal, "has another value")
+                }
+            };
+            if !holds {
+                let field = format!("{}/preconditions/{n}", edit.pointer);
+                failed.push(FieldError::new(field, format!("the key `{}` {what}", keys.show(scope, key))));
+            }
+        }
+        Ok(failed)
+    }
+
+    /// What the edit comes to: each key that it changes, once.
+    fn resolve<'a>(
+        &mut self,
+        edit: &'a Edit,
+        keys: Keys,
+        address: &impl Fn(Scope, &str) -> StateAddress,
+        limits: &Limits,
+    ) -> Result<Vec<Resolved<'a>>, Refusal> {
+        let set =
+            |set: &'a Change| Resolved { scope: set.scope, key: &set.key, value: Some(Cow::Borrowed(&set.value)) };
+        let mut changes: Vec<Resolved<'a>> = edit.sets.iter().map(set).collect();
+        if edit.ops.is_empty() {
+            return Ok(changes);
+        }
+        let mut places: HashMap<(Scope, &str), usize> =
+            changes.iter().enumerate().map(|(at, change)| ((change.scope, change.key), at)).collect();
+        for (n, operation) in edit.ops.iter().enumerate() {
+            let (scope, key) = (operation.scope, &*operation.key);
+            let place = places.get(&(scope, key)).copied();
+            let held = match place.and_then(|at| changes.get(at)) {
+                Some(change) => change.value.as_deref(),
+                None => self.value(&address(scope, key)),
+            };
+            let bytes = operation
+                .op
+                .operand()
+                .map_or(0, |operand| operand.text().len() + held.map_or(0, |value| value.text().len()));
+            let pointer = || format!("{}/stateOps/{n}", edit.pointer);
+            let value = operation.op.apply(held.map(RawJson::json)).map_err(|what| {
+                let message = format!("the key `{}`: {what}", keys.show(scope, key));
+                Refusal::Rejected(Rejected::field(pointer(), message))
+            })?;
+            self.spend(bytes)?;
+            if value.as_ref().is_some_and(|value| value.text().len() > limits.value_bytes) {
+                return Err(Refusal::Rejected(value_too_large(&pointer(), limits)));
+            }
+            let change = Resolved { scope, key, value };
+            match place.and_then(|at| changes.get_mut(at)) {
+                Some(place) => *place = change,
+                None => {
+                    places.insert((scope, key), changes.len());
+                    changes.push(change);
+                }
+            }
+        }
+        // Removing what is not there is no change.
+        changes.retain(|change| change.value.is_some() || self.value(&address(change.scope, change.key)).is_some());
+        Ok(changes)
+    }
+}
+
+/// Works out what `events` come to, one after the other, on a session at `tag` with `initial` state written already.
+fn resolve_events<'a>(
+    heads: &Heads,
+    session: &SessionKey,
+    tag: &Tag,
+    initial: &[Change],
+    events: &[&'a NewEvent],
+    limits: &Limits,
+) -> Result<Vec<ResolvedEvent<'a>>, Refusal> {
+    let address = |scope: Scope, key: &str| StateAddress::new(session, scope, key);
+    let mut working = Working::new(&heads.values);
+    let mut now = *tag;
+    // The shared scopes get one revision for all that the request changes.
+    let grow = |now: &mut Tag, scope| match scope {
+        Scope::Session => now.revision,
+        Scope::User => {
+            now.user = tag.user + 1;
+            now.user
+        }
+        Scope::App => {
+            now.app = tag.app + 1;
+            now.app
+        }
+    };
+    for change in initial {
+        let revision = grow(&mut now, change.scope);
+        working.set(address(change.scope, &change.key), Some(&change.value), revision);
+    }
+    let mut resolved = Vec::with_capacity(events.len());
+    for event in events {
+        let revision = |scope| match scope {
+            Scope::Session => now.revision,
+            Scope::User => now.user,
+            Scope::App => now.app,
+        };
+        let failed = working.failed(&event.edit, Keys::Merged, &address, revision)?;
+        if !failed.is_empty() {
+            return Err(Refusal::RevisionMismatch(Mismatch::of_session(tag, failed)));
+        }
+        let changes = working.resolve(&event.edit, Keys::Merged, &address, limits)?;
+        now.revision += 1;
+        for change in &changes {
+            let revision = grow(&mut now, change.scope);
+            if !heads.values.is_empty() {
+                working.set(address(change.scope, change.key), change.value.as_deref(), revision);
+            }
+        }
+        let body = if event.edit.ops.is_empty() {
+            event.body.clone()
+        } else {
+            event.body_with(&show_delta(changes.iter().filter_map(|c| Some((c.scope, c.key, c.value.as_deref()?)))))
+        };
+        if body.len() > limits.event_bytes {
+            return Err(Refusal::Rejected(Rejected::TooLarge {
+                limit: "event",
+                detail: format!(
+                    "with what its operators come to, an event is larger than {} bytes",
+                    limits.event_bytes
+                ),
+            }));
+        }
+        resolved.push(ResolvedEvent { event, changes, body });
+    }
+    Ok(resolved)
+}
+
+/// Writes initial state and events of one session, carries `tag` and `heads` forward, and returns the events as stored.
 fn write<'a>(
+    heads: &mut Heads,
     key: &'a SessionKey,
     tag: &mut Tag,
     initial: &'a [Change],
-    events: &[&'a NewEvent],
+    events: Vec<ResolvedEvent<'a>>,
     now: Micros,
     writes: &mut Writes<'a>,
 ) -> Vec<StoredEvent> {
-    let changed = |scope| touches(initial, scope) || events.iter().any(|event| touches(&event.changes, scope));
+    let changed = |scope| {
+        initial.iter().any(|change| change.scope == scope)
+            || events.iter().any(|event| event.changes.iter().any(|change| change.scope == scope))
+    };
     if changed(Scope::User) {
         tag.user += 1;
         writes.users.insert(&key.user, tag.user);
+        heads.users.insert(key.user.clone(), tag.user);
     }
     if changed(Scope::App) {
         tag.app += 1;
         writes.apps.insert(key.app(), tag.app);
+        heads.apps.insert(key.app().clone(), tag.app);
     }
-    change_state(key, tag, initial, writes);
+    for change in initial {
+        let value = Some(Cow::Borrowed(&change.value));
+        change_state(heads, key, tag, Resolved { scope: change.scope, key: &change.key, value }, writes);
+    }
     let mut stored = Vec::with_capacity(events.len());
-    for event in events {
+    for ResolvedEvent { event, changes, body } in events {
         tag.revision += 1;
-        change_state(key, tag, &event.changes, writes);
+        for change in changes {
+            change_state(heads, key, tag, change, writes);
+        }
+        let rewind_to = event.rewind.as_ref().map(|rewind| match rewind {
+            Rewind::To(sequence) => *sequence,
+            // An invocation that is not there takes nothing back.
+            Rewind::Before(invocation) => first_of(heads, key, invocation, writes).unwrap_or(tag.revision) - 1,
+        });
+        stored.push(StoredEvent { sequence: tag.revision, commit_time: now, body: body.clone() });
         writes.events.push(EventRow {
             key,
             incarnation: tag.incarnation,
@@ -331,94 +660,187 @@ fn write<'a>(
             user_revision: tag.user,
             app_revision: tag.app,
             commit_time: now,
+            rewind_to,
             event,
+            body,
         });
-        stored.push(StoredEvent { sequence: tag.revision, commit_time: now, body: event.body.clone() });
-    }
-    if let Some(last) = events.last() {
-        writes.sessions.insert(
-            key,
-            SessionUpdate { incarnation: tag.incarnation, revision: tag.revision, update_time: &last.timestamp },
-        );
+        writes.sessions.insert(key, SessionUpdate { revision: tag.revision, update_time: &event.timestamp });
     }
     stored
 }
 
-fn change_state<'a>(key: &'a SessionKey, tag: &Tag, changes: &'a [Change], writes: &mut Writes<'a>) {
-    for change in changes {
-        let value = change.value.as_ref();
-        match change.scope {
-            Scope::Session => {
-                let write = StateWrite { value, revision: tag.revision };
-                writes.session_state.insert((key, tag.incarnation, &change.key), write);
-            }
-            Scope::User => {
-                let write = StateWrite { value, revision: tag.user };
-                writes.user_state.insert((&key.user, &change.key), write);
-            }
-            Scope::App => {
-                let write = StateWrite { value, revision: tag.app };
-                writes.app_state.insert((key.app(), &change.key), write);
-            }
-        }
+/// The first event of an invocation so far: a stored one, or one of this batch.
+fn first_of(heads: &Heads, key: &SessionKey, invocation: &str, writes: &Writes<'_>) -> Option<i64> {
+    let stored = heads.invocations.get(key).and_then(|invocations| invocations.get(invocation)).copied();
+    stored.or_else(|| {
+        let new = writes.events.iter().find(|row| row.key == key && row.event.invocation_id == invocation);
+        new.map(|row| row.sequence)
+    })
+}
+
+fn change_state<'a>(heads: &mut Heads, key: &'a SessionKey, tag: &Tag, change: Resolved<'a>, writes: &mut Writes<'a>) {
+    let Resolved { scope, key: name, value } = change;
+    let revision = match scope {
+        Scope::Session => tag.revision,
+        Scope::User => tag.user,
+        Scope::App => tag.app,
+    };
+    if !heads.values.is_empty()
+        && let Some(held) = heads.values.get_mut(&StateAddress::new(key, scope, name))
+    {
+        *held = Held { value: value.as_deref().cloned(), revision };
+    }
+    match scope {
+        Scope::Session => writes.session_state.write((key, tag.incarnation, name), value, revision),
+        Scope::User => writes.user_state.write((&key.user, name), value, revision),
+        Scope::App => writes.app_state.write((key.app(), name), value, revision),
     }
 }
 
-/// What a creation comes to, given the revisions of the shared scopes under lock.
-#[derive(Debug)]
-pub struct Created<'a> {
-    pub writes: Writes<'a>,
-    pub tag: Tag,
+/// What must be loaded, under the locks of the shared scopes, before a creation can be decided.
+pub struct CreationNeeds {
+    /// Whether user and app scope must be held.
+    pub holds: (bool, bool),
+    pub keys: KeyNeeds,
 }
 
-/// Which shared scopes a creation writes, and so must lock: user, app.
-pub fn creation_holds(creation: &Creation) -> (bool, bool) {
-    let changes = |scope| touches(&creation.state, scope) || creation.events.iter().any(|e| touches(&e.changes, scope));
-    (changes(Scope::User), changes(Scope::App))
+pub fn creation_needs(creation: &Creation) -> CreationNeeds {
+    let holds = |scope| {
+        creation.state.iter().any(|change| change.scope == scope)
+            || creation.events.iter().any(|event| event.edit.touches(scope))
+    };
+    let mut keys = KeyNeeds::new();
+    need_keys(&mut keys, &creation.events, |scope, key| StateAddress::new(&creation.key, scope, key));
+    CreationNeeds { holds: (holds(Scope::User), holds(Scope::App)), keys }
 }
 
-/// Decides the creation of a session that does not exist.
+/// The events of a creation, each id once.
 ///
 /// # Errors
-/// The first event id that the creation itself uses for two contents.
-pub fn decide_creation(
-    creation: &Creation,
-    user_revision: i64,
-    app_revision: i64,
-) -> Result<Created<'_>, EventIdConflict> {
+/// An id with two contents.
+pub fn distinct_events(creation: &Creation) -> Result<Vec<&NewEvent>, Refusal> {
     let mut fresh: Vec<&NewEvent> = Vec::with_capacity(creation.events.len());
     let mut seen: HashMap<&EventId, &NewEvent> = HashMap::new();
     for event in &creation.events {
         match seen.get(&event.id) {
             Some(first) if is_retry(event, &first.digest, first.timestamp.micros) => {}
-            Some(_) => return Err(EventIdConflict),
+            Some(_) => return Err(Refusal::EventIdConflict),
             None => {
                 seen.insert(&event.id, event);
                 fresh.push(event);
             }
         }
     }
-    let mut tag =
-        Tag { revision: 0, user: user_revision, app: app_revision, incarnation: creation.incarnation, metadata: 0 };
-    let mut writes = Writes::default();
-    write(&creation.key, &mut tag, &creation.state, &fresh, creation.now, &mut writes);
-    Ok(Created { writes, tag })
+    Ok(fresh)
 }
 
-/// One event id, two contents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventIdConflict;
+/// Decides the creation of a session that does not exist, given its [`distinct_events`]: the moment after it, and what
+/// to write.
+///
+/// # Errors
+/// A precondition or an operator of an event refuses.
+pub fn decide_creation<'a>(
+    heads: &mut Heads,
+    creation: &'a Creation,
+    events: &[&'a NewEvent],
+) -> Result<(Tag, Writes<'a>), Refusal> {
+    let mut tag = Tag {
+        revision: 0,
+        user: heads.users.get(&creation.key.user).copied().unwrap_or(0),
+        app: heads.apps.get(creation.key.app()).copied().unwrap_or(0),
+        incarnation: creation.incarnation,
+        metadata: 0,
+    };
+    let resolved = resolve_events(heads, &creation.key, &tag, &creation.state, events, &creation.limits)?;
+    let mut writes = Writes::default();
+    write(heads, &creation.key, &mut tag, &creation.state, resolved, creation.now, &mut writes);
+    Ok((tag, writes))
+}
+
+/// Whose shared state is changed on its own, without an event.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ScopeKey {
+    App(AppName),
+    User(UserKey),
+}
+
+impl ScopeKey {
+    fn address(&self, key: &str) -> StateAddress {
+        match self {
+            Self::App(app) => StateAddress::App(app.clone(), key.into()),
+            Self::User(user) => StateAddress::User(user.clone(), key.into()),
+        }
+    }
+}
+
+/// A change of app or user state on its own.
+#[derive(Debug)]
+pub struct ScopeWrite {
+    pub scope: ScopeKey,
+    pub edit: Edit,
+    pub if_match: Option<IfMatch>,
+    pub limits: Limits,
+}
+
+impl ScopeWrite {
+    /// The keys to be loaded.
+    pub fn needs(&self) -> KeyNeeds {
+        let mut needs = KeyNeeds::new();
+        for (_, key, since) in self.edit.reads() {
+            need_key(&mut needs, self.scope.address(key), since);
+        }
+        needs
+    }
+}
+
+/// Decides a change of a shared scope on its own, at `revision`, given the keys that it needs: what to write.
+///
+/// # Errors
+/// A precondition or an operator refuses.
+pub fn decide_scope<'a>(
+    values: &HashMap<StateAddress, Held>,
+    write: &'a ScopeWrite,
+    revision: i64,
+) -> Result<Writes<'a>, Refusal> {
+    let mismatch = |failed| Refusal::RevisionMismatch(Mismatch::of_scope(revision, failed));
+    if write.if_match.as_ref().is_some_and(|if_match| !if_match.holds_for_scope(revision)) {
+        return Err(mismatch(Vec::new()));
+    }
+    let scope = match write.scope {
+        ScopeKey::App(_) => Scope::App,
+        ScopeKey::User(_) => Scope::User,
+    };
+    let address = |_: Scope, key: &str| write.scope.address(key);
+    let mut working = Working::new(values);
+    let failed = working.failed(&write.edit, Keys::Of(scope), &address, |_| revision)?;
+    if !failed.is_empty() {
+        return Err(mismatch(failed));
+    }
+    let mut writes = Writes::default();
+    for Resolved { key, value, .. } in working.resolve(&write.edit, Keys::Of(scope), &address, &write.limits)? {
+        match &write.scope {
+            ScopeKey::App(app) => {
+                writes.apps.insert(app, revision + 1);
+                writes.app_state.write((app, key), value, revision + 1);
+            }
+            ScopeKey::User(user) => {
+                writes.users.insert(user, revision + 1);
+                writes.user_state.write((user, key), value, revision + 1);
+            }
+        }
+    }
+    Ok(writes)
+}
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::Limits;
+    use crate::domain::change::{Keys, parse_delta};
     use crate::domain::event::EventDraft;
     use crate::domain::ids::{SessionId, UserId};
     use crate::domain::json::Json;
-    use crate::domain::scope::parse_delta;
     use crate::domain::session::IfExists;
 
     const NOW: Micros = Micros(5_000_000);
@@ -436,7 +858,7 @@ mod tests {
 
     fn append(session: &str, events: &[&str]) -> Append {
         let events = events.iter().map(|text| event(text)).collect();
-        Append { key: key(session), events, if_match: None, only_if_present: None }
+        Append { key: key(session), events, if_match: None, only_if_present: None, limits: Limits::default() }
     }
 
     /// The heads of sessions `s` and `t`, at revision 7, with user revision 2 and app revision 3.
@@ -455,6 +877,11 @@ mod tests {
             Outcome::Done(done) => done,
             other => panic!("{other:?}"),
         }
+    }
+
+    fn mismatch(revision: i64, user: i64, app: i64) -> Outcome {
+        let mismatch = Mismatch { revision, shared: Some((user, app)), failed: Vec::new() };
+        Outcome::Refused(Refusal::RevisionMismatch(mismatch))
     }
 
     fn revisions(tag: &Tag) -> (i64, i64, i64) {
@@ -501,11 +928,12 @@ mod tests {
         assert_eq!(revisions(&done.tag), (9, 3, 4));
         // What each event saw is what the whole transaction made.
         assert!(writes.events.iter().all(|row| (row.user_revision, row.app_revision) == (3, 4)));
-        let value = |write: &StateWrite<'_>| (write.value.map(|value| value.text().to_owned()), write.revision);
-        assert_eq!(value(&writes.user_state[&(&append.key.user, "x")]), (Some("2".to_owned()), 3));
-        assert_eq!(value(&writes.user_state[&(&append.key.user, "y")]), (Some("2".to_owned()), 3));
-        assert_eq!(value(&writes.app_state[&(append.key.app(), "x")]), (Some("1".to_owned()), 4));
-        assert_eq!(value(&writes.session_state[&(&append.key, 1, "k")]), (Some("1".to_owned()), 8));
+        let value =
+            |write: &StateWrite<'_>| (write.value.as_ref().map(|value| value.text().to_owned()), write.revision);
+        assert_eq!(value(&writes.user_state.rows[&(&append.key.user, "x")]), (Some("2".to_owned()), 3));
+        assert_eq!(value(&writes.user_state.rows[&(&append.key.user, "y")]), (Some("2".to_owned()), 3));
+        assert_eq!(value(&writes.app_state.rows[&(append.key.app(), "x")]), (Some("1".to_owned()), 4));
+        assert_eq!(value(&writes.session_state.rows[&(&append.key, 1, "k")]), (Some("1".to_owned()), 8));
     }
 
     #[test]
@@ -533,7 +961,7 @@ mod tests {
         for other in [r#"{"id":"a","author":"y"}"#, r#"{"id":"a","timestamp":2,"author":"x"}"#] {
             let other = append("s", &[r#"{"id":"fresh"}"#, other]);
             let mut writes = Writes::default();
-            assert_eq!(decide(&mut heads, &other, NOW, &mut writes), Outcome::EventIdConflict);
+            assert_eq!(decide(&mut heads, &other, NOW, &mut writes), Outcome::Refused(Refusal::EventIdConflict));
             assert!(writes.is_empty());
         }
         // Ids belong to their session.
@@ -549,7 +977,10 @@ mod tests {
         assert_eq!(sequences(&done), [(8, false), (9, false), (8, true)]);
         assert_eq!(writes.events.len(), 2);
         let other = append("s", &[r#"{"id":"a","author":"x"}"#, r#"{"id":"a"}"#]);
-        assert_eq!(decide(&mut heads(), &other, NOW, &mut Writes::default()), Outcome::EventIdConflict);
+        assert_eq!(
+            decide(&mut heads(), &other, NOW, &mut Writes::default()),
+            Outcome::Refused(Refusal::EventIdConflict)
+        );
     }
 
     #[test]
@@ -557,11 +988,11 @@ mod tests {
         let mut heads = heads();
         decide(&mut heads, &append("s", &[r#"{"id":"a"}"#]), NOW, &mut Writes::default());
         for (events, if_match, expected) in [
-            (&[r#"{"id":"a","author":"y"}"#][..], "\"7\"", Outcome::EventIdConflict),
-            (&[r#"{"id":"b"}"#], "\"7\"", Outcome::RevisionMismatch { revision: 8 }),
-            (&[r#"{"id":"a"}"#, r#"{"id":"b"}"#], "\"7\"", Outcome::RevisionMismatch { revision: 8 }),
-            (&[r#"{"id":"b"}"#], "\"8.2.4.1\"", Outcome::RevisionMismatch { revision: 8 }),
-            (&[r#"{"id":"b"}"#], "\"8.2.3.2\"", Outcome::RevisionMismatch { revision: 8 }),
+            (&[r#"{"id":"a","author":"y"}"#][..], "\"7\"", Outcome::Refused(Refusal::EventIdConflict)),
+            (&[r#"{"id":"b"}"#], "\"7\"", mismatch(8, 2, 3)),
+            (&[r#"{"id":"a"}"#, r#"{"id":"b"}"#], "\"7\"", mismatch(8, 2, 3)),
+            (&[r#"{"id":"b"}"#], "\"8.2.4.1\"", mismatch(8, 2, 3)),
+            (&[r#"{"id":"b"}"#], "\"8.2.3.2\"", mismatch(8, 2, 3)),
         ] {
             let append = Append { if_match: Some(IfMatch::parse(if_match).unwrap()), ..append("s", events) };
             let mut writes = Writes::default();
@@ -592,16 +1023,19 @@ mod tests {
         let tags: Vec<_> = outcomes[..4].iter().map(|outcome| revisions(&done(outcome.clone()).tag)).collect();
         assert_eq!(tags, [(8, 3, 3), (8, 4, 3), (10, 4, 3), (10, 4, 3)]);
         assert_eq!(sequences(&done(outcomes[3].clone())), [(8, true)]);
-        assert_eq!(outcomes[4], Outcome::EventIdConflict);
-        assert_eq!(outcomes[5], Outcome::RevisionMismatch { revision: 10 });
+        assert_eq!(outcomes[4], Outcome::Refused(Refusal::EventIdConflict));
+        assert_eq!(outcomes[5], mismatch(10, 4, 3));
         assert_eq!(sequences(&done(outcomes[6].clone())), [(9, false)]);
         // Each row once, as the last of them left it.
         let ids: Vec<_> = writes.events.iter().map(|row| (row.key.session.as_str(), row.sequence)).collect();
         assert_eq!(ids, [("s", 8), ("t", 8), ("s", 9), ("s", 10), ("t", 9)]);
-        let rows: Vec<_> = writes.sessions.values().map(|update| (update.incarnation, update.revision)).collect();
-        assert_eq!(rows, [(1, 10), (2, 9)]);
-        let shared = writes.user_state[&(&batch[0].key.user, "x")];
-        assert_eq!((shared.value.map(RawJson::text), shared.revision), (Some("2"), 4));
+        let rows: Vec<_> = writes.sessions.values().map(|update| update.revision).collect();
+        assert_eq!(rows, [10, 9]);
+        let shared = &writes.user_state.rows[&(&batch[0].key.user, "x")];
+        assert_eq!((shared.value.as_ref().map(|value| value.text()), shared.first, shared.revision), (Some("2"), 3, 4));
+        // What the second one overwrote could be read in between.
+        let passed = &writes.user_state.passed[0];
+        assert_eq!((passed.value.as_ref().map(|value| value.text()), passed.from, passed.to), (Some("1"), 3, 4));
         assert_eq!(writes.users[&batch[0].key.user], 4);
     }
 
@@ -612,6 +1046,7 @@ mod tests {
             Append { only_if_present: Some((Scope::Session, "k".into())), ..append("s", &[&text]) }
         };
         let mut heads = heads();
+        heads.values.insert(StateAddress::new(&key("s"), Scope::Session, "k"), Held::default());
         let (absent, set, present, again, gone) = (
             removal("1"),
             append("s", &[r#"{"id":"set","actions":{"stateDelta":{"k":null}}}"#]),
@@ -627,11 +1062,11 @@ mod tests {
         assert_eq!(sequences(&appended(&again)), [(9, true)]);
         let nothing = appended(&gone);
         assert_eq!((nothing.events.len(), nothing.tag.revision), (0, 9));
-        let write = writes.session_state[&(&set.key, 1, "k")];
-        assert_eq!((write.value, write.revision), (None, 9));
+        let write = &writes.session_state.rows[&(&set.key, 1, "k")];
+        assert_eq!((&write.value, write.first, write.revision), (&None, 8, 9));
         let stale = Append { if_match: Some(IfMatch::parse("\"7\"").unwrap()), ..removal("4") };
         let refused = decide(&mut heads, &stale, NOW, &mut Writes::default());
-        assert_eq!(refused, Outcome::RevisionMismatch { revision: 9 });
+        assert_eq!(refused, mismatch(9, 2, 3));
     }
 
     #[test]
@@ -656,12 +1091,13 @@ mod tests {
             key: key("s"),
             incarnation: 1,
             now: NOW,
-            state: parse_delta(Json::trusted(state), "/state", &Limits::default()).unwrap(),
+            state: parse_delta(Json::trusted(state), Keys::Merged, "/state", &Limits::default()).unwrap(),
             events: events.iter().map(|text| event(text)).collect(),
             display_name: None,
             labels: None,
             expire_time: None,
             if_exists: IfExists::Refuse,
+            limits: Limits::default(),
         }
     }
 
@@ -671,36 +1107,43 @@ mod tests {
             r#"{"k":0,"l":0,"app:x":0}"#,
             &[r#"{"id":"a","actions":{"stateDelta":{"k":1,"app:x":1}}}"#, r#"{"id":"b"}"#, r#"{"id":"b"}"#],
         );
-        assert_eq!(creation_holds(&creation), (false, true));
-        let Created { writes, tag } = decide_creation(&creation, 5, 6).unwrap();
+        assert_eq!(creation_needs(&creation).holds, (false, true));
+        let mut heads = Heads::default();
+        heads.users.insert(creation.key.user.clone(), 5);
+        heads.apps.insert(creation.key.app().clone(), 6);
+        let events = distinct_events(&creation).unwrap();
+        let (tag, writes) = decide_creation(&mut heads, &creation, &events).unwrap();
         assert_eq!((revisions(&tag), tag.incarnation, tag.metadata), ((2, 5, 7), 1, 0));
         assert_eq!(writes.events.iter().map(|row| row.sequence).collect::<Vec<_>>(), [1, 2]);
         let state: Vec<_> = writes
             .session_state
+            .rows
             .iter()
-            .map(|((_, _, key), write)| (*key, write.value.map(RawJson::text), write.revision))
+            .map(|((_, _, key), write)| (*key, write.value.as_ref().map(|value| value.text()), write.revision))
             .collect();
         assert_eq!(state, [("k", Some("1"), 1), ("l", Some("0"), 0)]);
-        assert_eq!(writes.app_state[&(creation.key.app(), "x")].value.map(RawJson::text), Some("1"));
+        let shared = &writes.app_state.rows[&(creation.key.app(), "x")];
+        assert_eq!(shared.value.as_ref().map(|value| value.text()), Some("1"));
         assert!(writes.users.is_empty());
     }
 
     #[test]
     fn a_creation_with_one_id_for_two_contents_is_a_conflict() {
         let creation = creation("{}", &[r#"{"id":"a"}"#, r#"{"id":"a","author":"x"}"#]);
-        assert_eq!(decide_creation(&creation, 0, 0).map(|_| ()).unwrap_err(), EventIdConflict);
+        assert_eq!(distinct_events(&creation).map(|_| ()).unwrap_err(), Refusal::EventIdConflict);
     }
 
-    /// What a random event does: keys to set and keys to remove, of all scopes.
-    type Delta = (Vec<(String, u8)>, Vec<String>);
+    /// What a random event does: keys to set, and operators.
+    type Delta = (Vec<(String, u8)>, Vec<(&'static str, String, u8)>);
 
     fn deltas() -> impl Strategy<Value = Vec<Delta>> {
         let name = || prop::sample::select(vec!["a", "b", "c", "user:a", "user:b", "app:a", "temp:a"]);
         let sets = prop::collection::btree_map(name().prop_map(str::to_owned), any::<u8>(), 0..4)
             .prop_map(|sets| sets.into_iter().collect());
-        let removals = prop::collection::vec(name().prop_filter("never stored", |key| *key != "temp:a"), 0..3)
-            .prop_map(|keys| keys.into_iter().map(str::to_owned).collect());
-        prop::collection::vec((sets, removals), 0..8)
+        let op = prop::sample::select(vec!["remove", "remove", "set", "increment", "max", "min"]);
+        let key = name().prop_filter("never stored", |key| *key != "temp:a").prop_map(str::to_owned);
+        let ops = prop::collection::vec((op, key, any::<u8>()), 0..3);
+        prop::collection::vec((sets, ops), 0..8)
     }
 
     fn object(sets: &[(String, u8)]) -> String {
@@ -708,16 +1151,18 @@ mod tests {
         format!("{{{}}}", members.join(","))
     }
 
-    /// Folds a stored event, as a reader does: `stateDelta`, then the removals of `stateOps`.
+    /// Folds a stored event, as a reader does: the removals of `stateOps`, then `stateDelta`.
     fn fold(state: &mut BTreeMap<String, String>, body: &str) {
         let actions = Json::trusted(body).get("actions");
+        let ops = actions.and_then(|actions| actions.get("stateOps"));
+        for op in ops.and_then(Json::as_array).into_iter().flatten() {
+            if op.get("op").and_then(Json::as_str).as_deref() == Some("remove") {
+                state.remove(&*op.get("key").and_then(Json::as_str).unwrap());
+            }
+        }
         let delta = actions.and_then(|actions| actions.get("stateDelta"));
         for member in delta.and_then(Json::as_object).into_iter().flatten() {
             state.insert(member.key.into_owned(), member.value.text().to_owned());
-        }
-        let ops = actions.and_then(|actions| actions.get("stateOps"));
-        for op in ops.and_then(Json::as_array).into_iter().flatten() {
-            state.remove(&*op.get("key").and_then(Json::as_str).unwrap());
         }
     }
 
@@ -731,10 +1176,12 @@ mod tests {
         ) {
             let mut count = 0;
             let mut texts = |deltas: &[Delta]| -> Vec<String> {
-                deltas.iter().map(|(sets, removals)| {
+                deltas.iter().map(|(sets, ops)| {
                     count += 1;
-                    let ops: Vec<String> =
-                        removals.iter().map(|key| format!(r#"{{"op":"remove","key":"{key}"}}"#)).collect();
+                    let ops: Vec<String> = ops.iter().map(|(op, key, value)| match *op {
+                        "remove" => format!(r#"{{"op":"remove","key":"{key}"}}"#),
+                        op => format!(r#"{{"op":"{op}","key":"{key}","value":{value}}}"#),
+                    }).collect();
                     let (delta, ops) = (object(sets), ops.join(","));
                     format!(r#"{{"id":"{count}","actions":{{"stateDelta":{delta},"stateOps":[{ops}]}}}}"#)
                 }).collect()
@@ -742,18 +1189,22 @@ mod tests {
             let initial: Vec<(String, u8)> = initial.into_iter().collect();
             let first = texts(&at_creation);
             let creation = creation(&object(&initial), &first.iter().map(String::as_str).collect::<Vec<_>>());
-            let Created { mut writes, tag } = decide_creation(&creation, 0, 0).unwrap();
+            let mut heads = Heads::default();
+            for name in ["a", "b", "c"] {
+                for scope in [Scope::Session, Scope::User, Scope::App] {
+                    heads.values.insert(StateAddress::new(&creation.key, scope, name), Held::default());
+                }
+            }
+            let distinct = distinct_events(&creation).unwrap();
+            let (tag, mut writes) = decide_creation(&mut heads, &creation, &distinct).unwrap();
             let appends: Vec<Append> = later
                 .iter()
                 .map(|deltas| append("s", &texts(deltas).iter().map(String::as_str).collect::<Vec<_>>()))
                 .collect();
-            let mut heads = Heads::default();
             heads.sessions.insert(
                 creation.key.clone(),
                 Locked { incarnation: tag.incarnation, revision: tag.revision, metadata_revision: 0 },
             );
-            heads.users.insert(creation.key.user.clone(), tag.user);
-            heads.apps.insert(creation.key.app().clone(), tag.app);
             let mut last = tag;
             for append in &appends {
                 last = done(decide(&mut heads, append, NOW, &mut writes)).tag;
@@ -766,17 +1217,17 @@ mod tests {
                 .collect();
             for (n, row) in writes.events.iter().enumerate() {
                 prop_assert_eq!(row.sequence, n as i64 + 1);
-                prop_assert!(!row.event.body.contains("temp:"));
-                fold(&mut folded, &row.event.body);
+                prop_assert!(!row.body.contains("temp:"));
+                fold(&mut folded, &row.body);
             }
             prop_assert_eq!(last.revision, writes.events.len() as i64);
             let shown = |prefix: &str, key: &str, write: &StateWrite<'_>| {
-                write.value.map(|value| (format!("{prefix}{key}"), value.text().to_owned()))
+                write.value.as_ref().map(|value| (format!("{prefix}{key}"), value.text().to_owned()))
             };
             let state: BTreeMap<String, String> = writes
-                .session_state.iter().filter_map(|((_, _, key), write)| shown("", key, write))
-                .chain(writes.user_state.iter().filter_map(|((_, key), write)| shown("user:", key, write)))
-                .chain(writes.app_state.iter().filter_map(|((_, key), write)| shown("app:", key, write)))
+                .session_state.rows.iter().filter_map(|((_, _, key), write)| shown("", key, write))
+                .chain(writes.user_state.rows.iter().filter_map(|((_, key), write)| shown("user:", key, write)))
+                .chain(writes.app_state.rows.iter().filter_map(|((_, key), write)| shown("app:", key, write)))
                 .collect();
             prop_assert_eq!(folded, state);
         }

@@ -6,15 +6,15 @@
 //! `EventActions`) and sessiond's own.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
+use super::change::{Change, Edit, Keys, parse_delta, parse_ops, parse_preconditions};
 use super::envelope::{check_depth, pointer_to, to_camel};
 use super::ids::EventId;
 use super::json::{Json, Kind, ObjectText, RawJson, push_string};
-use super::scope::{Change, Scope, check_key, parse_delta, split};
+use super::scope::{Scope, check_key, split};
 use super::time::{Micros, Timestamp};
 use super::{FieldError, Limits, Rejected};
 
@@ -88,13 +88,36 @@ pub struct NewEvent {
     pub author: String,
     pub invocation_id: String,
     pub branch: Option<String>,
-    /// What it does to the state, in order.
-    pub changes: Vec<Change>,
-    /// The stored text: a JSON object without `sequence`, `commitTime` and `temp:` keys.
+    /// What it does to the state.
+    pub edit: Edit,
+    /// The events that it takes back.
+    pub rewind: Option<Rewind>,
+    /// The stored text: a JSON object without `sequence`, `commitTime` and `temp:` keys. Where there are operators, its
+    /// `stateDelta` is still to be replaced by what they come to: [`NewEvent::body_with`].
     pub body: Arc<str>,
     /// Equal for two events exactly when their contents are JSON-equal, `temp:` keys, id, timestamp and the
     /// server's own fields left out. What tells a retry from a conflict.
     pub digest: [u8; 32],
+}
+
+/// Which of the events before a rewind it takes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rewind {
+    /// From the first one of this invocation on (ADK's `rewind_before_invocation_id`).
+    Before(String),
+    /// All after this sequence.
+    To(i64),
+}
+
+impl NewEvent {
+    /// The stored text with `delta`, the members of an object, in place of its `stateDelta`.
+    pub fn body_with(&self, delta: &str) -> Arc<str> {
+        let old = Json::trusted(&self.body).get("actions").and_then(|actions| actions.get("stateDelta"));
+        let Some(old) = old else { return self.body.clone() };
+        let start = old.text().as_ptr().addr() - self.body.as_ptr().addr();
+        let end = start + old.text().len();
+        [&self.body[..start], delta, &self.body[end..]].concat().into()
+    }
 }
 
 /// An event with its place in the log.
@@ -127,7 +150,8 @@ pub struct EventDraft {
     author: String,
     invocation_id: String,
     branch: Option<String>,
-    changes: Vec<Change>,
+    edit: Edit,
+    rewind: Option<Rewind>,
     /// The stored text, to which an id and a timestamp may be added.
     body: ObjectText,
     digest: [u8; 32],
@@ -205,7 +229,8 @@ impl EventDraft {
             author: author.unwrap_or_default().into_owned(),
             invocation_id: invocation_id.unwrap_or_default().into_owned(),
             branch: branch.map(Cow::into_owned),
-            changes: actions.changes,
+            edit: actions.edit,
+            rewind: actions.rewind,
             body,
             digest: digest(content),
         })
@@ -230,7 +255,8 @@ impl EventDraft {
             author: self.author,
             invocation_id: self.invocation_id,
             branch: self.branch,
-            changes: self.changes,
+            edit: self.edit,
+            rewind: self.rewind,
             body: body.close().into(),
             digest: self.digest,
         }
@@ -246,18 +272,19 @@ impl EventDraft {
     }
 }
 
-/// The text of the event that carries a change of state made without one (`PUT`, `DELETE`, `PATCH` on state).
+/// The text of the event that carries a change of state made without one; `others` are members of its `actions` beside
+/// `stateDelta`.
 pub fn carrier(
     id: Option<&EventId>,
     author: &str,
     invocation_id: &str,
     state_delta: Option<&str>,
-    state_ops: Option<&str>,
+    others: &[(&str, &str)],
 ) -> String {
     let mut actions = ObjectText::default();
     actions.push("stateDelta", state_delta.unwrap_or("{}"));
-    if let Some(ops) = state_ops {
-        actions.push("stateOps", ops);
+    for (name, value) in others {
+        actions.push(name, value);
     }
     let mut event = ObjectText::default();
     if let Some(id) = id {
@@ -285,7 +312,8 @@ struct Reader<'p> {
 #[derive(Default)]
 struct Actions {
     text: Option<String>,
-    changes: Vec<Change>,
+    edit: Edit,
+    rewind: Option<Rewind>,
 }
 
 impl Reader<'_> {
@@ -359,100 +387,80 @@ impl Reader<'_> {
         };
         let find = |name: &str| members.iter().find(|m| m.name == name).map(|m| m.value).filter(|v| !v.is_null());
 
-        if find("preconditions").is_some() {
-            self.errors.push(FieldError::new(
-                pointer_to(&pointer, "preconditions"),
-                "key-level preconditions are not supported by this version",
-            ));
-        }
-        let mut changes = Vec::new();
+        let mut edit = Edit { pointer: pointer.as_str().into(), ..Edit::default() };
         let delta = find("stateDelta");
         if let Some(delta) = delta {
-            match parse_delta(delta, &pointer_to(&pointer, "stateDelta"), limits) {
-                Ok(parsed) => changes = parsed,
-                Err(rejected) => self.keep(rejected)?,
-            }
+            let parsed = parse_delta(delta, Keys::Merged, &pointer_to(&pointer, "stateDelta"), limits);
+            edit.sets = self.absorb(parsed)?;
         }
         if let Some((key, text)) = &output {
             match (check_key(split(key).map_or(key, |(_, stored)| stored)), split(key)) {
                 (Err(message), _) => self.errors.push(FieldError::new("outputKey", message)),
                 (Ok(()), Some((scope, key))) => {
-                    changes.retain(|c| !(c.scope == scope && *c.key == *key));
-                    changes.push(Change { scope, key: key.into(), value: Some(text.clone()) });
+                    edit.sets.retain(|set| !(set.scope == scope && *set.key == *key));
+                    edit.sets.push(Change { scope, key: key.into(), value: text.clone() });
                 }
                 (Ok(()), None) => {}
             }
         }
         if let Some(ops) = find("stateOps") {
-            let removals = self.removals(ops, &pointer_to(&pointer, "stateOps"));
-            let gone: HashSet<(Scope, &str)> = removals.iter().map(|c| (c.scope, &*c.key)).collect();
-            changes.retain(|c| !gone.contains(&(c.scope, &*c.key)));
-            changes.extend(removals);
+            edit.ops = self.absorb(parse_ops(ops, Keys::Merged, &pointer_to(&pointer, "stateOps"), limits))?;
         }
+        if let Some(list) = find("preconditions") {
+            let at = pointer_to(&pointer, "preconditions");
+            edit.preconditions = self.absorb(parse_preconditions(list, Keys::Merged, &at, limits))?;
+        }
+        let rewind = find("rewindBeforeInvocationId").and_then(Json::as_str).filter(|id| !id.is_empty());
+
         // The delta as given is kept to the byte unless something in it must not be stored as it stands.
         let as_given = delta.filter(|delta| {
-            let set = changes.iter().filter(|c| c.value.is_some()).count();
-            output.is_none() && delta.as_object().is_some_and(|members| members.count() == set)
+            output.is_none() && delta.as_object().is_some_and(|members| members.count() == edit.sets.len())
         });
-        let shown = match as_given {
+        let mut shown = Some(match as_given {
             Some(delta) => delta.text().to_owned(),
-            None => show_delta(&changes),
-        };
-
+            None => show_delta(edit.sets.iter().map(|set| (set.scope, &*set.key, &set.value))),
+        });
+        // Operators show what they come to in the delta, so there is one.
+        let shows = !(edit.sets.is_empty() && edit.ops.is_empty());
         let mut text = ObjectText::default();
-        let mut shown = Some(shown);
         for member in &members {
-            let unset = member.value.is_null() && changes.is_empty();
-            if member.name == "stateDelta" && !unset {
-                text.push_raw(&member.raw_key, &shown.take().unwrap_or_default());
-            } else {
-                check_depth(member.value, || pointer_to(&pointer, &member.name)).or_else(|e| self.keep(e))?;
-                text.push_raw(&member.raw_key, member.value.text());
+            match &*member.name {
+                "stateDelta" if shows || !member.value.is_null() => {
+                    text.push_raw(&member.raw_key, &shown.take().unwrap_or_default());
+                }
+                // Their values were checked one by one.
+                "stateOps" | "preconditions" => text.push_raw(&member.raw_key, member.value.text()),
+                name => {
+                    check_depth(member.value, || pointer_to(&pointer, name)).or_else(|e| self.keep(e))?;
+                    text.push_raw(&member.raw_key, member.value.text());
+                }
             }
         }
-        if let (Some(shown), false) = (shown, changes.is_empty()) {
+        if let (Some(shown), true) = (shown, shows) {
             text.push("stateDelta", &shown);
         }
-        let present = json.is_some() || !changes.is_empty();
-        Ok(Actions { text: present.then(|| text.close()), changes })
+        let present = json.is_some() || shows;
+        let rewind = rewind.map(|id| Rewind::Before(id.into_owned()));
+        Ok(Actions { text: present.then(|| text.close()), edit, rewind })
     }
 
-    /// Reads `stateOps`, of which this version knows `remove`.
-    fn removals(&mut self, ops: Json<'_>, pointer: &str) -> Vec<Change> {
-        let Some(elements) = ops.as_array() else {
-            self.errors.push(FieldError::new(pointer, "must be an array"));
-            return Vec::new();
-        };
-        let mut removals = Vec::new();
-        for (n, element) in elements.enumerate() {
-            let at = format!("{pointer}/{n}");
-            let op = element.get("op").and_then(Json::as_str);
-            let key = element.get("key").and_then(Json::as_str);
-            let known = element.as_object().is_some_and(|mut m| m.all(|m| m.key == "op" || m.key == "key"));
-            let removed = match (op.as_deref(), key) {
-                (Some("remove"), Some(key)) if known => split(&key)
-                    .ok_or("`temp:` keys are not stored, so there is nothing to remove")
-                    .and_then(|(scope, key)| check_key(key).map(|()| (scope, key)))
-                    .map(|(scope, key)| Change { scope, key: key.into(), value: None }),
-                (Some("remove"), _) => Err("`remove` takes `key`, a string, and nothing else"),
-                _ => Err("the only operator of this version is `remove`"),
-            };
-            match removed {
-                Ok(change) => removals.push(change),
-                Err(message) => self.errors.push(FieldError::new(at, message)),
-            }
-        }
-        removals
+    /// What was read, or nothing if its fields were at fault.
+    fn absorb<T: Default>(&mut self, read: Result<T, Rejected>) -> Result<T, Rejected> {
+        read.or_else(|rejected| self.keep(rejected).map(|()| T::default()))
     }
 }
 
-/// The `stateDelta` that shows what `changes` set, in order.
-fn show_delta(changes: &[Change]) -> String {
+/// The digest of an event as it is stored; `None` if it is none. An event that was read and sent again has this one,
+/// where operators have changed its `stateDelta`.
+pub fn stored_digest(body: &str) -> Option<[u8; 32]> {
+    EventDraft::parse(Json::trusted(body), "", None, &Limits::none()).ok().map(|draft| draft.digest)
+}
+
+/// The `stateDelta` that shows these values, in order.
+pub fn show_delta<'a>(values: impl Iterator<Item = (Scope, &'a str, &'a RawJson)>) -> String {
     let mut delta = ObjectText::default();
-    for change in changes {
-        if let Some(value) = &change.value {
-            delta.push(&format!("{}{}", change.scope.prefix(), change.key), value.text());
-        }
+    for (scope, key, value) in values {
+        delta.push(&format!("{}{key}", scope.prefix()), value.text());
     }
     delta.close()
 }
@@ -523,7 +531,7 @@ mod tests {
 
     fn output(text: &str) -> Option<String> {
         let draft = EventDraft::parse(Json::trusted(text), "", Some("out"), &Limits::default()).unwrap();
-        draft.changes.first().and_then(|c| c.value.as_ref()).map(|v| v.text().to_owned())
+        draft.edit.sets.first().map(|set| set.value.text().to_owned())
     }
 
     #[test]
@@ -561,7 +569,11 @@ mod tests {
             ),
             (
                 r#"{"actions":{"stateDelta":{"a":1,"b":2},"stateOps":[{"op":"remove","key":"a"}]},"id":"e","timestamp":1}"#,
-                r#"{"actions":{"stateDelta":{"b":2},"stateOps":[{"op":"remove","key":"a"}]},"id":"e","timestamp":1}"#,
+                r#"{"actions":{"stateDelta":{"a":1,"b":2},"stateOps":[{"op":"remove","key":"a"}]},"id":"e","timestamp":1}"#,
+            ),
+            (
+                r#"{"actions":{"stateOps":[{"op":"increment","key":"a","value":1}]},"id":"e","timestamp":1}"#,
+                r#"{"actions":{"stateOps":[{"op":"increment","key":"a","value":1}],"stateDelta":{}},"id":"e","timestamp":1}"#,
             ),
             (
                 r#"{"actions":null,"branch":null,"id":"e","timestamp":1}"#,
@@ -587,7 +599,8 @@ mod tests {
             (r#"{"actions":{"stateDelta":[]}}"#, "/actions/stateDelta"),
             (r#"{"actions":{"stateDelta":{},"state_delta":{}}}"#, "/actions/stateDelta"),
             (r#"{"actions":{"stateOps":[{"op":"increment","key":"a"}]}}"#, "/actions/stateOps/0"),
-            (r#"{"actions":{"preconditions":[]}}"#, "/actions/preconditions"),
+            (r#"{"actions":{"preconditions":[{"key":"a"}]}}"#, "/actions/preconditions/0"),
+            (r#"{"actions":{"preconditions":{}}}"#, "/actions/preconditions"),
         ] {
             let Err(Rejected::Invalid(errors)) = parse(given) else { panic!("{given}") };
             assert_eq!(errors[0].field, field, "{given}");
@@ -667,7 +680,7 @@ mod tests {
     #[test]
     fn the_carrier_is_an_event() {
         let id = EventId::parse("e\"1").unwrap();
-        let text = carrier(Some(&id), "user", "", Some(r#"{"k": 1}"#), None);
+        let text = carrier(Some(&id), "user", "", Some(r#"{"k": 1}"#), &[]);
         assert_eq!(text, r#"{"id":"e\"1","author":"user","invocationId":"","actions":{"stateDelta":{"k": 1}}}"#);
         assert!(parse(&text).is_ok());
     }

@@ -4,20 +4,30 @@
 //! read in one place and tested without a server. In reading order:
 //!
 //! - [`json`]: one-pass validation; values stay text, byte for byte
+//! - [`number`]: JSON numbers as exact decimals
 //! - [`ids`]: names that were checked once and cannot be mixed up
 //! - [`time`]: whole microseconds, exact from and to JSON numbers
 //! - [`scope`]: which prefix lives where
+//! - [`ops`]: what a change makes of a state value
 //! - [`envelope`]: reading the fields of a request body
+//! - [`change`]: what a request asks to be done to state
 //! - [`event`]: an ADK event, as given and as stored
 //! - [`session`]: a session's head, its creation and its metadata
 //! - [`tag`]: revisions as entity tags, and the precondition they express
+//! - [`history`]: where past values are filed
+//! - [`rewind`]: taking events back
 //! - [`append`]: what a batch of appends does to what the store holds
 
 pub mod append;
+pub mod change;
 pub mod envelope;
 pub mod event;
+pub mod history;
 pub mod ids;
 pub mod json;
+pub mod number;
+pub mod ops;
+pub mod rewind;
 pub mod scope;
 pub mod session;
 pub mod tag;
@@ -78,6 +88,13 @@ pub struct Limits {
     pub page_rows: usize,
     /// Bytes of one page, beyond which only its first row may go.
     pub page_bytes: usize,
+}
+
+impl Limits {
+    /// For what the server makes itself of what it holds.
+    pub fn none() -> Self {
+        Self { event_bytes: usize::MAX, value_bytes: usize::MAX, batch_events: usize::MAX, ..Self::default() }
+    }
 }
 
 impl Default for Limits {

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::change::{Change, Keys, parse_delta};
 use super::envelope::{Fields, pointer_to};
 use super::event::{EventDraft, NewEvent};
 use super::ids::{SessionId, SessionKey};
 use super::json::{Json, Kind, RawJson};
-use super::scope::{Change, parse_delta};
 use super::tag::Tag;
 use super::time::{Micros, Timestamp};
 use super::{Limits, Rejected};
@@ -34,6 +34,8 @@ pub struct Head {
     pub display_name: Option<RawJson>,
     pub labels: Option<RawJson>,
     pub expire_time: Option<Micros>,
+    /// The session of the same user, and its revision, of which this one is a fork.
+    pub forked_from: Option<(SessionId, i64)>,
 }
 
 impl Head {
@@ -65,6 +67,14 @@ impl Expiry {
     }
 }
 
+impl SessionId {
+    /// Takes the field that names a session to be made; a blank one means: generate one.
+    pub fn take(fields: &mut Fields<'_>) -> Option<Self> {
+        let id = fields.take_str("sessionId").filter(|id| !id.trim().is_empty())?;
+        Self::parse(&id).map_err(|message| fields.refuse("sessionId", message)).ok()
+    }
+}
+
 /// The body of a request that creates a session, checked.
 #[derive(Debug, Default)]
 pub struct SessionDraft {
@@ -84,13 +94,9 @@ impl SessionDraft {
     /// Every fault of the body.
     pub fn parse(json: Json<'_>, takes_id: bool, limits: &Limits) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let session_id = if takes_id { fields.take_str("sessionId") } else { None };
-        // Blank means: generate one.
-        let session_id = session_id
-            .filter(|id| !id.trim().is_empty())
-            .and_then(|id| SessionId::parse(&id).map_err(|message| fields.refuse("sessionId", message)).ok());
+        let session_id = if takes_id { SessionId::take(&mut fields) } else { None };
         let state = match fields.take("state") {
-            Some(state) => fields.absorb(parse_delta(state, "/state", limits))?.unwrap_or_default(),
+            Some(state) => fields.absorb(parse_delta(state, Keys::Merged, "/state", limits))?.unwrap_or_default(),
             None => Vec::new(),
         };
         let events = match fields.take("events") {
@@ -293,6 +299,8 @@ pub struct Creation {
     pub labels: Option<RawJson>,
     pub expire_time: Option<Micros>,
     pub if_exists: IfExists,
+    /// What the events' operators come to is under the same limits as what is given.
+    pub limits: Limits,
 }
 
 #[cfg(test)]

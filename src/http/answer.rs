@@ -95,6 +95,12 @@ pub fn session_object(view: &SessionView) -> ObjectText {
     if let Some(time) = view.head.expire_time {
         object.push("expireTime", &time.to_number());
     }
+    if let Some((session, revision)) = &view.head.forked_from {
+        let mut source = ObjectText::default();
+        source.push_str("sessionId", session.as_str());
+        source.push("revision", &revision.to_string());
+        object.push("forkedFrom", &source.close());
+    }
     if let Some(state) = &view.state {
         object.push("state", state);
     }

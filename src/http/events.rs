@@ -119,6 +119,11 @@ const AFTER_TIMESTAMP: Param =
 const AUTHOR: Param = Param { name: "author", kind: Kind::Text, about: "Only events of this author." };
 const INVOCATION_ID: Param = Param { name: "invocationId", kind: Kind::Text, about: "Only events of this invocation." };
 const BRANCH: Param = Param { name: "branch", kind: Kind::Text, about: "Only events of exactly this branch." };
+const EXCLUDE_REWOUND: Param = Param {
+    name: "excludeRewound",
+    kind: Kind::Boolean,
+    about: "Without the events that a rewind took back, and without rewinds: what ADK's agents take for the history.",
+};
 
 pub const LIST: Operation = Operation {
     id: "listEvents",
@@ -135,6 +140,7 @@ pub const LIST: Operation = Operation {
         AUTHOR,
         INVOCATION_ID,
         BRANCH,
+        EXCLUDE_REWOUND,
     ],
     headers: &[Header::IfNoneMatch],
     body: None,
@@ -184,6 +190,7 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         author: query.text(&AUTHOR).map(str::to_owned),
         invocation_id: query.text(&INVOCATION_ID).map(str::to_owned),
         branch: query.text(&BRANCH).map(str::to_owned),
+        exclude_rewound: query.boolean(&EXCLUDE_REWOUND),
         last: None,
         descending,
         max_rows,

@@ -3,6 +3,7 @@
 mod answer;
 mod describe;
 mod events;
+mod history;
 mod names;
 mod openapi;
 mod paging;
@@ -120,6 +121,8 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events" => events::list, LIST;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/events" => events::append, APPEND;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events/{event}" => events::get, GET;
+    POST "/v1/apps/{app}/users/{user}/sessions/{session}/fork" => history::fork, FORK;
+    POST "/v1/apps/{app}/users/{user}/sessions/{session}/rewind" => history::rewind, REWIND;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/state" => state::get, GET;
     PATCH "/v1/apps/{app}/users/{user}/sessions/{session}/state" => state::patch, PATCH;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::get_key, GET_KEY;

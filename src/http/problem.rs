@@ -4,6 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+use crate::domain::append::Mismatch;
 use crate::domain::{FieldError, Rejected};
 use crate::service::Error;
 use crate::store::Cause;
@@ -60,8 +61,8 @@ pub struct Problem {
     pub code: Code,
     detail: String,
     errors: Vec<FieldError>,
-    /// The current revision, where a precondition failed.
-    revision: Option<i64>,
+    /// The current revisions, where a precondition failed.
+    mismatch: Option<Box<Mismatch>>,
     outcome: Outcome,
     /// The limit that refused the request, for the metrics.
     pub limit: Option<&'static str>,
@@ -73,7 +74,7 @@ impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         let outcome = Outcome::NotApplied;
-        Self { code, detail, errors: Vec::new(), revision: None, outcome, limit: None, cause: None }
+        Self { code, detail, errors: Vec::new(), mismatch: None, outcome, limit: None, cause: None }
     }
 
     /// Over a limit, which the metrics know by `limit`.
@@ -133,10 +134,15 @@ impl Problem {
             #[serde(skip_serializing_if = "Option::is_none")]
             revision: Option<i64>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            user_revision: Option<i64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            app_revision: Option<i64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             outcome: Option<&'a str>,
             request_id: &'a str,
         }
         let (code, status, title) = self.code.entry();
+        let shared = self.mismatch.as_ref().and_then(|mismatch| mismatch.shared);
         let body = Body {
             r#type: format!("urn:sessiond:problem:{code}"),
             title,
@@ -144,7 +150,9 @@ impl Problem {
             detail: &self.detail,
             code,
             errors: self.errors.iter().map(|e| Field { field: shown(&e.field), message: &e.message }).collect(),
-            revision: self.revision,
+            revision: self.mismatch.as_ref().map(|mismatch| mismatch.revision),
+            user_revision: shared.map(|(user, _)| user),
+            app_revision: shared.map(|(_, app)| app),
             outcome: of_write.then_some(match self.outcome {
                 Outcome::NotApplied => "not_applied",
                 Outcome::Unknown => "unknown",
@@ -205,6 +213,7 @@ impl From<Error> for Problem {
             Error::Rejected(rejected) => rejected.into(),
             Error::SessionNotFound => Self::new(Code::SessionNotFound, "there is no such session, or it has expired"),
             Error::EventNotFound => Self::new(Code::EventNotFound, "the session has no event of this id"),
+            Error::InvocationNotFound => Self::new(Code::EventNotFound, "the session has no event of this invocation"),
             Error::StateKeyNotFound => Self::new(Code::StateKeyNotFound, "the merged state has no such key"),
             Error::SessionAlreadyExists => {
                 Self::new(Code::SessionAlreadyExists, "the session exists and was left as it is; PUT gets or creates")
@@ -213,13 +222,18 @@ impl From<Error> for Problem {
                 Code::EventIdConflict,
                 "the session has an event of this id with other content; nothing was appended",
             ),
-            Error::RevisionMismatch { revision } => Self {
-                revision: Some(revision),
-                ..Self::new(
-                    Code::RevisionMismatch,
-                    format!("what If-Match asks for is not what is there; the current revision is {revision}"),
-                )
-            },
+            Error::RevisionMismatch(mut mismatch) => {
+                let failed = std::mem::take(&mut mismatch.failed);
+                let Mismatch { revision, .. } = mismatch;
+                let problem = match failed.is_empty() {
+                    true => Self::new(
+                        Code::RevisionMismatch,
+                        format!("what If-Match asks for is not what is there; the current revision is {revision}"),
+                    ),
+                    false => Self { code: Code::RevisionMismatch, ..Self::invalid(failed) },
+                };
+                Self { mismatch: Some(Box::new(mismatch)), ..problem }
+            }
             Error::Store(error) => {
                 let (code, detail) = match error.cause {
                     Cause::Overloaded => (Code::Overloaded, "the database is busy; try again"),

@@ -301,7 +301,7 @@ fn position(binding: &Binding, token: &str) -> Result<ListPosition, Problem> {
 /// The characters of a path segment that stay as they are (RFC 3986, unreserved).
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-fn location(key: &SessionKey) -> String {
+pub fn location(key: &SessionKey) -> String {
     let segment = |text| utf8_percent_encode(text, SEGMENT).to_string();
     format!(
         "/v1/apps/{}/users/{}/sessions/{}",

@@ -8,10 +8,13 @@ use super::describe::{self, Body, Header, Kind, Operation, Param};
 use super::problem::{Code, Problem};
 use super::request::{Call, Query};
 use super::sessions::current;
+use crate::domain::change::{Edit, Keys, check_value, parse_delta, parse_ops, parse_preconditions};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::EventId;
-use crate::domain::scope::{Scope, check_value, parse_delta, parse_scope_delta, split};
+use crate::domain::json::Json;
+use crate::domain::scope::{Scope, split};
 use crate::domain::tag::Tag;
+use crate::domain::{Limits, Rejected};
 use crate::service::StateChange;
 use crate::store::{ScopeKey, ScopeView, StateFilter};
 
@@ -26,12 +29,19 @@ const KEYS: Param = Param {
     about: "Only these keys, separated by commas, with their prefixes. Keys that are not there are left out.",
 };
 
+const AT_REVISION: Param = Param {
+    name: "atRevision",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "As it was when the event of this sequence had committed, app and user state included; 0 for the creation. \
+            The ETag is that of the moment then.",
+};
+
 pub const GET: Operation = Operation {
     id: "getState",
     tag: "State",
     summary: "Read the merged state",
     description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object, of one moment.",
-    query: &[SCOPE, KEYS],
+    query: &[SCOPE, KEYS, AT_REVISION],
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: &[describe::Answer {
@@ -47,6 +57,14 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let query = call.query(&GET)?;
     let key = call.session()?;
     let filter = filter(&query);
+    if let Some(revision) = query.integer(&AT_REVISION) {
+        let (tag, state) = call.app.service.state_at(key, revision, filter, call.deadline).await?;
+        let tag = tag.to_string();
+        if call.has_current(&tag)? {
+            return Ok(answer::not_modified(tag));
+        }
+        return Ok(Answer::ok().tag(tag).json(state));
+    }
     if let Some(answer) = current(&mut call, &key).await? {
         return Ok(answer);
     }
@@ -85,7 +103,8 @@ pub const PATCH: Operation = Operation {
     tag: "State",
     summary: "Change the state",
     description: "Through one appended event, whose id is `eventId` or `Idempotency-Key` if one is given; then a retry \
-                  changes nothing twice. Every value is replaced whole; `temp:` keys are dropped.",
+                  changes nothing twice. `stateDelta` replaces values whole, `temp:` keys dropped; then the operators \
+                  of `stateOps` are applied. With `preconditions`, only if they hold.",
     query: &[],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "PatchState", required: true }),
@@ -105,12 +124,8 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let idempotency_key = call.idempotency_key()?;
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
-    let delta = fields.take("stateDelta");
-    if let Some(delta) = delta {
-        let pointer = fields.pointer("stateDelta");
-        fields.absorb(parse_delta(delta, &pointer, call.app.service.limits()))?;
-    }
-    let ops = fields.take("stateOps");
+    let (delta, others) = take_edit(&mut fields);
+    read_edit(&mut fields, delta, &others, Keys::Merged, call.app.service.limits())?;
     let author = fields.take_str("author");
     let invocation_id = fields.take_str("invocationId");
     let event_id = fields.take_str_with("eventId", EventId::parse);
@@ -127,8 +142,41 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
         invocation_id: invocation_id.as_deref().unwrap_or_default(),
         if_match,
     };
-    let (replayed, view) = call.app.service.patch_state(delta, ops, change, call.deadline).await?;
+    let (replayed, view) = call.app.service.patch_state(delta, &others, change, call.deadline).await?;
     Ok(Answer::ok().tag(view.head.tag()).replayed(replayed).json(view.state.unwrap_or_default()))
+}
+
+/// Takes `stateDelta`, and what stands beside it, as they are.
+fn take_edit<'a>(fields: &mut Fields<'a>) -> (Option<Json<'a>>, Vec<(&'static str, Json<'a>)>) {
+    let delta = fields.take("stateDelta");
+    let others = ["stateOps", "preconditions"].into_iter().filter_map(|name| Some((name, fields.take(name)?)));
+    (delta, others.collect())
+}
+
+/// Reads what [`take_edit`] took.
+fn read_edit(
+    fields: &mut Fields<'_>,
+    delta: Option<Json<'_>>,
+    others: &[(&str, Json<'_>)],
+    keys: Keys,
+    limits: &Limits,
+) -> Result<Edit, Rejected> {
+    let mut edit = Edit::default();
+    if let Some(delta) = delta {
+        let pointer = fields.pointer("stateDelta");
+        edit.sets = fields.absorb(parse_delta(delta, keys, &pointer, limits))?.unwrap_or_default();
+    }
+    for (name, value) in others {
+        let pointer = fields.pointer(name);
+        match *name {
+            "stateOps" => edit.ops = fields.absorb(parse_ops(*value, keys, &pointer, limits))?.unwrap_or_default(),
+            _ => {
+                let read = parse_preconditions(*value, keys, &pointer, limits);
+                edit.preconditions = fields.absorb(read)?.unwrap_or_default();
+            }
+        }
+    }
+    Ok(edit)
 }
 
 const DEFAULT_AUTHOR: &str = "user";
@@ -294,7 +342,8 @@ pub const PATCH_APP: Operation = Operation {
     id: "patchAppState",
     tag: "State",
     summary: "Change app state on its own",
-    description: "Needs no session. Keys have no prefix here. There is no event, so a lost answer is told as \
+    description: "Needs no session. Keys have no prefix here. `stateDelta`, `stateOps` and `preconditions` mean what \
+                  they mean in a change of a session's state. There is no event, so a lost answer is told as \
                   `outcome: unknown` and not retried.",
     query: &[],
     headers: &[Header::IfMatch],
@@ -331,18 +380,10 @@ async fn patch_scope(mut call: Call, key: ScopeKey, scope: Scope) -> Result<Resp
     let if_match = call.if_match()?;
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
-    let changes = match fields.take("stateDelta") {
-        Some(delta) => {
-            let pointer = fields.pointer("stateDelta");
-            fields.absorb(parse_scope_delta(delta, scope, &pointer, call.app.service.limits()))?.unwrap_or_default()
-        }
-        None => Vec::new(),
-    };
-    if fields.take("stateOps").is_some() {
-        fields.refuse("stateOps", "operators are not supported by this version");
-    }
+    let (delta, others) = take_edit(&mut fields);
+    let edit = read_edit(&mut fields, delta, &others, Keys::Of(scope), call.app.service.limits())?;
     fields.finish()?;
-    let view = call.app.service.write_scope(key, changes, if_match, call.deadline).await?;
+    let view = call.app.service.write_scope(key, edit, if_match, call.deadline).await?;
     Ok(Answer::ok().tag(scope_tag(&view)).json(view.state))
 }
 

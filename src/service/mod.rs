@@ -13,19 +13,22 @@ use tokio::time::{Instant, sleep};
 
 pub use clock::{Clock, SystemClock};
 
-use crate::domain::append::{Append, Done, Outcome};
+use crate::domain::append::{Append, Done, Mismatch, Outcome, Refusal};
+use crate::domain::change::Edit;
 use crate::domain::event::{EventDraft, NewEvent, StoredEvent, carrier};
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
-use crate::domain::scope::{self, Change};
+use crate::domain::rewind::RewindTarget;
+use crate::domain::scope;
 use crate::domain::session::{Creation, Head, IfExists, MetadataPatch, SessionDraft};
 use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::time::Micros;
-use crate::domain::{Limits, Rejected};
+use crate::domain::{FieldError, Limits, Rejected};
 use crate::metrics::Metrics;
 use crate::store::{
-    Cause, CreateOutcome, DeleteOutcome, Deletion, EventQuery, ListQuery, MetadataUpdate, Page, ScopeKey, ScopeOutcome,
-    ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
+    Cause, CreateOutcome, DeleteOutcome, Deletion, EventQuery, Fork, ForkOutcome, ListQuery, MetadataUpdate, Moment,
+    MomentQuery, Page, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome, ScopeView, ScopeWrite, SessionQuery,
+    SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 
 /// How often one request tries its transaction.
@@ -42,6 +45,8 @@ pub enum Error {
     SessionNotFound,
     #[error("the session has no such event")]
     EventNotFound,
+    #[error("the session has no event of such an invocation")]
+    InvocationNotFound,
     #[error("there is no such key in the state")]
     StateKeyNotFound,
     #[error("the session exists")]
@@ -49,9 +54,19 @@ pub enum Error {
     #[error("the event id is taken by other content")]
     EventIdConflict,
     #[error("the precondition failed")]
-    RevisionMismatch { revision: i64 },
+    RevisionMismatch(Mismatch),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::EventIdConflict => Self::EventIdConflict,
+            Refusal::RevisionMismatch(mismatch) => Self::RevisionMismatch(mismatch),
+            Refusal::Rejected(rejected) => Self::Rejected(rejected),
+        }
+    }
 }
 
 impl From<Rejected> for Error {
@@ -107,6 +122,22 @@ pub struct StateChange<'a> {
     pub if_match: Option<IfMatch>,
 }
 
+/// Faults of an event that was made of a request's parts, at the places where the request has them.
+fn outside_of_event(rejected: Rejected) -> Rejected {
+    let outside = |field: String| field.strip_prefix("/actions").map(str::to_owned).unwrap_or(field);
+    match rejected {
+        Rejected::Invalid(errors) => Rejected::Invalid(
+            errors.into_iter().map(|error| FieldError::new(outside(error.field), error.message)).collect(),
+        ),
+        other => other,
+    }
+}
+
+fn beyond(revision: i64) -> Error {
+    let message = format!("must be at most the current revision, which is {revision}");
+    Rejected::field("atRevision", message).into()
+}
+
 /// Whether the one event of a change had been stored before.
 fn is_replay(done: &Done) -> bool {
     done.events.iter().any(|event| event.replayed)
@@ -156,6 +187,7 @@ impl Service {
             labels: draft.labels,
             expire_time: draft.expiry.map(|expiry| expiry.at(now)),
             if_exists,
+            limits: self.limits,
         };
         let (outcome, repeated) =
             self.transact(Repeat::Safe, deadline, || self.store.create(&creation, deadline)).await?;
@@ -166,7 +198,7 @@ impl Service {
             }
             CreateOutcome::Existing(view) => Ok((false, view)),
             CreateOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, repeated)),
-            CreateOutcome::EventIdConflict => Err(Error::EventIdConflict),
+            CreateOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), repeated)),
         }
     }
 
@@ -262,9 +294,7 @@ impl Service {
         match outcome {
             UpdateOutcome::Done(view) => Ok(view),
             UpdateOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, repeated)),
-            UpdateOutcome::RevisionMismatch { revision } => {
-                Err(self.refusal(Error::RevisionMismatch { revision }, repeated))
-            }
+            UpdateOutcome::RevisionMismatch(mismatch) => Err(self.refusal(Error::RevisionMismatch(mismatch), repeated)),
         }
     }
 
@@ -288,9 +318,7 @@ impl Service {
                 self.to_sweep.notify_one();
                 Ok(())
             }
-            DeleteOutcome::RevisionMismatch { revision } => {
-                Err(self.refusal(Error::RevisionMismatch { revision }, repeated))
-            }
+            DeleteOutcome::RevisionMismatch(mismatch) => Err(self.refusal(Error::RevisionMismatch(mismatch), repeated)),
         }
     }
 
@@ -310,11 +338,11 @@ impl Service {
             drafts.into_iter().enumerate().partition(|(_, draft)| draft.partial.is_some());
         let places: Vec<usize> = complete.iter().map(|(n, _)| *n).collect();
         let events = self.seal(complete.into_iter().map(|(_, draft)| draft), now)?;
-        let append = Append { key, events, if_match, only_if_present: None };
+        let append = Append { key, events, if_match, only_if_present: None, limits: self.limits };
         let done = if append.events.is_empty() {
             let tag = self.head(&append.key, deadline).await?.tag();
             if append.if_match.as_ref().is_some_and(|if_match| !if_match.holds(&tag)) {
-                return Err(Error::RevisionMismatch { revision: tag.revision });
+                return Err(Error::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())));
             }
             Done { events: Vec::new(), tag }
         } else {
@@ -357,19 +385,20 @@ impl Service {
         Ok((head, value.ok_or(Error::StateKeyNotFound)?))
     }
 
-    /// Changes state through one appended event; whether it was a replay, and the merged state afterwards. `delta` is
-    /// a checked `stateDelta`.
+    /// Changes state through one appended event, of whose `actions` `delta` is the `stateDelta`; whether it was a replay,
+    /// and the merged state afterwards.
     ///
     /// # Errors
-    /// As [`Service::append`].
+    /// As [`Service::append`], and what is wrong with the parts.
     pub async fn patch_state(
         &self,
         delta: Option<Json<'_>>,
-        ops: Option<Json<'_>>,
+        others: &[(&str, Json<'_>)],
         change: StateChange<'_>,
         deadline: Instant,
     ) -> Result<(bool, SessionView)> {
-        let (append, now) = self.carry(change, delta.map(Json::text), ops.map(Json::text), None)?;
+        let others: Vec<_> = others.iter().map(|(name, value)| (*name, value.text())).collect();
+        let (append, now) = self.carry(change, delta.map(Json::text), &others, None)?;
         let ((outcome, view), repeated) =
             self.transact(Repeat::Safe, deadline, || self.store.append_and_read(&append, now, deadline)).await?;
         let done = self.done(outcome, now, repeated)?;
@@ -390,7 +419,7 @@ impl Service {
     ) -> Result<(bool, Tag, RawJson)> {
         let mut delta = ObjectText::default();
         delta.push(state_key, value.text());
-        let (append, now) = self.carry(change, Some(&delta.close()), None, None)?;
+        let (append, now) = self.carry(change, Some(&delta.close()), &[], None)?;
         let done = self.append_carried(append, now, deadline).await?;
         let stored = done.events.first().and_then(|appended| {
             let event = Json::trusted(&appended.event.body);
@@ -413,7 +442,7 @@ impl Service {
         op.push_str("op", "remove");
         op.push_str("key", state_key);
         let ops = format!("[{}]", op.close());
-        let (append, now) = self.carry(change, None, Some(&ops), scope::split(state_key))?;
+        let (append, now) = self.carry(change, None, &[("stateOps", &ops)], scope::split(state_key))?;
         let done = self.append_carried(append, now, deadline).await?;
         Ok((is_replay(&done), done.tag))
     }
@@ -441,16 +470,100 @@ impl Service {
     pub async fn write_scope(
         &self,
         scope: ScopeKey,
-        changes: Vec<Change>,
+        edit: Edit,
         if_match: Option<IfMatch>,
         deadline: Instant,
     ) -> Result<ScopeView> {
-        let write = ScopeWrite { scope, changes, if_match };
+        let write = ScopeWrite { scope, edit, if_match, limits: self.limits };
         let (outcome, _) =
             self.transact(Repeat::UnlessUnclear, deadline, || self.store.write_scope(&write, deadline)).await?;
         match outcome {
             ScopeOutcome::Done(view) => Ok(view),
-            ScopeOutcome::RevisionMismatch { revision } => Err(Error::RevisionMismatch { revision }),
+            ScopeOutcome::Refused(refusal) => Err(refusal.into()),
+        }
+    }
+
+    /// The merged state as it was when event `revision` had committed (0: at creation), and the tag of that moment.
+    ///
+    /// # Errors
+    /// `SessionNotFound`; `Rejected` if the session has not come to that revision.
+    pub async fn state_at(
+        &self,
+        key: SessionKey,
+        revision: i64,
+        filter: StateFilter,
+        deadline: Instant,
+    ) -> Result<(Tag, String)> {
+        let query = MomentQuery { key, revision, filter, now: self.clock.now() };
+        match self.read(deadline, || self.store.moment(&query, deadline)).await? {
+            Moment::Then { tag, state } => Ok((tag, state)),
+            Moment::SessionNotFound => Err(Error::SessionNotFound),
+            Moment::Beyond(revision) => Err(beyond(revision)),
+        }
+    }
+
+    /// Creates a session that has the past of another one, up to `at` or all of it, under `id` or a fresh one.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `SessionAlreadyExists`; `Rejected` if the source has not come to `at`.
+    pub async fn fork(
+        &self,
+        source: SessionKey,
+        at: Option<i64>,
+        id: Option<SessionId>,
+        deadline: Instant,
+    ) -> Result<SessionView> {
+        let session = match id {
+            Some(id) => id,
+            None => self.fresh(SessionId::parse)?,
+        };
+        let fork = Fork { source, at, session, incarnation: self.clock.incarnation(), now: self.clock.now() };
+        let (outcome, repeated) = self.transact(Repeat::Safe, deadline, || self.store.fork(&fork, deadline)).await?;
+        match outcome {
+            ForkOutcome::Created(view) => Ok(view),
+            ForkOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, repeated)),
+            ForkOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, repeated)),
+            ForkOutcome::Beyond(revision) => Err(self.refusal(beyond(revision), repeated)),
+        }
+    }
+
+    /// Appends an event that restores the session's own state and takes events back; the session, and whether it was a
+    /// replay. `id` is that of the event.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `InvocationNotFound`, `EventIdConflict`, `RevisionMismatch`;
+    /// `Rejected` if there is nothing to take back.
+    pub async fn rewind(
+        &self,
+        key: SessionKey,
+        target: RewindTarget,
+        id: Option<EventId>,
+        if_match: Option<IfMatch>,
+        deadline: Instant,
+    ) -> Result<(bool, SessionView)> {
+        let event_id = match id {
+            Some(id) => id,
+            None => self.fresh(EventId::parse)?,
+        };
+        let invocation_id = format!("rewind-{}", self.clock.fresh_id());
+        let now = self.clock.now();
+        let request = RewindRequest { key, target, event_id, invocation_id, if_match, now };
+        let (outcome, repeated) =
+            self.transact(Repeat::Safe, deadline, || self.store.rewind(&request, deadline)).await?;
+        match outcome {
+            RewindOutcome::Done { view, replayed } => {
+                // Found by a second try of ours after a lost answer to the first: for the client, it is new.
+                let replayed = replayed && !repeated;
+                if replayed {
+                    self.metrics.replayed(1);
+                } else {
+                    self.metrics.appended(1);
+                }
+                Ok((replayed, view))
+            }
+            RewindOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, repeated)),
+            RewindOutcome::InvocationNotFound => Err(self.refusal(Error::InvocationNotFound, repeated)),
+            RewindOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), repeated)),
         }
     }
 
@@ -499,18 +612,22 @@ impl Service {
         &self,
         change: StateChange<'_>,
         delta: Option<&str>,
-        ops: Option<&str>,
+        others: &[(&str, &str)],
         only_if_present: Option<(scope::Scope, &str)>,
     ) -> Result<(Append, Micros)> {
         let StateChange { key, id, author, invocation_id, if_match } = change;
-        let text = carrier(id.as_ref(), author, invocation_id, delta, ops);
+        let text = carrier(id.as_ref(), author, invocation_id, delta, others);
         // The client's limits speak of what it sent: the value, or the body.
         let limits = Limits { event_bytes: usize::MAX, ..self.limits };
-        let draft = EventDraft::parse(Json::trusted(&text), "", None, &limits)?;
+        let draft = EventDraft::parse(Json::trusted(&text), "", None, &limits).map_err(outside_of_event)?;
         let now = self.clock.now();
-        let events = self.seal(std::iter::once(draft), now)?;
+        let mut events = self.seal(std::iter::once(draft), now)?;
+        for event in &mut events {
+            // The client wrote these parts at the top of its body.
+            event.edit.pointer = "".into();
+        }
         let only_if_present = only_if_present.map(|(scope, key)| (scope, key.into()));
-        Ok((Append { key, events, if_match, only_if_present }, now))
+        Ok((Append { key, events, if_match, only_if_present, limits }, now))
     }
 
     fn done(&self, outcome: Outcome, now: Micros, repeated: bool) -> Result<Done> {
@@ -526,8 +643,7 @@ impl Service {
                 Ok(done)
             }
             Outcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, repeated)),
-            Outcome::EventIdConflict => Err(self.refusal(Error::EventIdConflict, repeated)),
-            Outcome::RevisionMismatch { revision } => Err(self.refusal(Error::RevisionMismatch { revision }, repeated)),
+            Outcome::Refused(refusal) => Err(self.refusal(refusal.into(), repeated)),
         }
     }
 

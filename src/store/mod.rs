@@ -22,13 +22,16 @@ use tokio::time::Instant;
 pub use error::{Cause, StoreError};
 pub use postgres::PostgresOptions;
 
-use crate::domain::append::{Append, Outcome};
+pub use crate::domain::append::{ScopeKey, ScopeWrite};
+
+use crate::domain::append::{Append, Mismatch, Outcome, Refusal};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId};
 use crate::domain::json::RawJson;
-use crate::domain::scope::{Change, Scope};
+use crate::domain::rewind::RewindTarget;
+use crate::domain::scope::Scope;
 use crate::domain::session::{Creation, Head, MetadataPatch};
-use crate::domain::tag::IfMatch;
+use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::time::Micros;
 
 /// Time limits on what is asked of a database. The server keeps those on a statement and on the wait for a lock (SQLite
@@ -98,6 +101,15 @@ pub trait Store: Send + Sync + 'static {
 
     /// Removes a session at once; its rows follow in [`Store::sweep`].
     async fn delete(&self, delete: &Deletion, deadline: Instant) -> Result<DeleteOutcome, StoreError>;
+
+    /// Creates a session from another one's past.
+    async fn fork(&self, fork: &Fork, deadline: Instant) -> Result<ForkOutcome, StoreError>;
+
+    /// Appends the event that rewinds a session, and reads the session in the same transaction.
+    async fn rewind(&self, rewind: &RewindRequest, deadline: Instant) -> Result<RewindOutcome, StoreError>;
+
+    /// Reads the merged state as it was when an event had committed.
+    async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment, StoreError>;
 
     /// Changes app or user state on its own.
     async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Result<ScopeOutcome, StoreError>;
@@ -234,6 +246,8 @@ pub struct EventQuery {
     pub author: Option<String>,
     pub invocation_id: Option<String>,
     pub branch: Option<String>,
+    /// Without those that a rewind took back, and without rewinds.
+    pub exclude_rewound: bool,
     /// Only the last so many of the whole log.
     pub last: Option<i64>,
     pub descending: bool,
@@ -251,6 +265,7 @@ impl EventQuery {
             author: None,
             invocation_id: None,
             branch: None,
+            exclude_rewound: false,
             last: None,
             descending: false,
             max_rows: 256,
@@ -265,7 +280,71 @@ pub enum CreateOutcome {
     /// It was there: refused, or returned untouched, as the creation asked.
     AlreadyExists,
     Existing(SessionView),
-    EventIdConflict,
+    Refused(Refusal),
+}
+
+/// A session to be made of another one's past: a second try of the same fork is recognised by its incarnation.
+#[derive(Debug)]
+pub struct Fork {
+    pub source: SessionKey,
+    /// The current revision, if it is `None`.
+    pub at: Option<i64>,
+    pub session: SessionId,
+    pub incarnation: i64,
+    pub now: Micros,
+}
+
+#[derive(Debug)]
+pub enum ForkOutcome {
+    Created(SessionView),
+    AlreadyExists,
+    SessionNotFound,
+    /// The source has not come to that revision; this is its current one.
+    Beyond(i64),
+}
+
+/// A rewind, with the id of its event and of that event's invocation: a second try is recognised by the event's id.
+#[derive(Debug)]
+pub struct RewindRequest {
+    pub key: SessionKey,
+    pub target: RewindTarget,
+    pub event_id: EventId,
+    pub invocation_id: String,
+    pub if_match: Option<IfMatch>,
+    pub now: Micros,
+}
+
+#[derive(Debug)]
+pub enum RewindOutcome {
+    Done {
+        view: SessionView,
+        replayed: bool,
+    },
+    SessionNotFound,
+    /// No event has the invocation.
+    InvocationNotFound,
+    Refused(Refusal),
+}
+
+/// What to read of a session's past.
+#[derive(Debug)]
+pub struct MomentQuery {
+    pub key: SessionKey,
+    pub revision: i64,
+    pub filter: StateFilter,
+    pub now: Micros,
+}
+
+#[derive(Debug)]
+pub enum Moment {
+    /// The merged state then, and what identified that moment.
+    Then {
+        tag: Tag,
+        state: String,
+    },
+    SessionNotFound,
+    /// The session has not come to that revision; this is its current one.
+    Beyond(i64),
 }
 
 #[derive(Debug)]
@@ -280,7 +359,7 @@ pub struct MetadataUpdate {
 pub enum UpdateOutcome {
     Done(SessionView),
     SessionNotFound,
-    RevisionMismatch { revision: i64 },
+    RevisionMismatch(Mismatch),
 }
 
 #[derive(Debug)]
@@ -294,29 +373,13 @@ pub struct Deletion {
 pub enum DeleteOutcome {
     /// Gone, or never there.
     Done,
-    RevisionMismatch {
-        revision: i64,
-    },
-}
-
-/// The owner of shared state.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ScopeKey {
-    App(AppName),
-    User(UserKey),
-}
-
-#[derive(Debug)]
-pub struct ScopeWrite {
-    pub scope: ScopeKey,
-    pub changes: Vec<Change>,
-    pub if_match: Option<IfMatch>,
+    RevisionMismatch(Mismatch),
 }
 
 #[derive(Debug)]
 pub enum ScopeOutcome {
     Done(ScopeView),
-    RevisionMismatch { revision: i64 },
+    Refused(Refusal),
 }
 
 #[derive(Debug)]

@@ -11,23 +11,26 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgConnection, PgPool};
 use tokio::time::timeout;
 
-use super::shared::{shared_helpers, shared_primitives};
+use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
-    self, Dialect, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow, ViewRow, event_page,
-    filter_text,
+    self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow,
+    StateRow, ViewRow, event_page, filter_text,
 };
 use super::transactions::{Backend, LockedSession, SessionInsert, Tx};
 use super::{
-    Cause, EventPage, EventQuery, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView, StoreError,
-    StoreLimits,
+    Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
+    StateFilter, StoreError, StoreLimits,
 };
-use crate::domain::append::{Known, StateAddress, StateWrite, Writes};
+use crate::domain::append::{Held, Known, Locked, StateAddress, StateWrite, StateWrites, Writes};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
+use crate::domain::history;
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::scope::{Change, join};
+use crate::domain::rewind::{self, Difference};
+use crate::domain::scope::join;
 use crate::domain::session::{Head, MetadataPatch};
-use crate::domain::time::Micros;
+use crate::domain::tag::Tag;
+use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -258,6 +261,10 @@ impl PgTx {
         keys
     }
 
+    fn numbers(numbers: Vec<i64>) -> Vec<i64> {
+        numbers
+    }
+
     shared_helpers!();
 
     async fn end(mut self, statement: &'static str) -> Result<()> {
@@ -318,7 +325,7 @@ impl Tx for PgTx {
             "select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.expire_time \
              from sessions s join unnest($1::text[], $2::text[], $3::text[]) as k(app_name, user_id, id) \
                on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id \
-             order by s.app_name, s.user_id, s.id for update of s",
+             order by s.app_name, s.user_id, s.id for no key update of s",
         )
         .persistent(self.persistent)
         .bind(keys.iter().map(|key| key.app().as_str()).collect::<Vec<_>>())
@@ -418,37 +425,72 @@ impl Tx for PgTx {
         rows.into_iter().map(KnownRow::decode).collect()
     }
 
+    async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
+        let row: Option<LockedRow> = sqlx::query_as(
+            "select app_name, user_id, id, incarnation, revision, metadata_revision, expire_time from sessions \
+             where app_name = $1 and user_id = $2 and id = $3 for key share",
+        )
+        .persistent(self.persistent)
+        .bind(key.app().as_str())
+        .bind(key.user.user.as_str())
+        .bind(key.session.as_str())
+        .fetch_optional(&mut *self.conn)
+        .await?;
+        row.map(LockedSession::try_from).transpose()
+    }
+
+    async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, Held)>> {
+        // One list for all scopes, each row with the parts of its key that its scope has.
+        let parts = |address: &StateAddress| match address {
+            StateAddress::Session(key, _) => {
+                (0_i16, key.app().clone(), Some(key.user.user.clone()), Some(key.session.clone()))
+            }
+            StateAddress::User(key, _) => (1, key.app.clone(), Some(key.user.clone()), None),
+            StateAddress::App(key, _) => (2, key.clone(), None, None),
+        };
+        let name = |address: &StateAddress| match address {
+            StateAddress::Session(_, name) | StateAddress::User(_, name) | StateAddress::App(_, name) => {
+                name.to_string()
+            }
+        };
+        let parts: Vec<_> = keys.iter().map(|(address, _)| parts(address)).collect();
+        let rows: Vec<(i64, String, i64)> = sqlx::query_as(
+            "with k as materialized (select * from unnest($1::smallint[], $2::text[], $3::text[], $4::text[], \
+                 $5::bigint[], $6::text[]) with ordinality \
+               as k(scope, app_name, user_id, session_id, incarnation, key, n)) \
+             select k.n, s.value, s.revision from k join session_state s on k.scope = 0 \
+               and s.app_name = k.app_name and s.user_id = k.user_id and s.session_id = k.session_id \
+               and s.incarnation = k.incarnation and s.key = k.key \
+             union all select k.n, s.value, s.revision from k join user_state s on k.scope = 1 \
+               and s.app_name = k.app_name and s.user_id = k.user_id and s.key = k.key \
+             union all select k.n, s.value, s.revision from k join app_state s on k.scope = 2 \
+               and s.app_name = k.app_name and s.key = k.key",
+        )
+        .persistent(self.persistent)
+        .bind(parts.iter().map(|(scope, ..)| *scope).collect::<Vec<_>>())
+        .bind(parts.iter().map(|(_, app, ..)| app.as_str()).collect::<Vec<_>>())
+        .bind(parts.iter().map(|(.., user, _)| user.as_ref().map(UserId::as_str)).collect::<Vec<_>>())
+        .bind(parts.iter().map(|(.., session)| session.as_ref().map(SessionId::as_str)).collect::<Vec<_>>())
+        .bind(keys.iter().map(|(_, incarnation)| *incarnation).collect::<Vec<_>>())
+        .bind(keys.iter().map(|(address, _)| name(address)).collect::<Vec<_>>())
+        .fetch_all(&mut *self.conn)
+        .await?;
+        let found = |(n, value, revision): (i64, String, i64)| {
+            let (address, _) = keys.get(usize::try_from(n).ok()?.checked_sub(1)?)?;
+            Some(((*address).clone(), Held { value: Some(RawJson::trusted(value)), revision }))
+        };
+        Ok(rows.into_iter().filter_map(found).collect())
+    }
+
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
         self.insert_events(writes).await?;
         self.write_session_state(writes).await?;
-        self.write_user_state(
-            &writes.user_state.iter().map(|((key, name), write)| (*key, *name, *write)).collect::<Vec<_>>(),
-        )
-        .await?;
-        self.write_app_state(
-            &writes.app_state.iter().map(|((key, name), write)| (*key, *name, *write)).collect::<Vec<_>>(),
-        )
-        .await?;
+        self.write_user_state(writes).await?;
+        self.write_app_state(writes).await?;
         self.update_sessions(writes).await?;
-        self.set_user_revisions(&writes.users.iter().map(|(key, revision)| (*key, *revision)).collect::<Vec<_>>())
-            .await?;
-        self.set_app_revisions(&writes.apps.iter().map(|(key, revision)| (*key, *revision)).collect::<Vec<_>>())
-            .await?;
+        self.set_user_revisions(writes).await?;
+        self.set_app_revisions(writes).await?;
         self.drop_unused_scopes(writes).await
-    }
-
-    async fn write_scope(&mut self, scope: &ScopeKey, revision: i64, changes: &[Change]) -> Result<()> {
-        let writes = changes.iter().map(|c| (&*c.key, StateWrite { value: c.value.as_ref(), revision }));
-        match scope {
-            ScopeKey::User(key) => {
-                self.write_user_state(&writes.map(|(name, write)| (key, name, write)).collect::<Vec<_>>()).await?;
-                self.set_user_revisions(&[(key, revision)]).await
-            }
-            ScopeKey::App(key) => {
-                self.write_app_state(&writes.map(|(name, write)| (key, name, write)).collect::<Vec<_>>()).await?;
-                self.set_app_revisions(&[(key, revision)]).await
-            }
-        }
     }
 
     async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
@@ -510,8 +552,30 @@ impl PgTx {
     }
 }
 
-/// A state row of a shared scope to be written.
-type ScopeRowWrite<'a, K> = (&'a K, &'a str, StateWrite<'a>);
+/// The node (domain/history.rs) of a span from a state row's revision to `k.first`: in the latter, all bits below the
+/// highest in which the two differ are cleared.
+macro_rules! node {
+    () => {
+        "k.first & (-1::bigint << (length(ltrim((s.revision # k.first)::bit(64)::text, '0')) - 1))"
+    };
+}
+
+/// What state rows are written from: their values, and the revisions that end what was there and that write them.
+struct Written<'a> {
+    values: Vec<Option<&'a str>>,
+    firsts: Vec<i64>,
+    revisions: Vec<i64>,
+}
+
+impl<'a> Written<'a> {
+    fn of(writes: impl Iterator<Item = &'a StateWrite<'a>> + Clone) -> Self {
+        Self {
+            values: writes.clone().map(|write| write.value.as_ref().map(|value| value.text())).collect(),
+            firsts: writes.clone().map(|write| write.first).collect(),
+            revisions: writes.map(|write| write.revision).collect(),
+        }
+    }
+}
 
 impl PgTx {
     async fn insert_events(&mut self, writes: &Writes<'_>) -> Result<()> {
@@ -521,10 +585,10 @@ impl PgTx {
         }
         sqlx::query(
             "insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, \
-               author, invocation_id, branch, user_revision, app_revision, digest, body) \
+               author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) \
              select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], \
                $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], \
-               $14::bytea[], $15::text[])",
+               $14::bigint[], $15::bytea[], $16::text[])",
         )
         .persistent(self.persistent)
         .bind(events.iter().map(|row| row.key.app().as_str()).collect::<Vec<_>>())
@@ -540,111 +604,173 @@ impl PgTx {
         .bind(events.iter().map(|row| row.event.branch.as_deref().map(filter_text)).collect::<Vec<_>>())
         .bind(events.iter().map(|row| row.user_revision).collect::<Vec<_>>())
         .bind(events.iter().map(|row| row.app_revision).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| row.rewind_to).collect::<Vec<_>>())
         .bind(events.iter().map(|row| &row.event.digest[..]).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| &*row.event.body).collect::<Vec<_>>())
+        .bind(events.iter().map(|row| &*row.body).collect::<Vec<_>>())
         .execute(&mut *self.conn)
         .await?;
         Ok(())
     }
 
+    /// One statement: all its parts see the rows as they were before it.
     async fn write_session_state(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let (set, gone): (Vec<_>, Vec<_>) = writes.session_state.iter().partition(|(_, write)| write.value.is_some());
-        if !set.is_empty() {
-            sqlx::query(
-                "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
-                 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], \
-                   $7::bigint[]) \
-                 on conflict (app_name, user_id, session_id, incarnation, key) \
-                 do update set value = excluded.value, revision = excluded.revision",
-            )
-            .persistent(self.persistent)
-            .bind(set.iter().map(|((key, ..), _)| key.app().as_str()).collect::<Vec<_>>())
-            .bind(set.iter().map(|((key, ..), _)| key.user.user.as_str()).collect::<Vec<_>>())
-            .bind(set.iter().map(|((key, ..), _)| key.session.as_str()).collect::<Vec<_>>())
-            .bind(set.iter().map(|((_, incarnation, _), _)| *incarnation).collect::<Vec<_>>())
-            .bind(set.iter().map(|((.., name), _)| *name).collect::<Vec<_>>())
-            .bind(set.iter().map(|(_, write)| write.value.map(RawJson::text)).collect::<Vec<_>>())
-            .bind(set.iter().map(|(_, write)| write.revision).collect::<Vec<_>>())
-            .execute(&mut *self.conn)
-            .await?;
+        let StateWrites { rows, passed } = &writes.session_state;
+        if rows.is_empty() {
+            return Ok(());
         }
-        if !gone.is_empty() {
+        let written = Written::of(rows.values());
+        sqlx::query(concat!(
+            "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], \
+                 $5::text[], $6::text[], $7::bigint[], $8::bigint[]) \
+               as k(app_name, user_id, session_id, incarnation, key, value, first, revision)), \
+             ended as (insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
+                 valid_to, value) \
+               select s.app_name, s.user_id, s.session_id, s.incarnation, ",
+            node!(),
+            ", s.key, s.revision, k.first, s.value \
+               from k join session_state s using (app_name, user_id, session_id, incarnation, key)), \
+             gone as (delete from session_state s using k where k.value is null and s.app_name = k.app_name \
+               and s.user_id = k.user_id and s.session_id = k.session_id and s.incarnation = k.incarnation \
+               and s.key = k.key) \
+             insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
+             select app_name, user_id, session_id, incarnation, key, value, revision from k where value is not null \
+             on conflict (app_name, user_id, session_id, incarnation, key) \
+             do update set value = excluded.value, revision = excluded.revision"
+        ))
+        .persistent(self.persistent)
+        .bind(rows.keys().map(|(key, ..)| key.app().as_str()).collect::<Vec<_>>())
+        .bind(rows.keys().map(|(key, ..)| key.user.user.as_str()).collect::<Vec<_>>())
+        .bind(rows.keys().map(|(key, ..)| key.session.as_str()).collect::<Vec<_>>())
+        .bind(rows.keys().map(|(_, incarnation, _)| *incarnation).collect::<Vec<_>>())
+        .bind(rows.keys().map(|(.., name)| *name).collect::<Vec<_>>())
+        .bind(written.values)
+        .bind(written.firsts)
+        .bind(written.revisions)
+        .execute(&mut *self.conn)
+        .await?;
+        let spans: Vec<_> =
+            passed.iter().filter_map(|span| span.value.as_ref().map(|value| (span, value.text()))).collect();
+        if !spans.is_empty() {
             sqlx::query(
-                "delete from session_state s \
-                 using unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) \
-                   as k(app_name, user_id, session_id, incarnation, key) \
-                 where s.app_name = k.app_name and s.user_id = k.user_id and s.session_id = k.session_id \
-                   and s.incarnation = k.incarnation and s.key = k.key",
+                "insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
+                   valid_to, value) \
+                 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], \
+                   $7::bigint[], $8::bigint[], $9::text[])",
             )
             .persistent(self.persistent)
-            .bind(gone.iter().map(|((key, ..), _)| key.app().as_str()).collect::<Vec<_>>())
-            .bind(gone.iter().map(|((key, ..), _)| key.user.user.as_str()).collect::<Vec<_>>())
-            .bind(gone.iter().map(|((key, ..), _)| key.session.as_str()).collect::<Vec<_>>())
-            .bind(gone.iter().map(|((_, incarnation, _), _)| *incarnation).collect::<Vec<_>>())
-            .bind(gone.iter().map(|((.., name), _)| *name).collect::<Vec<_>>())
-            .execute(&mut *self.conn)
-            .await?;
-        }
-        Ok(())
-    }
-
-    async fn write_user_state(&mut self, rows: &[ScopeRowWrite<'_, UserKey>]) -> Result<()> {
-        let (set, gone): (Vec<_>, Vec<_>) = rows.iter().copied().partition(|(.., write)| write.value.is_some());
-        if !set.is_empty() {
-            sqlx::query(
-                "insert into user_state (app_name, user_id, key, value, revision) \
-                 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) \
-                 on conflict (app_name, user_id, key) \
-                 do update set value = excluded.value, revision = excluded.revision",
-            )
-            .persistent(self.persistent)
-            .bind(set.iter().map(|(key, ..)| key.app.as_str()).collect::<Vec<_>>())
-            .bind(set.iter().map(|(key, ..)| key.user.as_str()).collect::<Vec<_>>())
-            .bind(set.iter().map(|(_, name, _)| *name).collect::<Vec<_>>())
-            .bind(set.iter().map(|(.., write)| write.value.map(RawJson::text)).collect::<Vec<_>>())
-            .bind(set.iter().map(|(.., write)| write.revision).collect::<Vec<_>>())
-            .execute(&mut *self.conn)
-            .await?;
-        }
-        if !gone.is_empty() {
-            sqlx::query(
-                "delete from user_state s using unnest($1::text[], $2::text[], $3::text[]) as k(app_name, user_id, key) \
-                 where s.app_name = k.app_name and s.user_id = k.user_id and s.key = k.key",
-            )
-            .persistent(self.persistent)
-            .bind(gone.iter().map(|(key, ..)| key.app.as_str()).collect::<Vec<_>>())
-            .bind(gone.iter().map(|(key, ..)| key.user.as_str()).collect::<Vec<_>>())
-            .bind(gone.iter().map(|(_, name, _)| *name).collect::<Vec<_>>())
+            .bind(spans.iter().map(|(span, _)| span.key.0.app().as_str()).collect::<Vec<_>>())
+            .bind(spans.iter().map(|(span, _)| span.key.0.user.user.as_str()).collect::<Vec<_>>())
+            .bind(spans.iter().map(|(span, _)| span.key.0.session.as_str()).collect::<Vec<_>>())
+            .bind(spans.iter().map(|(span, _)| span.key.1).collect::<Vec<_>>())
+            .bind(spans.iter().map(|(span, _)| history::node(span.from, span.to)).collect::<Vec<_>>())
+            .bind(spans.iter().map(|(span, _)| span.key.2).collect::<Vec<_>>())
+            .bind(spans.iter().map(|(span, _)| span.from).collect::<Vec<_>>())
+            .bind(spans.iter().map(|(span, _)| span.to).collect::<Vec<_>>())
+            .bind(spans.iter().map(|(_, value)| *value).collect::<Vec<_>>())
             .execute(&mut *self.conn)
             .await?;
         }
         Ok(())
     }
 
-    async fn write_app_state(&mut self, rows: &[ScopeRowWrite<'_, AppName>]) -> Result<()> {
-        let (set, gone): (Vec<_>, Vec<_>) = rows.iter().copied().partition(|(.., write)| write.value.is_some());
-        if !set.is_empty() {
+    async fn write_user_state(&mut self, writes: &Writes<'_>) -> Result<()> {
+        let StateWrites { rows, passed } = &writes.user_state;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let written = Written::of(rows.values());
+        sqlx::query(concat!(
+            "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], \
+                 $5::bigint[], $6::bigint[]) as k(app_name, user_id, key, value, first, revision)), \
+             logged as (insert into user_log (app_name, user_id, key, revision, value) \
+               select app_name, user_id, key, revision, value from k), \
+             ended as (insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
+               select s.app_name, s.user_id, ",
+            node!(),
+            ", s.key, s.revision, k.first from k join user_state s using (app_name, user_id, key)), \
+             gone as (delete from user_state s using k where k.value is null and s.app_name = k.app_name \
+               and s.user_id = k.user_id and s.key = k.key) \
+             insert into user_state (app_name, user_id, key, value, revision) \
+             select app_name, user_id, key, value, revision from k where value is not null \
+             on conflict (app_name, user_id, key) do update set value = excluded.value, revision = excluded.revision"
+        ))
+        .persistent(self.persistent)
+        .bind(rows.keys().map(|(key, _)| key.app.as_str()).collect::<Vec<_>>())
+        .bind(rows.keys().map(|(key, _)| key.user.as_str()).collect::<Vec<_>>())
+        .bind(rows.keys().map(|(_, name)| *name).collect::<Vec<_>>())
+        .bind(written.values)
+        .bind(written.firsts)
+        .bind(written.revisions)
+        .execute(&mut *self.conn)
+        .await?;
+        if !passed.is_empty() {
             sqlx::query(
-                "insert into app_state (app_name, key, value, revision) \
-                 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) \
-                 on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision",
+                "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], \
+                     $5::bigint[], $6::bigint[], $7::bigint[]) \
+                   as k(app_name, user_id, key, value, valid_from, valid_to, node)), \
+                 logged as (insert into user_log (app_name, user_id, key, revision, value) \
+                   select app_name, user_id, key, valid_from, value from k) \
+                 insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
+                 select app_name, user_id, node, key, valid_from, valid_to from k where value is not null",
             )
             .persistent(self.persistent)
-            .bind(set.iter().map(|(key, ..)| key.as_str()).collect::<Vec<_>>())
-            .bind(set.iter().map(|(_, name, _)| *name).collect::<Vec<_>>())
-            .bind(set.iter().map(|(.., write)| write.value.map(RawJson::text)).collect::<Vec<_>>())
-            .bind(set.iter().map(|(.., write)| write.revision).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| span.key.0.app.as_str()).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| span.key.0.user.as_str()).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| span.key.1).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| span.from).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| span.to).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| history::node(span.from, span.to)).collect::<Vec<_>>())
             .execute(&mut *self.conn)
             .await?;
         }
-        if !gone.is_empty() {
+        Ok(())
+    }
+
+    async fn write_app_state(&mut self, writes: &Writes<'_>) -> Result<()> {
+        let StateWrites { rows, passed } = &writes.app_state;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let written = Written::of(rows.values());
+        sqlx::query(concat!(
+            "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], \
+                 $5::bigint[]) as k(app_name, key, value, first, revision)), \
+             logged as (insert into app_log (app_name, key, revision, value) \
+               select app_name, key, revision, value from k), \
+             ended as (insert into app_spans (app_name, node, key, valid_from, valid_to) select s.app_name, ",
+            node!(),
+            ", s.key, s.revision, k.first from k join app_state s using (app_name, key)), \
+             gone as (delete from app_state s using k where k.value is null and s.app_name = k.app_name \
+               and s.key = k.key) \
+             insert into app_state (app_name, key, value, revision) \
+             select app_name, key, value, revision from k where value is not null \
+             on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision"
+        ))
+        .persistent(self.persistent)
+        .bind(rows.keys().map(|(key, _)| key.as_str()).collect::<Vec<_>>())
+        .bind(rows.keys().map(|(_, name)| *name).collect::<Vec<_>>())
+        .bind(written.values)
+        .bind(written.firsts)
+        .bind(written.revisions)
+        .execute(&mut *self.conn)
+        .await?;
+        if !passed.is_empty() {
             sqlx::query(
-                "delete from app_state s using unnest($1::text[], $2::text[]) as k(app_name, key) \
-                 where s.app_name = k.app_name and s.key = k.key",
+                "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], \
+                     $5::bigint[], $6::bigint[]) as k(app_name, key, value, valid_from, valid_to, node)), \
+                 logged as (insert into app_log (app_name, key, revision, value) \
+                   select app_name, key, valid_from, value from k) \
+                 insert into app_spans (app_name, node, key, valid_from, valid_to) \
+                 select app_name, node, key, valid_from, valid_to from k where value is not null",
             )
             .persistent(self.persistent)
-            .bind(gone.iter().map(|(key, ..)| key.as_str()).collect::<Vec<_>>())
-            .bind(gone.iter().map(|(_, name, _)| *name).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| span.key.0.as_str()).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| span.key.1).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| span.from).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| span.to).collect::<Vec<_>>())
+            .bind(passed.iter().map(|span| history::node(span.from, span.to)).collect::<Vec<_>>())
             .execute(&mut *self.conn)
             .await?;
         }
@@ -675,7 +801,8 @@ impl PgTx {
         Ok(())
     }
 
-    async fn set_user_revisions(&mut self, rows: &[(&UserKey, i64)]) -> Result<()> {
+    async fn set_user_revisions(&mut self, writes: &Writes<'_>) -> Result<()> {
+        let rows: Vec<_> = writes.users.iter().collect();
         if rows.is_empty() {
             return Ok(());
         }
@@ -687,13 +814,14 @@ impl PgTx {
         .persistent(self.persistent)
         .bind(rows.iter().map(|(key, _)| key.app.as_str()).collect::<Vec<_>>())
         .bind(rows.iter().map(|(key, _)| key.user.as_str()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(_, revision)| *revision).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(_, revision)| **revision).collect::<Vec<_>>())
         .execute(&mut *self.conn)
         .await?;
         Ok(())
     }
 
-    async fn set_app_revisions(&mut self, rows: &[(&AppName, i64)]) -> Result<()> {
+    async fn set_app_revisions(&mut self, writes: &Writes<'_>) -> Result<()> {
+        let rows: Vec<_> = writes.apps.iter().collect();
         if rows.is_empty() {
             return Ok(());
         }
@@ -703,7 +831,7 @@ impl PgTx {
         )
         .persistent(self.persistent)
         .bind(rows.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(_, revision)| *revision).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(_, revision)| **revision).collect::<Vec<_>>())
         .execute(&mut *self.conn)
         .await?;
         Ok(())

@@ -1,7 +1,11 @@
 //! The primitives of [`Tx`](super::transactions::Tx) whose statements both databases share.
 
+/// How many events one statement copies: it must end within its time limit.
+pub const COPIED_EVENTS: i64 = 10_000;
+
 /// Expands inside of an `impl Tx`. The type has `conn` (the connection), `persistent` (whether statements may be
-/// prepared by name), `DIALECT`, and `keys` (a key filter as its database takes it).
+/// prepared by name), `DIALECT`, and `keys` and `numbers` (a key filter and a list of numbers as its database takes
+/// them).
 macro_rules! shared_primitives {
     () => {
         async fn insert_session(&mut self, insert: &SessionInsert<'_>) -> Result<bool> {
@@ -62,8 +66,11 @@ macro_rules! shared_primitives {
         }
 
         async fn purge(&mut self, key: &SessionKey, incarnation: i64, limit: i64) -> Result<u64> {
-            let events = self.on_incarnation(sql::PURGE_EVENTS, key, incarnation, Some(limit)).await?;
-            Ok(events + self.on_incarnation(sql::PURGE_STATE, key, incarnation, Some(limit)).await?)
+            let mut purged = 0;
+            for statement in [sql::PURGE_EVENTS, sql::PURGE_STATE, sql::PURGE_SPANS] {
+                purged += self.on_incarnation(statement, key, incarnation, Some(limit)).await?;
+            }
+            Ok(purged)
         }
 
         async fn forget(&mut self, key: &SessionKey, incarnation: i64) -> Result<()> {
@@ -99,7 +106,7 @@ macro_rules! shared_primitives {
                         .fetch_optional(&mut *self.conn)
                         .await?;
                     let Some(row) = row else { return Ok(None) };
-                    let state = row.merged();
+                    let state = row.state.merged();
                     (Head::try_from(row.head)?, Some(state))
                 }
             };
@@ -154,6 +161,151 @@ macro_rules! shared_primitives {
             Ok(ScopeView { revision: row.revision, state: join([row.state.as_deref()]) })
         }
 
+        async fn seen_revisions(
+            &mut self,
+            key: &SessionKey,
+            incarnation: i64,
+            revision: i64,
+        ) -> Result<Option<(i64, i64)>> {
+            Ok(sqlx::query_as(sql::SEEN_REVISIONS)
+                .persistent(self.persistent)
+                .bind(key.app().as_str())
+                .bind(key.user.user.as_str())
+                .bind(key.session.as_str())
+                .bind(incarnation)
+                .bind(revision)
+                .fetch_optional(&mut *self.conn)
+                .await?)
+        }
+
+        async fn state_then(&mut self, head: &Head, then: &Tag, filter: &StateFilter) -> Result<String> {
+            let row: StateRow = sqlx::query_as(Self::DIALECT.state_then)
+                .persistent(self.persistent)
+                .bind(head.key.app().as_str())
+                .bind(head.key.user.user.as_str())
+                .bind(head.key.session.as_str())
+                .bind(head.incarnation)
+                .bind(then.revision)
+                .bind(then.user)
+                .bind(then.app)
+                .bind(Self::numbers(history::path(then.revision, head.revision)))
+                .bind(Self::numbers(history::path(then.user, head.user_revision)))
+                .bind(Self::numbers(history::path(then.app, head.app_revision)))
+                .bind(Self::keys(filter.app.as_deref()))
+                .bind(Self::keys(filter.user.as_deref()))
+                .bind(Self::keys(filter.session.as_deref()))
+                .fetch_one(&mut *self.conn)
+                .await?;
+            Ok(row.merged())
+        }
+
+        async fn differences(&mut self, row: &LockedSession, revision: i64) -> Result<Vec<Difference>> {
+            let rows: Vec<DifferenceRow> = sqlx::query_as(Self::DIALECT.differences)
+                .persistent(self.persistent)
+                .bind(row.key.app().as_str())
+                .bind(row.key.user.user.as_str())
+                .bind(row.key.session.as_str())
+                .bind(row.incarnation)
+                .bind(revision)
+                .bind(Self::numbers(history::path(revision, row.revision)))
+                .fetch_all(&mut *self.conn)
+                .await?;
+            Ok(rows.into_iter().map(Difference::from).collect())
+        }
+
+        async fn removed_since(
+            &mut self,
+            address: &StateAddress,
+            locked: Option<Locked>,
+            since: i64,
+        ) -> Result<Option<i64>> {
+            let (incarnation, revision) = locked.map_or((0, 0), |locked| (locked.incarnation, locked.revision));
+            let query = match address {
+                StateAddress::Session(key, name) => sqlx::query_scalar(Self::DIALECT.removed)
+                    .bind(key.app().as_str())
+                    .bind(key.user.user.as_str())
+                    .bind(key.session.as_str())
+                    .bind(incarnation)
+                    .bind(&**name)
+                    .bind(since)
+                    .bind(Self::numbers(history::path(since, revision))),
+                StateAddress::User(key, name) => sqlx::query_scalar(sql::USER_KEY_CHANGED)
+                    .bind(key.app.as_str())
+                    .bind(key.user.as_str())
+                    .bind(&**name),
+                StateAddress::App(key, name) => {
+                    sqlx::query_scalar(sql::APP_KEY_CHANGED).bind(key.as_str()).bind(&**name)
+                }
+            };
+            Ok(query.persistent(self.persistent).fetch_one(&mut *self.conn).await?)
+        }
+
+        async fn first_of_invocation(
+            &mut self,
+            key: &SessionKey,
+            incarnation: i64,
+            invocation: &str,
+        ) -> Result<Option<i64>> {
+            Ok(sqlx::query_scalar(sql::FIRST_OF_INVOCATION)
+                .persistent(self.persistent)
+                .bind(key.app().as_str())
+                .bind(key.user.user.as_str())
+                .bind(key.session.as_str())
+                .bind(incarnation)
+                .bind(filter_text(invocation))
+                .fetch_one(&mut *self.conn)
+                .await?)
+        }
+
+        async fn event_at(&mut self, key: &SessionKey, incarnation: i64, sequence: i64) -> Result<Option<StoredEvent>> {
+            let row: Option<EventRow> = sqlx::query_as(sql::EVENT_AT)
+                .persistent(self.persistent)
+                .bind(key.app().as_str())
+                .bind(key.user.user.as_str())
+                .bind(key.session.as_str())
+                .bind(incarnation)
+                .bind(sequence)
+                .fetch_optional(&mut *self.conn)
+                .await?;
+            Ok(row.map(StoredEvent::from))
+        }
+
+        async fn insert_fork(
+            &mut self,
+            source: &LockedSession,
+            fork: &Fork,
+            revision: i64,
+            update_time: &Timestamp,
+        ) -> Result<bool> {
+            let done = sqlx::query(sql::INSERT_FORK)
+                .persistent(self.persistent)
+                .bind(source.key.app().as_str())
+                .bind(source.key.user.user.as_str())
+                .bind(source.key.session.as_str())
+                .bind(source.incarnation)
+                .bind(fork.session.as_str())
+                .bind(fork.incarnation)
+                .bind(fork.now.0)
+                .bind(revision)
+                .bind(update_time.micros.0)
+                .bind(update_time.number.text())
+                .execute(&mut *self.conn)
+                .await?;
+            Ok(done.rows_affected() == 1)
+        }
+
+        async fn copy_history(&mut self, source: &LockedSession, fork: &Fork, revision: i64) -> Result<()> {
+            let mut after = 0;
+            while after < revision {
+                let last = revision.min(after + COPIED_EVENTS);
+                self.copy(sql::COPY_EVENTS, source, fork, &[after, last], None).await?;
+                after = last;
+            }
+            self.copy(sql::COPY_SPANS, source, fork, &[revision], None).await?;
+            let path = history::path(revision, source.revision);
+            self.copy(Self::DIALECT.copy_state, source, fork, &[revision], Some(path)).await
+        }
+
         async fn list(&mut self, query: &ListQuery, now: Micros) -> Result<Page<SessionView>> {
             let (text, values) = Self::DIALECT.list(query, now);
             let mut statement = sqlx::query(AssertSqlSafe(text)).persistent(self.persistent);
@@ -173,7 +325,7 @@ macro_rules! shared_primitives {
                 }
                 let (head, state) = if query.with_state {
                     let row = ViewRow::from_row(&row)?;
-                    let state = row.merged();
+                    let state = row.state.merged();
                     (row.head, Some(state))
                 } else {
                     (HeadRow::from_row(&row)?, None)
@@ -237,8 +389,17 @@ macro_rules! shared_helpers {
         async fn events(&mut self, head: &Head, query: &EventQuery) -> Result<EventPage> {
             // Sequences are dense, so the last N are those above revision - N.
             let after = query.after.max(query.last.map_or(0, |last| head.revision.saturating_sub(last)));
-            let statement = if query.descending { sql::EVENTS_DESCENDING } else { sql::EVENTS_ASCENDING };
-            let rows = sqlx::query_as(statement)
+            let hidden = match query.exclude_rewound {
+                true => rewind::hidden(&self.rewinds(head).await?),
+                false => Vec::new(),
+            };
+            let statement = match (query.descending, hidden.is_empty()) {
+                (false, true) => sql::EVENTS_ASCENDING,
+                (true, true) => sql::EVENTS_DESCENDING,
+                (false, false) => Self::DIALECT.visible_ascending,
+                (true, false) => Self::DIALECT.visible_descending,
+            };
+            let mut rows = sqlx::query_as(statement)
                 .persistent(self.persistent)
                 .bind(head.key.app().as_str())
                 .bind(head.key.user.user.as_str())
@@ -251,10 +412,50 @@ macro_rules! shared_helpers {
                 .bind(query.invocation_id.as_deref().map(filter_text))
                 .bind(query.branch.as_deref().map(filter_text))
                 .bind(query.max_rows as i64 + 1)
-                .bind(query.max_bytes as i64)
+                .bind(query.max_bytes as i64);
+            if !hidden.is_empty() {
+                let (first, last) = hidden.into_iter().unzip();
+                rows = rows.bind(Self::numbers(first)).bind(Self::numbers(last));
+            }
+            Ok(event_page(rows.fetch_all(&mut *self.conn).await?, query.max_rows))
+        }
+
+        /// Runs a statement that copies rows of `source` to its fork.
+        async fn copy(
+            &mut self,
+            statement: &'static str,
+            source: &LockedSession,
+            fork: &Fork,
+            bounds: &[i64],
+            nodes: Option<Vec<i64>>,
+        ) -> Result<()> {
+            let mut query = sqlx::query(statement)
+                .persistent(self.persistent)
+                .bind(source.key.app().as_str())
+                .bind(source.key.user.user.as_str())
+                .bind(source.key.session.as_str())
+                .bind(source.incarnation)
+                .bind(fork.session.as_str())
+                .bind(fork.incarnation);
+            for bound in bounds {
+                query = query.bind(*bound);
+            }
+            if let Some(nodes) = nodes {
+                query = query.bind(Self::numbers(nodes));
+            }
+            query.execute(&mut *self.conn).await?;
+            Ok(())
+        }
+
+        async fn rewinds(&mut self, head: &Head) -> Result<Vec<(i64, i64)>> {
+            Ok(sqlx::query_as(sql::REWINDS)
+                .persistent(self.persistent)
+                .bind(head.key.app().as_str())
+                .bind(head.key.user.user.as_str())
+                .bind(head.key.session.as_str())
+                .bind(head.incarnation)
                 .fetch_all(&mut *self.conn)
-                .await?;
-            Ok(event_page(rows, query.max_rows))
+                .await?)
         }
     };
 }

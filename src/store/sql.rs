@@ -10,6 +10,7 @@ use super::{ListQuery, OrderBy, StoreError, transactions::corrupt};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::rewind::Difference;
 use crate::domain::scope;
 use crate::domain::session::Head;
 use crate::domain::time::{Micros, Timestamp};
@@ -18,7 +19,7 @@ use crate::domain::time::{Micros, Timestamp};
 macro_rules! head_columns {
     () => {
         "s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, \
-         s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, \
+         s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, \
          coalesce((select u.revision from user_scopes u \
                    where u.app_name = s.app_name and u.user_id = s.user_id), 0) as user_revision, \
          coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0) as app_revision"
@@ -59,7 +60,7 @@ macro_rules! of_session {
 /// One page of events: the inner query picks rows by the filters without their bodies, the middle one adds up sizes
 /// (with what an answer adds to a body), the outer one fetches the bodies that fit. The first row always fits.
 macro_rules! events_page {
-    ($direction:literal) => {
+    ($direction:literal, $filter:expr) => {
         concat!(
             "select e.sequence, e.commit_time, e.body, sized.total from ( \
                  select sequence, sum(size) over (order by sequence ",
@@ -71,8 +72,9 @@ macro_rules! events_page {
                      where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 \
                        and sequence > $5 and sequence < $6 \
                        and ($7 is null or event_time >= $7) and ($8 is null or author = $8) \
-                       and ($9 is null or invocation_id = $9) and ($10 is null or branch = $10) \
-                     order by sequence ",
+                       and ($9 is null or invocation_id = $9) and ($10 is null or branch = $10)",
+            $filter,
+            " order by sequence ",
             $direction,
             " limit $11) as page) as sized \
              join events e on e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 \
@@ -83,18 +85,36 @@ macro_rules! events_page {
     };
 }
 
-pub const EVENTS_ASCENDING: &str = events_page!("asc");
-pub const EVENTS_DESCENDING: &str = events_page!("desc");
+pub const EVENTS_ASCENDING: &str = events_page!("asc", "");
+pub const EVENTS_DESCENDING: &str = events_page!("desc", "");
 
 pub const HEAD: &str = concat!("select ", head_columns!(), of_session!());
 
 pub const EVENT: &str = "select sequence, commit_time, body from events \
      where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and id = $5";
 
+pub const EVENT_AT: &str = "select sequence, commit_time, body from events \
+     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence = $5";
+pub const FIRST_OF_INVOCATION: &str = "select min(sequence) from events \
+     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and invocation_id = $5";
+pub const REWINDS: &str = "select sequence, rewind_to from events \
+     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and rewind_to is not null \
+     order by sequence";
+/// The revisions of the shared scopes that an event saw, or the creation.
+pub const SEEN_REVISIONS: &str = "select user_revision, app_revision from events \
+     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence = $5 \
+     union all select created_user_revision, created_app_revision from sessions \
+     where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and $5 = 0";
+
 pub const SESSION_VALUE: &str = "select value from session_state \
      where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5";
 pub const USER_VALUE: &str = "select value from user_state where app_name = $1 and user_id = $2 and key = $3";
 pub const APP_VALUE: &str = "select value from app_state where app_name = $1 and key = $2";
+
+/// The last change of a shared key, its removal included.
+pub const USER_KEY_CHANGED: &str =
+    "select max(revision) from user_log where app_name = $1 and user_id = $2 and key = $3";
+pub const APP_KEY_CHANGED: &str = "select max(revision) from app_log where app_name = $1 and key = $2";
 
 pub const INSERT_SESSION: &str = "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, \
      update_time, update_time_number, display_name, labels, expire_time, initial_state, created_user_revision, \
@@ -108,6 +128,29 @@ pub const SET_METADATA: &str = "update sessions set metadata_revision = metadata
      expire_time = case when $8 then $9 else expire_time end \
      where app_name = $1 and user_id = $2 and id = $3";
 
+/// A copy of session `$1, $2, $3` (incarnation `$4`) as it was at revision `$8`: under the id `$5`, incarnation `$6`,
+/// created at `$7`, last updated at `$9` and `$10`.
+pub const INSERT_FORK: &str = "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, \
+     update_time, update_time_number, display_name, labels, expire_time, initial_state, created_user_revision, \
+     created_app_revision, forked_from, forked_revision) \
+     select app_name, user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, \
+       created_user_revision, created_app_revision, id, $8 \
+     from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
+     on conflict (app_name, user_id, id) do nothing";
+/// Those after `$7`, up to `$8`.
+pub const COPY_EVENTS: &str = "insert into events (app_name, user_id, session_id, incarnation, sequence, id, \
+       event_time, commit_time, author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) \
+     select app_name, user_id, $5, $6, sequence, id, event_time, commit_time, author, invocation_id, branch, \
+       user_revision, app_revision, rewind_to, digest, body \
+     from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 \
+       and sequence > $7 and sequence <= $8";
+/// What no longer held at revision `$7`.
+pub const COPY_SPANS: &str = "insert into session_spans (app_name, user_id, session_id, incarnation, node, key, \
+       valid_from, valid_to, value) \
+     select app_name, user_id, $5, $6, node, key, valid_from, valid_to, value \
+     from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 \
+       and valid_to <= $7";
+
 pub const UNLIST_SESSION: &str =
     "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4";
 pub const BURY_SESSION: &str = "insert into buried_sessions (app_name, user_id, session_id, incarnation) \
@@ -118,6 +161,9 @@ pub const PURGE_EVENTS: &str = "delete from events where app_name = $1 and user_
 pub const PURGE_STATE: &str = "delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 \
      and incarnation = $4 and key in (select key from session_state where app_name = $1 and user_id = $2 \
        and session_id = $3 and incarnation = $4 order by key limit $5)";
+pub const PURGE_SPANS: &str = "delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 \
+     and incarnation = $4 and (node, key) in (select node, key from session_spans where app_name = $1 \
+       and user_id = $2 and session_id = $3 and incarnation = $4 order by node, key limit $5)";
 pub const FORGET_BURIED: &str = "delete from buried_sessions \
      where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
 
@@ -161,8 +207,103 @@ macro_rules! next_user {
 pub const APPS: &str = names!(next_app);
 pub const USERS: &str = names!(next_user);
 
+/// The parts of the merged state as it was at a moment, each as the members of an object, without braces: what is still
+/// there from then, and what was there then and is no more. `$5`, `$6`, `$7` are the revisions of session, user and app
+/// then; `$8`, `$9`, `$10` the nodes where their spans may be filed; `$11`, `$12`, `$13` the keys wanted of app, user and
+/// session, or null.
+macro_rules! state_then {
+    ($member:ident, $wanted:ident, $among:ident) => {
+        concat!(
+            "select (select ",
+            $member!("'app:' || t.key"),
+            " from (select t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $7",
+            $wanted!("$11"),
+            " union all select t.key, l.value from app_spans t join app_log l on l.app_name = t.app_name \
+                and l.key = t.key and l.revision = t.valid_from \
+              where t.app_name = $1 and t.node",
+            $among!("$10"),
+            " and t.valid_from <= $7 and t.valid_to > $7",
+            $wanted!("$11"),
+            ") as t) as app_state, (select ",
+            $member!("'user:' || t.key"),
+            " from (select t.key, t.value from user_state t where t.app_name = $1 and t.user_id = $2 \
+                and t.revision <= $6",
+            $wanted!("$12"),
+            " union all select t.key, l.value from user_spans t join user_log l on l.app_name = t.app_name \
+                and l.user_id = t.user_id and l.key = t.key and l.revision = t.valid_from \
+              where t.app_name = $1 and t.user_id = $2 and t.node",
+            $among!("$9"),
+            " and t.valid_from <= $6 and t.valid_to > $6",
+            $wanted!("$12"),
+            ") as t) as user_state, (select ",
+            $member!("t.key"),
+            " from (select t.key, t.value from session_state t where t.app_name = $1 and t.user_id = $2 \
+                and t.session_id = $3 and t.incarnation = $4 and t.revision <= $5",
+            $wanted!("$13"),
+            " union all select t.key, t.value from session_spans t where t.app_name = $1 and t.user_id = $2 \
+                and t.session_id = $3 and t.incarnation = $4 and t.node",
+            $among!("$8"),
+            " and t.valid_from <= $5 and t.valid_to > $5",
+            $wanted!("$13"),
+            ") as t) as session_state"
+        )
+    };
+}
+
+/// The session keys that have changed since revision `$5`, with their values then and now.
+macro_rules! differences {
+    ($among:ident) => {
+        concat!(
+            "select coalesce(p.key, n.key) as key, p.value as was, n.value as now \
+             from (select key, value from session_spans where app_name = $1 and user_id = $2 and session_id = $3 \
+                     and incarnation = $4 and node",
+            $among!("$6"),
+            " and valid_from <= $5 and valid_to > $5) as p \
+             full join (select key, value from session_state where app_name = $1 and user_id = $2 \
+                     and session_id = $3 and incarnation = $4 and revision > $5) as n on n.key = p.key \
+             order by 1"
+        )
+    };
+}
+
+/// When a session key that is not there was removed, if that was after revision `$6`: its span was filed beyond `$6`, or
+/// on the path to it.
+macro_rules! removed {
+    ($among:ident) => {
+        concat!(
+            "select max(valid_to) from session_spans where app_name = $1 and user_id = $2 and session_id = $3 \
+               and incarnation = $4 and key = $5 and valid_to > $6 and (node > $6 or node",
+            $among!("$7"),
+            ")"
+        )
+    };
+}
+
+/// The state of a session as it was at revision `$7`, written as that of its fork; `$8` are the nodes of the path to it.
+macro_rules! copy_state {
+    ($among:ident) => {
+        concat!(
+            "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
+             select app_name, user_id, $5, $6, key, value, revision from session_state \
+             where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and revision <= $7 \
+             union all select app_name, user_id, $5, $6, key, value, valid_from from session_spans \
+             where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and node",
+            $among!("$8"),
+            " and valid_from <= $7 and valid_to > $7"
+        )
+    };
+}
+
 /// What the two databases say differently.
 pub struct Dialect {
+    /// [`EVENTS_ASCENDING`] and [`EVENTS_DESCENDING`] without the events of the ranges that begin after `$13` and end
+    /// with `$14`.
+    pub visible_ascending: &'static str,
+    pub visible_descending: &'static str,
+    pub state_then: &'static str,
+    pub differences: &'static str,
+    pub removed: &'static str,
+    pub copy_state: &'static str,
     /// Head and merged state of one session; `$5`, `$6`, `$7` are the keys wanted of app, user and session, or null.
     pub view: &'static str,
     pub app_scope: &'static str,
@@ -174,8 +315,14 @@ pub struct Dialect {
 }
 
 macro_rules! dialect {
-    ($member:ident, $wanted:ident, $label:expr) => {
+    ($member:ident, $wanted:ident, $among:ident, $visible:expr, $label:expr) => {
         Dialect {
+            visible_ascending: events_page!("asc", $visible),
+            visible_descending: events_page!("desc", $visible),
+            state_then: state_then!($member, $wanted, $among),
+            differences: differences!($among),
+            removed: removed!($among),
+            copy_state: copy_state!($among),
             view: concat!(
                 "select ",
                 head_columns!(),
@@ -210,8 +357,19 @@ macro_rules! postgres_wanted {
         concat!(" and (", $keys, "::text[] is null or t.key = any(", $keys, "))")
     };
 }
-pub const POSTGRES: Dialect =
-    dialect!(postgres_member, postgres_wanted, |name| format!("(s.labels::jsonb ->> ${name})"));
+macro_rules! postgres_among {
+    ($numbers:literal) => {
+        concat!(" = any(", $numbers, "::bigint[])")
+    };
+}
+pub const POSTGRES: Dialect = dialect!(
+    postgres_member,
+    postgres_wanted,
+    postgres_among,
+    " and not exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) \
+                      where sequence > h.first and sequence <= h.last)",
+    |name| format!("(s.labels::jsonb ->> ${name})")
+);
 
 macro_rules! sqlite_member {
     ($key:literal) => {
@@ -223,8 +381,19 @@ macro_rules! sqlite_wanted {
         concat!(" and (", $keys, " is null or t.key in (select value from json_each(", $keys, ")))")
     };
 }
-pub const SQLITE: Dialect =
-    dialect!(sqlite_member, sqlite_wanted, |name| format!("json_extract(s.labels, '$.\"' || ${name} || '\"')"));
+macro_rules! sqlite_among {
+    ($numbers:literal) => {
+        concat!(" in (select value from json_each(", $numbers, "))")
+    };
+}
+pub const SQLITE: Dialect = dialect!(
+    sqlite_member,
+    sqlite_wanted,
+    sqlite_among,
+    " and not exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key \
+                      where sequence > first.value and sequence <= last.value)",
+    |name| format!("json_extract(s.labels, '$.\"' || ${name} || '\"')")
+);
 
 /// A bound value of a list's statement.
 pub enum ListValue<'a> {
@@ -296,6 +465,8 @@ pub struct HeadRow {
     display_name: Option<String>,
     labels: Option<String>,
     expire_time: Option<i64>,
+    forked_from: Option<String>,
+    forked_revision: Option<i64>,
     user_revision: i64,
     app_revision: i64,
 }
@@ -319,6 +490,11 @@ impl TryFrom<HeadRow> for Head {
             display_name: row.display_name.map(RawJson::trusted),
             labels: row.labels.map(RawJson::trusted),
             expire_time: row.expire_time.map(Micros),
+            forked_from: row
+                .forked_from
+                .zip(row.forked_revision)
+                .map(|(id, revision)| Ok::<_, StoreError>((SessionId::parse(&id).map_err(corrupt)?, revision)))
+                .transpose()?,
         })
     }
 }
@@ -327,12 +503,18 @@ impl TryFrom<HeadRow> for Head {
 pub struct ViewRow {
     #[sqlx(flatten)]
     pub head: HeadRow,
+    #[sqlx(flatten)]
+    pub state: StateRow,
+}
+
+#[derive(FromRow)]
+pub struct StateRow {
     app_state: Option<String>,
     user_state: Option<String>,
     session_state: Option<String>,
 }
 
-impl ViewRow {
+impl StateRow {
     pub fn merged(&self) -> String {
         scope::join([self.app_state.as_deref(), self.user_state.as_deref(), self.session_state.as_deref()])
     }
@@ -342,6 +524,19 @@ impl ViewRow {
 pub struct ScopeRow {
     pub revision: i64,
     pub state: Option<String>,
+}
+
+#[derive(FromRow)]
+pub struct DifferenceRow {
+    key: String,
+    was: Option<String>,
+    now: Option<String>,
+}
+
+impl From<DifferenceRow> for Difference {
+    fn from(row: DifferenceRow) -> Self {
+        Self { key: row.key, was: row.was.map(RawJson::trusted), now: row.now.map(RawJson::trusted) }
+    }
 }
 
 #[derive(FromRow)]

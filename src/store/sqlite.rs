@@ -11,23 +11,26 @@ use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow as _, SqlitePool};
 
-use super::shared::{shared_helpers, shared_primitives};
+use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
-    self, Dialect, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow, ViewRow, event_page,
-    filter_text,
+    self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow,
+    StateRow, ViewRow, event_page, filter_text,
 };
 use super::transactions::{Backend, LockedSession, SessionInsert, Tx};
 use super::{
-    Cause, EventPage, EventQuery, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView, StoreError,
-    StoreLimits,
+    Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
+    StateFilter, StoreError, StoreLimits,
 };
-use crate::domain::append::{Known, StateAddress, StateWrite, Writes};
+use crate::domain::append::{Held, Known, Locked, Passed, StateAddress, StateWrite, Writes};
 use crate::domain::event::StoredEvent;
+use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
 use crate::domain::json::{RawJson, push_string};
-use crate::domain::scope::{Change, join};
+use crate::domain::rewind::{self, Difference};
+use crate::domain::scope::join;
 use crate::domain::session::{Head, MetadataPatch};
-use crate::domain::time::Micros;
+use crate::domain::tag::Tag;
+use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -152,6 +155,41 @@ impl Backend for Sqlite {
     }
 }
 
+/// The node (domain/history.rs) of a span from the revision of a state row to the given one: in `$to`, all bits below the
+/// highest in which the two differ are cleared. Its place is counted in hexadecimal digits, for want of a logarithm.
+macro_rules! node {
+    ($to:literal) => {
+        concat!(
+            $to,
+            " & (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') \
+                        from (select printf('%x', (revision | ",
+            $to,
+            ") - (revision & ",
+            $to,
+            ")) as h)))"
+        )
+    };
+}
+
+/// What was there until now gets a span that ends with the last parameter.
+const END_SESSION_VALUE: &str = concat!(
+    "insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value) \
+     select app_name, user_id, session_id, incarnation, ",
+    node!("$6"),
+    ", key, revision, $6, value from session_state \
+     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5"
+);
+const END_USER_VALUE: &str = concat!(
+    "insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) select app_name, user_id, ",
+    node!("$4"),
+    ", key, revision, $4 from user_state where app_name = $1 and user_id = $2 and key = $3"
+);
+const END_APP_VALUE: &str = concat!(
+    "insert into app_spans (app_name, node, key, valid_from, valid_to) select app_name, ",
+    node!("$3"),
+    ", key, revision, $3 from app_state where app_name = $1 and key = $2"
+);
+
 pub struct SqliteTx {
     conn: PoolConnection<sqlx::Sqlite>,
     persistent: bool,
@@ -183,6 +221,12 @@ impl SqliteTx {
         Some(out)
     }
 
+    /// A JSON array, too.
+    fn numbers(numbers: Vec<i64>) -> String {
+        let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+        format!("[{}]", numbers.join(","))
+    }
+
     shared_helpers!();
 
     async fn end(mut self, statement: &'static str) -> Result<()> {
@@ -193,8 +237,55 @@ impl SqliteTx {
         Ok(())
     }
 
-    async fn write_user(&mut self, key: &UserKey, name: &str, write: StateWrite<'_>) -> Result<()> {
-        match write.value {
+    async fn write_session(&mut self, address: (&SessionKey, i64, &str), write: &StateWrite<'_>) -> Result<()> {
+        let (key, incarnation, name) = address;
+        sqlx::query(END_SESSION_VALUE)
+            .bind(key.app().as_str())
+            .bind(key.user.user.as_str())
+            .bind(key.session.as_str())
+            .bind(incarnation)
+            .bind(name)
+            .bind(write.first)
+            .execute(&mut *self.conn)
+            .await?;
+        match &write.value {
+            Some(value) => sqlx::query(
+                "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
+                 values ($1, $2, $3, $4, $5, $6, $7) \
+                 on conflict (app_name, user_id, session_id, incarnation, key) \
+                 do update set value = excluded.value, revision = excluded.revision",
+            )
+            .bind(key.app().as_str())
+            .bind(key.user.user.as_str())
+            .bind(key.session.as_str())
+            .bind(incarnation)
+            .bind(name)
+            .bind(value.text())
+            .bind(write.revision),
+            None => sqlx::query(
+                "delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 \
+                 and incarnation = $4 and key = $5",
+            )
+            .bind(key.app().as_str())
+            .bind(key.user.user.as_str())
+            .bind(key.session.as_str())
+            .bind(incarnation)
+            .bind(name),
+        }
+        .execute(&mut *self.conn)
+        .await?;
+        Ok(())
+    }
+
+    async fn write_user(&mut self, (key, name): (&UserKey, &str), write: &StateWrite<'_>) -> Result<()> {
+        sqlx::query(END_USER_VALUE)
+            .bind(key.app.as_str())
+            .bind(key.user.as_str())
+            .bind(name)
+            .bind(write.first)
+            .execute(&mut *self.conn)
+            .await?;
+        match &write.value {
             Some(value) => sqlx::query(
                 "insert into user_state (app_name, user_id, key, value, revision) values ($1, $2, $3, $4, $5) \
                  on conflict (app_name, user_id, key) do update set value = excluded.value, \
@@ -212,11 +303,24 @@ impl SqliteTx {
         }
         .execute(&mut *self.conn)
         .await?;
+        self.log_user((key, name), write.revision, write.value.as_deref()).await
+    }
+
+    async fn log_user(&mut self, (key, name): (&UserKey, &str), revision: i64, value: Option<&RawJson>) -> Result<()> {
+        sqlx::query("insert into user_log (app_name, user_id, key, revision, value) values ($1, $2, $3, $4, $5)")
+            .bind(key.app.as_str())
+            .bind(key.user.as_str())
+            .bind(name)
+            .bind(revision)
+            .bind(value.map(RawJson::text))
+            .execute(&mut *self.conn)
+            .await?;
         Ok(())
     }
 
-    async fn write_app(&mut self, key: &AppName, name: &str, write: StateWrite<'_>) -> Result<()> {
-        match write.value {
+    async fn write_app(&mut self, (key, name): (&AppName, &str), write: &StateWrite<'_>) -> Result<()> {
+        sqlx::query(END_APP_VALUE).bind(key.as_str()).bind(name).bind(write.first).execute(&mut *self.conn).await?;
+        match &write.value {
             Some(value) => sqlx::query(
                 "insert into app_state (app_name, key, value, revision) values ($1, $2, $3, $4) \
                  on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision",
@@ -229,6 +333,72 @@ impl SqliteTx {
         }
         .execute(&mut *self.conn)
         .await?;
+        self.log_app((key, name), write.revision, write.value.as_deref()).await
+    }
+
+    async fn log_app(&mut self, (key, name): (&AppName, &str), revision: i64, value: Option<&RawJson>) -> Result<()> {
+        sqlx::query("insert into app_log (app_name, key, revision, value) values ($1, $2, $3, $4)")
+            .bind(key.as_str())
+            .bind(name)
+            .bind(revision)
+            .bind(value.map(RawJson::text))
+            .execute(&mut *self.conn)
+            .await?;
+        Ok(())
+    }
+
+    /// What did not outlast its batch.
+    async fn write_passed(&mut self, writes: &Writes<'_>) -> Result<()> {
+        for Passed { key: (key, incarnation, name), from, to, value } in &writes.session_state.passed {
+            let Some(value) = value else { continue };
+            sqlx::query(
+                "insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
+                   valid_to, value) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            )
+            .bind(key.app().as_str())
+            .bind(key.user.user.as_str())
+            .bind(key.session.as_str())
+            .bind(incarnation)
+            .bind(history::node(*from, *to))
+            .bind(*name)
+            .bind(from)
+            .bind(to)
+            .bind(value.text())
+            .execute(&mut *self.conn)
+            .await?;
+        }
+        for Passed { key: (key, name), from, to, value } in &writes.user_state.passed {
+            self.log_user((key, name), *from, value.as_deref()).await?;
+            if value.is_some() {
+                sqlx::query(
+                    "insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
+                     values ($1, $2, $3, $4, $5, $6)",
+                )
+                .bind(key.app.as_str())
+                .bind(key.user.as_str())
+                .bind(history::node(*from, *to))
+                .bind(*name)
+                .bind(from)
+                .bind(to)
+                .execute(&mut *self.conn)
+                .await?;
+            }
+        }
+        for Passed { key: (key, name), from, to, value } in &writes.app_state.passed {
+            self.log_app((key, name), *from, value.as_deref()).await?;
+            if value.is_some() {
+                sqlx::query(
+                    "insert into app_spans (app_name, node, key, valid_from, valid_to) values ($1, $2, $3, $4, $5)",
+                )
+                .bind(key.as_str())
+                .bind(history::node(*from, *to))
+                .bind(*name)
+                .bind(from)
+                .bind(to)
+                .execute(&mut *self.conn)
+                .await?;
+            }
+        }
         Ok(())
     }
 
@@ -341,8 +511,8 @@ impl Tx for SqliteTx {
         for row in &writes.events {
             sqlx::query(
                 "insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, \
-                   commit_time, author, invocation_id, branch, user_revision, app_revision, digest, body) \
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+                   commit_time, author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) \
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
             )
             .bind(row.key.app().as_str())
             .bind(row.key.user.user.as_str())
@@ -357,45 +527,22 @@ impl Tx for SqliteTx {
             .bind(row.event.branch.as_deref().map(filter_text))
             .bind(row.user_revision)
             .bind(row.app_revision)
+            .bind(row.rewind_to)
             .bind(&row.event.digest[..])
-            .bind(&*row.event.body)
+            .bind(&*row.body)
             .execute(&mut *self.conn)
             .await?;
         }
-        for ((key, incarnation, name), write) in &writes.session_state {
-            match write.value {
-                Some(value) => sqlx::query(
-                    "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
-                     values ($1, $2, $3, $4, $5, $6, $7) \
-                     on conflict (app_name, user_id, session_id, incarnation, key) \
-                     do update set value = excluded.value, revision = excluded.revision",
-                )
-                .bind(key.app().as_str())
-                .bind(key.user.user.as_str())
-                .bind(key.session.as_str())
-                .bind(incarnation)
-                .bind(*name)
-                .bind(value.text())
-                .bind(write.revision),
-                None => sqlx::query(
-                    "delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 \
-                     and incarnation = $4 and key = $5",
-                )
-                .bind(key.app().as_str())
-                .bind(key.user.user.as_str())
-                .bind(key.session.as_str())
-                .bind(incarnation)
-                .bind(*name),
-            }
-            .execute(&mut *self.conn)
-            .await?;
+        for (address, write) in &writes.session_state.rows {
+            self.write_session(*address, write).await?;
         }
-        for ((key, name), write) in &writes.user_state {
-            self.write_user(key, name, *write).await?;
+        for (address, write) in &writes.user_state.rows {
+            self.write_user(*address, write).await?;
         }
-        for ((key, name), write) in &writes.app_state {
-            self.write_app(key, name, *write).await?;
+        for (address, write) in &writes.app_state.rows {
+            self.write_app(*address, write).await?;
         }
+        self.write_passed(writes).await?;
         for (key, update) in &writes.sessions {
             sqlx::query(
                 "update sessions set revision = $4, update_time = $5, update_time_number = $6 \
@@ -419,18 +566,41 @@ impl Tx for SqliteTx {
         Ok(())
     }
 
-    async fn write_scope(&mut self, scope: &ScopeKey, revision: i64, changes: &[Change]) -> Result<()> {
-        for change in changes {
-            let write = StateWrite { value: change.value.as_ref(), revision };
-            match scope {
-                ScopeKey::User(key) => self.write_user(key, &change.key, write).await?,
-                ScopeKey::App(key) => self.write_app(key, &change.key, write).await?,
-            }
+    async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
+        Ok(self.lock_sessions(&BTreeSet::from([key])).await?.into_iter().next())
+    }
+
+    async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, Held)>> {
+        let mut values = Vec::with_capacity(keys.len());
+        for (address, incarnation) in keys {
+            let query = match address {
+                StateAddress::Session(key, name) => sqlx::query_as(
+                    "select value, revision from session_state where app_name = $1 and user_id = $2 \
+                     and session_id = $3 and incarnation = $4 and key = $5",
+                )
+                .bind(key.app().as_str())
+                .bind(key.user.user.as_str())
+                .bind(key.session.as_str())
+                .bind(incarnation)
+                .bind(&**name),
+                StateAddress::User(key, name) => sqlx::query_as(
+                    "select value, revision from user_state where app_name = $1 and user_id = $2 and key = $3",
+                )
+                .bind(key.app.as_str())
+                .bind(key.user.as_str())
+                .bind(&**name),
+                StateAddress::App(key, name) => {
+                    sqlx::query_as("select value, revision from app_state where app_name = $1 and key = $2")
+                        .bind(key.as_str())
+                        .bind(&**name)
+                }
+            };
+            let row: Option<(String, i64)> = query.fetch_optional(&mut *self.conn).await?;
+            values.extend(row.map(|(value, revision)| {
+                ((*address).clone(), Held { value: Some(RawJson::trusted(value)), revision })
+            }));
         }
-        match scope {
-            ScopeKey::User(key) => self.set_user_revision(key, revision).await,
-            ScopeKey::App(key) => self.set_app_revision(key, revision).await,
-        }
+        Ok(values)
     }
 
     async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {

@@ -12,16 +12,20 @@ use async_trait::async_trait;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Cause, CreateOutcome, DeleteOutcome, Deletion, ListQuery, MetadataUpdate, OnWait, Page, PoolUse, ScopeKey,
-    ScopeOutcome, ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
+    Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, ListQuery, MetadataUpdate, Moment, MomentQuery,
+    OnWait, Page, PoolUse, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome, ScopeView, ScopeWrite, SessionQuery,
+    SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 use crate::domain::append::{
-    Append, Heads, Known, Locked, Needs, Outcome, StateAddress, Writes, creation_holds, decide, decide_creation, needs,
+    Append, Heads, Held, KeyNeeds, Known, Locked, Mismatch, Needs, Outcome, Refusal, StateAddress, Writes,
+    creation_needs, decide, decide_creation, decide_scope, distinct_events, needs,
 };
-use crate::domain::event::StoredEvent;
+use crate::domain::change::Change;
+use crate::domain::event::{EventDraft, Rewind, StoredEvent};
 use crate::domain::ids::{AppName, EventId, SessionKey, UserId, UserKey};
-use crate::domain::json::{ObjectText, RawJson};
-use crate::domain::scope::{Change, Scope};
+use crate::domain::json::{Json, ObjectText, RawJson};
+use crate::domain::rewind::{self, Difference, RewindTarget};
+use crate::domain::scope::Scope;
 use crate::domain::session::{Creation, Head, IfExists, MetadataPatch};
 use crate::domain::tag::Tag;
 use crate::domain::time::{Micros, Timestamp};
@@ -110,11 +114,69 @@ pub trait Tx: Send {
         patch: &MetadataPatch,
         now: Micros,
     ) -> impl Future<Output = Result<()>> + Send;
-    fn write_scope(
+
+    /// The state rows of these keys, of sessions with their incarnations; keys that are not there are left out.
+    fn values(
         &mut self,
-        scope: &ScopeKey,
+        keys: &[(&StateAddress, i64)],
+    ) -> impl Future<Output = Result<Vec<(StateAddress, Held)>>> + Send;
+    /// The revision at which a key that is not there was removed: at least if that was after `since`. `locked` is the
+    /// session, of a session key.
+    fn removed_since(
+        &mut self,
+        address: &StateAddress,
+        locked: Option<Locked>,
+        since: i64,
+    ) -> impl Future<Output = Result<Option<i64>>> + Send;
+    fn first_of_invocation(
+        &mut self,
+        key: &SessionKey,
+        incarnation: i64,
+        invocation: &str,
+    ) -> impl Future<Output = Result<Option<i64>>> + Send;
+
+    /// The revisions of user and app state that the event of this sequence saw; of 0, that the creation saw.
+    fn seen_revisions(
+        &mut self,
+        key: &SessionKey,
+        incarnation: i64,
         revision: i64,
-        changes: &[Change],
+    ) -> impl Future<Output = Result<Option<(i64, i64)>>> + Send;
+    fn state_then(
+        &mut self,
+        head: &Head,
+        then: &Tag,
+        filter: &StateFilter,
+    ) -> impl Future<Output = Result<String>> + Send;
+    /// The session keys that were set or removed after `revision`, in key order.
+    fn differences(
+        &mut self,
+        row: &LockedSession,
+        revision: i64,
+    ) -> impl Future<Output = Result<Vec<Difference>>> + Send;
+    fn event_at(
+        &mut self,
+        key: &SessionKey,
+        incarnation: i64,
+        sequence: i64,
+    ) -> impl Future<Output = Result<Option<StoredEvent>>> + Send;
+
+    /// Keeps a session from going away; it may go on changing.
+    fn keep_session(&mut self, key: &SessionKey) -> impl Future<Output = Result<Option<LockedSession>>> + Send;
+    /// Inserts the row of a fork; `false` if the session exists.
+    fn insert_fork(
+        &mut self,
+        source: &LockedSession,
+        fork: &Fork,
+        revision: i64,
+        update_time: &Timestamp,
+    ) -> impl Future<Output = Result<bool>> + Send;
+    /// Copies events, spans and the state as of `revision` to the fork.
+    fn copy_history(
+        &mut self,
+        source: &LockedSession,
+        fork: &Fork,
+        revision: i64,
     ) -> impl Future<Output = Result<()>> + Send;
 
     /// Removes the session's row and notes its incarnation for [`Tx::purge`].
@@ -273,18 +335,46 @@ async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, now: Micros) -> Result<Heads
             heads.known.entry(key).or_default().insert(id, known);
         }
     }
-    for address in &needs.keys {
-        let incarnation = match address {
-            StateAddress::Session(key, _) => incarnation(&heads, key),
-            StateAddress::User(..) | StateAddress::App(..) => Some(0),
-        };
-        if let Some(incarnation) = incarnation
-            && tx.value(address, incarnation).await?.is_some()
+    heads.values = values(tx, &needs.keys, &heads.sessions).await?;
+    for (key, invocation) in &needs.invocations {
+        if let Some(incarnation) = incarnation(&heads, key)
+            && let Some(sequence) = tx.first_of_invocation(key, incarnation, invocation).await?
         {
-            heads.present.insert(address.clone());
+            heads.invocations.entry((*key).clone()).or_default().insert((*invocation).to_owned(), sequence);
         }
     }
     Ok(heads)
+}
+
+/// Reads state keys, those that are not there included; keys of sessions that are not there are left out.
+async fn values<X: Tx>(
+    tx: &mut X,
+    needs: &KeyNeeds,
+    sessions: &HashMap<SessionKey, Locked>,
+) -> Result<HashMap<StateAddress, Held>> {
+    let locked = |address: &StateAddress| match address {
+        StateAddress::Session(key, _) => sessions.get(key).copied().map(Some),
+        StateAddress::User(..) | StateAddress::App(..) => Some(None),
+    };
+    let incarnation = |locked: Option<Locked>| locked.map_or(0, |locked| locked.incarnation);
+    let keys: Vec<_> =
+        needs.keys().filter_map(|address| locked(address).map(|locked| (address, incarnation(locked)))).collect();
+    if keys.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let mut values: HashMap<StateAddress, Held> = tx.values(&keys).await?.into_iter().collect();
+    for (address, since) in needs {
+        let Some(locked) = locked(address) else { continue };
+        if values.contains_key(address) {
+            continue;
+        }
+        let revision = match since {
+            Some(since) => tx.removed_since(address, locked, *since).await?.unwrap_or(0),
+            None => 0,
+        };
+        values.insert(address.clone(), Held { value: None, revision });
+    }
+    Ok(values)
 }
 
 /// Locks the scopes that are to be held, users first, and reads the others.
@@ -320,60 +410,193 @@ fn keys<K>(list: Vec<(K, bool)>) -> Vec<K> {
 
 /// Inserts the session first, so that its row is the first lock, as everywhere.
 async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome, bool)> {
-    let Ok(plan) = decide_creation(creation, 0, 0) else {
-        return Ok((CreateOutcome::EventIdConflict, false));
+    let events = match distinct_events(creation) {
+        Ok(events) => events,
+        Err(refusal) => return Ok((CreateOutcome::Refused(refusal), false)),
     };
     let insert = SessionInsert {
         creation,
-        revision: plan.tag.revision,
-        update_time: match plan.writes.sessions.get(&creation.key) {
-            Some(update) => update.update_time.clone(),
-            None => creation.now.into(),
-        },
+        revision: events.len() as i64,
+        update_time: events.last().map_or_else(|| creation.now.into(), |last| last.timestamp.clone()),
         initial_state: initial_state(&creation.state),
     };
     let query = whole_session(&creation.key, creation.now);
     // Others may delete and create the same id meanwhile; each turn sees what they have committed by then.
     while !tx.insert_session(&insert).await? {
-        let Some(existing) = tx.lock_sessions(&BTreeSet::from([&creation.key])).await?.into_iter().next() else {
-            continue;
-        };
-        if existing.is_live(creation.now) {
-            // Our own, from a try whose COMMIT was not answered.
-            if existing.incarnation == creation.incarnation {
-                return Ok((view(tx, &query).await.map(CreateOutcome::Created)?, false));
+        match in_the_way(tx, &creation.key, creation.incarnation, creation.now).await? {
+            InTheWay::Nothing => {}
+            InTheWay::OurOwn => return Ok((view(tx, &query).await.map(CreateOutcome::Created)?, false)),
+            InTheWay::Other => {
+                return match creation.if_exists {
+                    IfExists::Refuse => Ok((CreateOutcome::AlreadyExists, false)),
+                    IfExists::Return => Ok((view(tx, &query).await.map(CreateOutcome::Existing)?, false)),
+                };
             }
-            return match creation.if_exists {
-                IfExists::Refuse => Ok((CreateOutcome::AlreadyExists, false)),
-                IfExists::Return => Ok((view(tx, &query).await.map(CreateOutcome::Existing)?, false)),
-            };
         }
-        tx.bury(&creation.key, existing.incarnation).await?;
     }
-    let (hold_user, hold_app) = creation_holds(creation);
+    let needs = creation_needs(creation);
     let (user, app) = (&creation.key.user, creation.key.app());
-    let (users, apps) = lock_scopes(tx, std::iter::once((user, hold_user)), std::iter::once((app, hold_app))).await?;
-    let (user, app) = (users.get(user).copied().unwrap_or(0), apps.get(app).copied().unwrap_or(0));
-    let Ok(mut created) = decide_creation(creation, user, app) else {
-        return Ok((CreateOutcome::EventIdConflict, false));
+    let (users, apps) =
+        lock_scopes(tx, std::iter::once((user, needs.holds.0)), std::iter::once((app, needs.holds.1))).await?;
+    // No row of its state is there yet.
+    let fresh = Locked { incarnation: creation.incarnation, revision: 0, metadata_revision: 0 };
+    let values = values(tx, &needs.keys, &HashMap::from([(creation.key.clone(), fresh)])).await?;
+    let mut heads = Heads { users, apps, values, ..Heads::default() };
+    let (tag, mut writes) = match decide_creation(&mut heads, creation, &events) {
+        Ok(decided) => decided,
+        Err(refusal) => return Ok((CreateOutcome::Refused(refusal), false)),
     };
     // The row was inserted with the revision and time that it ends with.
-    created.writes.sessions.clear();
-    tx.apply(&created.writes).await?;
-    let Tag { user, app, .. } = created.tag;
-    if (user, app) != (0, 0) {
-        tx.set_created_revisions(&creation.key, user, app).await?;
+    writes.sessions.clear();
+    tx.apply(&writes).await?;
+    if (tag.user, tag.app) != (0, 0) {
+        tx.set_created_revisions(&creation.key, tag.user, tag.app).await?;
     }
     Ok((view(tx, &query).await.map(CreateOutcome::Created)?, true))
+}
+
+/// What keeps a row from being inserted.
+enum InTheWay {
+    /// Nothing any more: it had expired, and is buried now, or it is gone.
+    Nothing,
+    /// The very one, from a try whose COMMIT was not answered.
+    OurOwn,
+    Other,
+}
+
+async fn in_the_way<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64, now: Micros) -> Result<InTheWay> {
+    let Some(existing) = tx.lock_sessions(&BTreeSet::from([key])).await?.into_iter().next() else {
+        return Ok(InTheWay::Nothing);
+    };
+    if existing.is_live(now) {
+        return Ok(if existing.incarnation == incarnation { InTheWay::OurOwn } else { InTheWay::Other });
+    }
+    tx.bury(key, existing.incarnation).await?;
+    Ok(InTheWay::Nothing)
+}
+
+/// Copies the past of one session to a new one.
+async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, bool)> {
+    let Some(source) = tx.keep_session(&fork.source).await?.filter(|row| row.is_live(fork.now)) else {
+        return Ok((ForkOutcome::SessionNotFound, false));
+    };
+    let revision = fork.at.unwrap_or(source.revision);
+    if revision > source.revision {
+        return Ok((ForkOutcome::Beyond(source.revision), false));
+    }
+    let update_time = match revision {
+        0 => fork.now.into(),
+        _ => timestamp_of(&event_of(tx, &source, revision).await?)?,
+    };
+    let key = SessionKey { user: fork.source.user.clone(), session: fork.session.clone() };
+    let query = whole_session(&key, fork.now);
+    while !tx.insert_fork(&source, fork, revision, &update_time).await? {
+        match in_the_way(tx, &key, fork.incarnation, fork.now).await? {
+            InTheWay::Nothing => {}
+            InTheWay::OurOwn => return Ok((view(tx, &query).await.map(ForkOutcome::Created)?, false)),
+            InTheWay::Other => return Ok((ForkOutcome::AlreadyExists, false)),
+        }
+    }
+    tx.copy_history(&source, fork, revision).await?;
+    Ok((view(tx, &query).await.map(ForkOutcome::Created)?, true))
+}
+
+/// An event that must be there, because sequences are dense.
+async fn event_of<X: Tx>(tx: &mut X, row: &LockedSession, sequence: i64) -> Result<StoredEvent> {
+    let event = tx.event_at(&row.key, row.incarnation, sequence).await?;
+    event.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))
+}
+
+fn timestamp_of(event: &StoredEvent) -> Result<Timestamp> {
+    let timestamp = Json::trusted(&event.body).get("timestamp").and_then(|number| Timestamp::parse(number).ok());
+    timestamp.ok_or_else(|| StoreError::new(Cause::Internal, "a stored event has no timestamp"))
+}
+
+/// Appends the event that takes others back: what it sets follows from what is there, under lock.
+async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(RewindOutcome, bool)> {
+    let Some(row) = locked_live(tx, &request.key, request.now).await? else {
+        return Ok((RewindOutcome::SessionNotFound, false));
+    };
+    let query = whole_session(&request.key, request.now);
+    let known = tx.known_events(&[(&request.key, row.incarnation, &request.event_id)]).await?;
+    if let Some((.., known)) = known.first() {
+        let outcome = match request.target.is_of(&known.event.body) {
+            true => RewindOutcome::Done { view: view(tx, &query).await?, replayed: true },
+            false => RewindOutcome::Refused(Refusal::EventIdConflict),
+        };
+        return Ok((outcome, false));
+    }
+    if let Some(mismatch) = mismatch(tx, &row, request.if_match.as_ref()).await? {
+        return Ok((RewindOutcome::Refused(Refusal::RevisionMismatch(mismatch)), false));
+    }
+    let (to, before) = match &request.target {
+        RewindTarget::BeforeInvocation(invocation) => {
+            match tx.first_of_invocation(&request.key, row.incarnation, invocation).await? {
+                Some(first) => (first - 1, invocation.clone()),
+                None => return Ok((RewindOutcome::InvocationNotFound, false)),
+            }
+        }
+        RewindTarget::Revision(revision) if *revision >= row.revision => {
+            let refusal = Refusal::Rejected(RewindTarget::beyond(row.revision));
+            return Ok((RewindOutcome::Refused(refusal), false));
+        }
+        RewindTarget::Revision(revision) => {
+            let first = event_of(tx, &row, revision + 1).await?;
+            let invocation = Json::trusted(&first.body).get("invocationId").and_then(Json::as_str);
+            (*revision, invocation.unwrap_or_default().into_owned())
+        }
+    };
+    let differences = tx.differences(&row, to).await?;
+    let text = rewind::event(&request.invocation_id, &request.target, &before, &differences);
+    let limits = crate::domain::Limits::none();
+    let draft = EventDraft::parse(Json::trusted(&text), "", None, &limits)
+        .map_err(|_| StoreError::new(Cause::Internal, "the event of a rewind is none"))?;
+    let mut event = draft.seal(request.event_id.clone(), request.now);
+    event.rewind = Some(Rewind::To(to));
+    let append =
+        Append { key: request.key.clone(), events: vec![event], if_match: None, only_if_present: None, limits };
+    let (user, app) = (&append.key.user, append.key.app());
+    let (users, apps) = tx.revisions(&[user], &[app]).await?;
+    let held = differences.into_iter().map(|difference| {
+        let held = Held { value: difference.now, revision: row.revision };
+        (StateAddress::new(&append.key, Scope::Session, &difference.key), held)
+    });
+    let LockedSession { incarnation, revision, metadata_revision, .. } = row;
+    let locked = Locked { incarnation, revision, metadata_revision };
+    let mut heads = Heads {
+        sessions: HashMap::from([(append.key.clone(), locked)]),
+        users,
+        apps,
+        values: held.collect(),
+        ..Heads::default()
+    };
+    let mut writes = Writes::default();
+    if let Outcome::Refused(refusal) = decide(&mut heads, &append, request.now, &mut writes) {
+        return Ok((RewindOutcome::Refused(refusal), false));
+    }
+    tx.apply(&writes).await?;
+    Ok((RewindOutcome::Done { view: view(tx, &query).await?, replayed: false }, true))
+}
+
+/// Reads the state of a moment that is past, or of now.
+async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
+    let Some(head) = head(tx, &query.key, query.now).await? else { return Ok(Moment::SessionNotFound) };
+    if query.revision > head.revision {
+        return Ok(Moment::Beyond(head.revision));
+    }
+    let seen = tx.seen_revisions(&query.key, head.incarnation, query.revision).await?;
+    let (user, app) =
+        seen.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))?;
+    let tag = Tag { revision: query.revision, user, app, incarnation: head.incarnation, metadata: 0 };
+    let state = tx.state_then(&head, &tag, &query.filter).await?;
+    Ok(Moment::Then { tag, state })
 }
 
 /// The session keys of an initial state, as one JSON object.
 fn initial_state(changes: &[Change]) -> String {
     let mut state = ObjectText::default();
     for change in changes.iter().filter(|change| change.scope == Scope::Session) {
-        if let Some(value) = &change.value {
-            state.push(&change.key, value.text());
-        }
+        state.push(&change.key, change.value.text());
     }
     state.close()
 }
@@ -404,7 +627,7 @@ async fn mismatch<X: Tx>(
     tx: &mut X,
     row: &LockedSession,
     if_match: Option<&crate::domain::tag::IfMatch>,
-) -> Result<Option<i64>> {
+) -> Result<Option<Mismatch>> {
     let Some(if_match) = if_match else { return Ok(None) };
     let (user, app) = (&row.key.user, row.key.app());
     let (users, apps) = tx.revisions(&[user], &[app]).await?;
@@ -415,15 +638,15 @@ async fn mismatch<X: Tx>(
         incarnation: row.incarnation,
         metadata: row.metadata_revision,
     };
-    Ok((!if_match.holds(&tag)).then_some(row.revision))
+    Ok((!if_match.holds(&tag)).then(|| Mismatch::of_session(&tag, Vec::new())))
 }
 
 async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Result<(UpdateOutcome, bool)> {
     let Some(row) = locked_live(tx, &update.key, update.now).await? else {
         return Ok((UpdateOutcome::SessionNotFound, false));
     };
-    if let Some(revision) = mismatch(tx, &row, update.if_match.as_ref()).await? {
-        return Ok((UpdateOutcome::RevisionMismatch { revision }, false));
+    if let Some(mismatch) = mismatch(tx, &row, update.if_match.as_ref()).await? {
+        return Ok((UpdateOutcome::RevisionMismatch(mismatch), false));
     }
     if !update.patch.is_empty() {
         tx.set_metadata(&update.key, &update.patch, update.now).await?;
@@ -436,8 +659,8 @@ async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutcome, 
     let Some(row) = row.filter(|row| row.incarnation == delete.incarnation) else {
         return Ok((DeleteOutcome::Done, false));
     };
-    if let Some(revision) = mismatch(tx, &row, delete.if_match.as_ref()).await? {
-        return Ok((DeleteOutcome::RevisionMismatch { revision }, false));
+    if let Some(mismatch) = mismatch(tx, &row, delete.if_match.as_ref()).await? {
+        return Ok((DeleteOutcome::RevisionMismatch(mismatch), false));
     }
     tx.bury(&delete.key, row.incarnation).await?;
     Ok((DeleteOutcome::Done, true))
@@ -451,14 +674,15 @@ async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutc
     .first()
     .copied()
     .unwrap_or(0);
-    if write.if_match.as_ref().is_some_and(|if_match| !if_match.holds_for_scope(revision)) {
-        return Ok((ScopeOutcome::RevisionMismatch { revision }, false));
+    let values = values(tx, &write.needs(), &HashMap::new()).await?;
+    let writes = match decide_scope(&values, write, revision) {
+        Ok(writes) => writes,
+        Err(refusal) => return Ok((ScopeOutcome::Refused(refusal), false)),
+    };
+    if !writes.is_empty() {
+        tx.apply(&writes).await?;
     }
-    let wrote = !write.changes.is_empty();
-    if wrote {
-        tx.write_scope(&write.scope, revision + 1, &write.changes).await?;
-    }
-    Ok((ScopeOutcome::Done(tx.scope(&write.scope).await?), wrote))
+    Ok((ScopeOutcome::Done(tx.scope(&write.scope).await?), !writes.is_empty()))
 }
 
 /// Buries what has expired, then removes rows of one buried incarnation.
@@ -525,6 +749,27 @@ impl<B: Backend> Store for Transactions<B> {
         let (outcome, wrote) = self.within(deadline, write_scope(&mut tx, write)).await?;
         self.end(tx, wrote, deadline).await?;
         Ok(outcome)
+    }
+
+    async fn fork(&self, request: &Fork, deadline: Instant) -> Result<ForkOutcome> {
+        let mut tx = self.write(deadline).await?;
+        let (outcome, wrote) = self.within(deadline, fork(&mut tx, request)).await?;
+        self.end(tx, wrote, deadline).await?;
+        Ok(outcome)
+    }
+
+    async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Result<RewindOutcome> {
+        let mut tx = self.write(deadline).await?;
+        let (outcome, wrote) = self.within(deadline, rewind(&mut tx, request)).await?;
+        self.end(tx, wrote, deadline).await?;
+        Ok(outcome)
+    }
+
+    async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment> {
+        let mut tx = self.read(false, deadline).await?;
+        let moment = self.within(deadline, moment(&mut tx, query)).await?;
+        self.release(tx, deadline).await;
+        Ok(moment)
     }
 
     async fn session(&self, query: &SessionQuery, deadline: Instant) -> Result<Option<SessionView>> {

@@ -48,13 +48,18 @@ pub fn all() -> Map<String, Value> {
         ("EventList", list("events", reference("Event"))),
         ("State", state()),
         ("StateDelta", state_delta()),
-        ("StateOps", state_ops()),
+        ("StateOps", state_ops("StoredKey")),
+        ("ScopeOps", state_ops("ScopeKey")),
+        ("Preconditions", preconditions("StoredKey")),
+        ("ScopePreconditions", preconditions("ScopeKey")),
         (
             "Value",
             json!({"description": "Any JSON value. It comes back byte for byte. Refused (422): unpaired surrogate \
             escapes, numbers beyond the range of a double, nesting deeper than 64, duplicate keys, `\\u0000` in a key."}),
         ),
         ("PatchState", patch_state()),
+        ("ForkSession", fork_session()),
+        ("RewindSession", rewind_session()),
         ("PatchScope", patch_scope()),
         ("AppList", list("apps", named("appName", "Id"))),
         ("UserList", list("users", named("userId", "Id"))),
@@ -63,6 +68,7 @@ pub fn all() -> Map<String, Value> {
         ("SessionId", session_id()),
         ("StateKey", state_key()),
         ("StoredKey", stored_key()),
+        ("ScopeKey", scope_key()),
         ("PathKey", path_key("StateKey")),
         ("StoredPathKey", path_key("StoredKey")),
         (
@@ -117,6 +123,14 @@ fn stored_key() -> Value {
         "allOf": [reference("StateKey")], "not": {"pattern": "^temp:"},
         "description": "A state key with its prefix; not `temp:`, which is never stored.",
         "examples": ["user:name"],
+    })
+}
+
+fn scope_key() -> Value {
+    json!({
+        "type": "string", "maxLength": 512, "pattern": r"^[^\x00]{0,512}$", "not": {"pattern": "^(app:|user:|temp:)"},
+        "description": "A state key without prefix. Up to 512 bytes of UTF-8.",
+        "examples": ["name"],
     })
 }
 
@@ -274,6 +288,11 @@ fn session(whole: bool) -> Value {
         "displayName": {"type": "string"},
         "labels": reference("Labels"),
         "expireTime": {"type": "number", "description": "From then on it answers 404. Unix seconds."},
+        "forkedFrom": {
+            "type": "object", "required": ["sessionId", "revision"],
+            "description": "Of a fork: its source, and how much of it.",
+            "properties": {"sessionId": reference("Id"), "revision": {"type": "integer", "minimum": 0}},
+        },
         "state": reference("State"),
     }));
     if whole {
@@ -305,6 +324,11 @@ fn event(stored: bool) -> Value {
             "properties": {
                 "stateDelta": or_null(reference(if stored { "State" } else { "StateDelta" })),
                 "stateOps": or_null(reference("StateOps")),
+                "preconditions": or_null(reference("Preconditions")),
+                "rewindBeforeInvocationId": {
+                    "description": "Takes back the events from the first one of this invocation on, for readers that \
+                                    leave out what was taken back (`excludeRewound`).",
+                },
             },
         },
         "turnComplete": {}, "errorCode": {}, "errorMessage": {}, "longRunningToolIds": {}, "customMetadata": {},
@@ -324,8 +348,6 @@ fn event(stored: bool) -> Value {
     properties["id"] = json!({"anyOf": [reference("Id"), {"type": "null"}], "description": "Generated if missing. Give one, and a retry is safe."});
     properties["timestamp"] =
         json!({"anyOf": [reference("TimeIn"), {"type": "null"}], "description": "Now, if missing."});
-    properties["actions"]["properties"]["preconditions"] =
-        json!({"type": "null", "description": "Key-level preconditions: not supported by this version, so refused."});
     json!({
         "type": "object", "properties": properties,
         "description": "An ADK event. Unknown fields are kept byte for byte; known ones may be given in snake_case and \
@@ -384,22 +406,97 @@ fn state_delta() -> Value {
     })
 }
 
-fn state_ops() -> Value {
+fn state_ops(key: &str) -> Value {
+    let operator = |ops: &[&str], value: Value| {
+        let required: &[&str] = if ops == ["remove"] { &["op", "key"] } else { &["op", "key", "value"] };
+        json!({
+            "type": "object", "required": required, "additionalProperties": false,
+            "properties": {"op": {"enum": ops}, "key": reference(key), "value": value},
+        })
+    };
     json!({
         "type": "array",
-        "description": "Applied in order, after `stateDelta`, in the same event. This version knows `remove`.",
-        "items": {
-            "type": "object", "required": ["op", "key"], "additionalProperties": false,
-            "properties": {"op": {"const": "remove"}, "key": reference("StoredKey")},
-        },
-        "examples": [[{"op": "remove", "key": "user:name"}]],
+        "description": "Operators, applied in order, after `stateDelta`, in the same transaction. They work on what is \
+                        there when their turn comes, so that nobody has to read it first. `increment` adds exactly, \
+                        integers and decimals of any size (nothing there counts as 0; the result has as many decimals \
+                        as the operand that has more); `max` and `min` keep the greater or the smaller number; \
+                        `append` adds elements to an array, `union` those that are not there yet by JSON equality \
+                        (nothing there counts as `[]`); `merge` is RFC 7396 into an object (nothing there counts as \
+                        `{}`); `set` sets, `remove` removes. If what is there is of another type, the request is \
+                        refused and nothing is written. The stored event keeps the operators, and its `stateDelta` \
+                        shows what they came to: to fold it, remove the keys of its `remove`s, then set its \
+                        `stateDelta`.",
+        "items": {"anyOf": [
+            operator(&["set"], reference("Value")),
+            operator(&["remove"], json!({"type": "null"})),
+            operator(&["increment", "max", "min"], json!({"type": "number"})),
+            operator(&["append", "union"], json!({"type": "array"})),
+            operator(&["merge"], json!({"type": "object"})),
+        ]},
+        "examples": [[{"op": "increment", "key": "visits", "value": 1}, {"op": "remove", "key": "draft"}]],
     })
+}
+
+fn preconditions(key: &str) -> Value {
+    let condition = |name: &str, schema: Value| {
+        json!({
+            "type": "object", "required": ["key", name], "additionalProperties": false,
+            "properties": {"key": reference(key), name: schema},
+        })
+    };
+    json!({
+        "type": "array",
+        "description": "What must hold of keys right before the change; otherwise 412, and nothing is written. \
+                        `revision`: the key has been neither set nor removed since its session, or for `app:` and \
+                        `user:` keys that scope, was at this revision. `exists`: it is there, or it is not. `equals`: \
+                        it has this value, by JSON equality. Writers of other keys do not matter.",
+        "items": {"anyOf": [
+            condition("revision", json!({"type": "integer", "minimum": 0})),
+            condition("exists", json!({"type": "boolean"})),
+            condition("equals", reference("Value")),
+        ]},
+        "examples": [[{"key": "owner", "exists": false}]],
+    })
+}
+
+fn fork_session() -> Value {
+    let fields = json!({
+        "atRevision": {
+            "type": ["integer", "null"], "minimum": 0,
+            "description": "How many events to begin with; all by default.",
+        },
+        "sessionId": {
+            "description": "Blank or missing: one is generated (UUIDv7).",
+            "anyOf": [reference("SessionId"), {"type": "string", "pattern": format!("^{SPACE}*$")}, {"type": "null"}],
+        },
+    });
+    let mut schema = envelope("Where to fork, and the new session's id. Every field may be left out.", object(fields));
+    schema["examples"] = json!([{"atRevision": 1}]);
+    schema
+}
+
+fn rewind_session() -> Value {
+    let fields = json!({
+        "beforeInvocationId": {
+            "type": ["string", "null"], "minLength": 1,
+            "description": "To before the first event of this invocation.",
+        },
+        "toRevision": {
+            "type": ["integer", "null"], "minimum": 0,
+            "description": "To right after the event of this sequence; 0 for before all.",
+        },
+    });
+    let mut schema = envelope("To where: one of the two.", object(fields));
+    schema["minProperties"] = 1.into();
+    schema["examples"] = json!([{"toRevision": 0}]);
+    schema
 }
 
 fn patch_state() -> Value {
     let fields = json!({
         "stateDelta": or_null(reference("StateDelta")),
         "stateOps": or_null(reference("StateOps")),
+        "preconditions": or_null(reference("Preconditions")),
         "author": {"type": ["string", "null"], "description": "The author of the event; `user` by default."},
         "invocationId": {"type": ["string", "null"]},
         "eventId": {"anyOf": [reference("Id"), {"type": "null"}], "description": "The id of the event; must be that of `Idempotency-Key`, if both are given."},
@@ -413,11 +510,12 @@ fn patch_scope() -> Value {
     let fields = json!({
         "stateDelta": {
             "type": ["object", "null"],
-            "propertyNames": {"pattern": r"^[^\x00]{0,512}$", "not": {"pattern": "^(app:|user:|temp:)"}},
+            "propertyNames": reference("ScopeKey"),
             "additionalProperties": reference("Value"),
             "description": "Keys without prefix, with their new values.",
         },
-        "stateOps": {"type": "null", "description": "Not supported by this version, so refused."},
+        "stateOps": or_null(reference("ScopeOps")),
+        "preconditions": or_null(reference("ScopePreconditions")),
     });
     let mut schema = envelope("A change of app state or user state on its own.", object(fields));
     schema["examples"] = json!([{"stateDelta": {"model": "gemini-2.5-pro"}}]);
@@ -445,6 +543,8 @@ fn problem() -> Value {
                 },
             },
             "revision": {"type": "integer", "description": "The current one, where a precondition failed."},
+            "userRevision": {"type": "integer", "description": "That of the user's state, where a session was addressed."},
+            "appRevision": {"type": "integer", "description": "That of the app's state, where a session was addressed."},
             "outcome": {
                 "type": "string", "enum": ["not_applied", "unknown"],
                 "description": "Of a write: it did not happen and never will, or it may have happened.",

@@ -1,0 +1,84 @@
+//! A session's past: to begin another session with it, and to go back in it.
+
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+
+use super::answer::{self, Answer};
+use super::describe::{self, Body, Header, Operation};
+use super::problem::{Code, Problem};
+use super::request::Call;
+use super::sessions::location;
+use crate::domain::envelope::Fields;
+use crate::domain::ids::SessionId;
+use crate::domain::json::Kind;
+use crate::domain::rewind::RewindTarget;
+use crate::store::EventQuery;
+
+pub const FORK: Operation = Operation {
+    id: "forkSession",
+    tag: "Sessions",
+    summary: "Fork a session",
+    description: "A new session of the same user begins with the events up to `atRevision` (all by default), with the \
+                  same ids, sequences and times, and with the session's own state as it was then; `forkedFrom` says so. \
+                  App and user state are shared, and so are not copied. Metadata is. The source is untouched.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "ForkSession", required: false }),
+    answers: &[describe::Answer {
+        status: StatusCode::CREATED,
+        about: "The new session.",
+        schema: Some("Session"),
+        headers: &["Location", "ETag"],
+    }],
+    errors: &[Code::SessionNotFound, Code::SessionAlreadyExists],
+};
+
+pub async fn fork(mut call: Call) -> Result<Response, Problem> {
+    call.query(&FORK)?;
+    let source = call.session()?;
+    let (mut at, mut id) = (None, None);
+    if let Some(body) = call.body().await? {
+        let mut fields = Fields::of(body.json()?, "")?;
+        at = fields.take("atRevision").and_then(|value| match value.text().parse() {
+            Ok(revision) if value.kind() == Kind::Number && revision >= 0 => Some(revision),
+            _ => {
+                fields.refuse("atRevision", "must be an integer of at least 0");
+                None
+            }
+        });
+        id = SessionId::take(&mut fields);
+        fields.finish()?;
+    }
+    let view = call.app.service.fork(source, at, id, call.deadline).await?;
+    let answer = Answer::new(StatusCode::CREATED).header(header::LOCATION, &location(&view.head.key));
+    Ok(answer::session(&call.app, answer, view, EventQuery::all()))
+}
+
+pub const REWIND: Operation = Operation {
+    id: "rewindSession",
+    tag: "Sessions",
+    summary: "Rewind a session",
+    description: "To before the first event of an invocation, or to right after the event `toRevision`. One event is \
+                  appended, with `actions.rewindBeforeInvocationId` and what restores the session's own state: keys as \
+                  they were, later ones removed. App and user state stay. No event is removed; `GET events` leaves out \
+                  what was taken back if it is asked to (`excludeRewound`). `Idempotency-Key` is the id of the event.",
+    query: &[],
+    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    body: Some(Body { schema: "RewindSession", required: true }),
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The session.",
+        schema: Some("Session"),
+        headers: &["ETag", "Idempotent-Replayed"],
+    }],
+    errors: &[Code::SessionNotFound, Code::EventNotFound, Code::EventIdConflict, Code::RevisionMismatch],
+};
+
+pub async fn rewind(mut call: Call) -> Result<Response, Problem> {
+    call.query(&REWIND)?;
+    let key = call.session()?;
+    let (if_match, id) = (call.if_match()?, call.idempotency_key()?);
+    let target = RewindTarget::parse(call.required_body().await?.json()?)?;
+    let (replayed, view) = call.app.service.rewind(key, target, id, if_match, call.deadline).await?;
+    Ok(answer::session(&call.app, Answer::ok().replayed(replayed), view, EventQuery::all()))
+}
