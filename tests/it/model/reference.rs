@@ -492,7 +492,7 @@ impl World {
     pub fn fork(&mut self, at: Place, revision: i64, to: u8) -> Result<Place, Refusal> {
         let source = self.sessions.get(&at).ok_or(Refusal::NoSession)?;
         if revision > source.revision() {
-            return Err(Refusal::Invalid("/atRevision".to_owned()));
+            return Err(Refusal::Invalid("atRevision".to_owned()));
         }
         let place = Place { session: to, ..at };
         if self.sessions.contains_key(&place) {
@@ -515,7 +515,7 @@ impl World {
         let session = self.sessions.get(&at).ok_or(Refusal::NoSession)?;
         match to {
             RewindTo::Revision(revision) if *revision < session.revision() => Ok(*revision),
-            RewindTo::Revision(_) => Err(Refusal::Invalid("/toRevision".to_owned())),
+            RewindTo::Revision(_) => Err(Refusal::Invalid("toRevision".to_owned())),
             RewindTo::Before(invocation) => {
                 let target = rewinds_to(&session.events, invocation);
                 if target < session.revision() { Ok(target) } else { Err(Refusal::NoEvent) }
