@@ -17,26 +17,28 @@ mod steps;
 mod value;
 mod writers;
 
-/// Sequences per database.
-const CASES: u32 = 24;
-
 on_both_stores! {
     async fn the_service_does_what_the_model_does(server: &TestServer) {
-        let seed = std::env::var("TEST_SEED").ok().map(|seed| seed.parse().expect("TEST_SEED is a number"));
-        let seed: u64 = seed.unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
-        tokio::task::block_in_place(|| explore(server, seed));
+        let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
+        let cases = setting("TEST_CASES").unwrap_or(24);
+        tokio::task::block_in_place(|| explore(server, seed, cases));
     }
 }
 
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}")))
+}
+
 /// Runs sequences, each on apps of its own. Panics with the shortest one found that fails, and with the seed.
-fn explore(server: &TestServer, seed: u64) {
-    let config = Config { cases: CASES, failure_persistence: None, max_shrink_iters: 500, ..Config::default() };
+fn explore(server: &TestServer, seed: u64, cases: u64) {
+    let cases = u32::try_from(cases).expect("a number of cases");
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 500, ..Config::default() };
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
-    let cases = AtomicU64::new(0);
+    let count = AtomicU64::new(0);
     let outcome = runner.run(&steps::sequences(), |steps| {
-        let case = format!("case{}", cases.fetch_add(1, Ordering::Relaxed));
+        let case = format!("case{}", count.fetch_add(1, Ordering::Relaxed));
         Handle::current().block_on(run::run(server, &case, &steps)).map_err(TestCaseError::fail)
     });
     match outcome {
