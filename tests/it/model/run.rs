@@ -65,7 +65,10 @@ impl Run<'_> {
     }
 
     async fn take(&mut self, Step { at, action }: &Step) -> Checked {
-        let at = *at;
+        let at = match action {
+            Action::Create { .. } => *at,
+            _ => self.one_there(*at).await?,
+        };
         match action {
             Action::Create { unless_there, state, events } => self.create(at, *unless_there, state, events).await?,
             Action::Append { events, if_match } => self.append(at, events, if_match).await?,
@@ -79,20 +82,23 @@ impl Run<'_> {
             Action::Rename { name } => self.rename(at, *name).await?,
             Action::Fork { back, to } => self.fork(at, *back, *to).await?,
             Action::Rewind { to, if_match, twice } => self.rewind(at, to, if_match, *twice).await?,
-            Action::Delete => {
-                status(self.client.delete(self.path(at)).await, 204)?;
-                self.world.sessions.remove(&at);
-            }
+            Action::Delete => self.delete(at).await?,
         }
         self.compare(at).await?;
         if matches!(action, Action::Fork { .. } | Action::Rewind { .. } | Action::Delete) {
             self.compare_past_of_app(at.app).await?;
         }
-        if self.world.now(at).is_none() && !matches!(action, Action::Delete) {
-            // It was asked for in vain. Let the next step find it.
-            self.create(at, true, &[], &[]).await?;
-        }
         Ok(())
+    }
+
+    /// One of the sessions that the user has; creates one if there is none.
+    async fn one_there(&mut self, at: Place) -> Checked<Place> {
+        let of_user = |place: &&Place| (place.app, place.user) == (at.app, at.user);
+        let there: Vec<Place> = self.world.sessions.keys().filter(of_user).copied().collect();
+        match usize::from(at.session).checked_rem(there.len()) {
+            Some(n) => Ok(there[n]),
+            None => self.create(at, true, &[], &[]).await.map(|()| at),
+        }
     }
 
     async fn create(&mut self, at: Place, unless_there: bool, state: &[Entry], events: &[Draft]) -> Checked {
@@ -251,6 +257,23 @@ impl Run<'_> {
             None => return self.refused(at, &answer, &Refusal::NoSession),
         }
         self.compare_session(at, &status(answer, 200)?)
+    }
+
+    async fn delete(&mut self, at: Place) -> Checked {
+        status(self.client.delete(self.path(at)).await, 204)?;
+        self.world.sessions.remove(&at);
+        // It can be neither written nor read any more, whatever the other sessions still remember.
+        let path = self.path(at);
+        for request in [
+            self.client.post(format!("{path}/events")).json("{}"),
+            self.client.patch(format!("{path}/state")).json("{}"),
+            self.client.post(format!("{path}/fork")),
+            self.client.post(format!("{path}/rewind")).json(r#"{"toRevision":0}"#),
+            self.client.get(format!("{path}/state?atRevision=0")),
+        ] {
+            self.refused(at, &request.await, &Refusal::NoSession)?;
+        }
+        Ok(())
     }
 
     async fn fork(&mut self, at: Place, back: Option<i64>, to: u8) -> Checked {

@@ -7,7 +7,7 @@ use super::reference::{Operator, Place};
 
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// The session that it is about, and thereby the user and the app.
+    /// What it is about. Unless it creates one, it takes one of the sessions that the user has.
     pub at: Place,
     pub action: Action,
 }
@@ -130,10 +130,13 @@ const TYPES: &[Type] = &[
 
 const INVOCATIONS: &[&str] = &["", "i1", "i2", "i3", "i4"];
 
-/// Sessions that most steps meet in, and some apart.
+/// Of each user, at most.
+const SESSIONS: u8 = 8;
+
+/// Most steps meet in few sessions of one user.
 fn place() -> impl Strategy<Value = Place> {
-    let (app, user) = (prop_oneof![5 => Just(0), 1 => Just(1)], prop_oneof![3 => Just(0), 1 => Just(1)]);
-    let session = prop_oneof![3 => Just(0), 2 => Just(1), 1 => 2..5_u8];
+    let (app, user) = (prop_oneof![9 => Just(0), 1 => Just(1)], prop_oneof![6 => Just(0), 1 => Just(1)]);
+    let session = prop_oneof![1 => Just(0), 1 => 0..SESSIONS];
     (app, user, session).prop_map(|(app, user, session)| Place { app, user, session })
 }
 
@@ -214,11 +217,12 @@ fn action() -> impl Strategy<Value = Action> {
     let twice = || prop::bool::weighted(0.2);
     let events = prop_oneof![2 => vec(draft(), 1), 1 => vec(draft(), 2..=4)];
     let rewind = prop_oneof![
-        (-1..8_i64).prop_map(Rewind::Back),
-        select(&["i1", "i2", "i3", "unknown"][..]).prop_map(Rewind::Before),
+        8 => (1..8_i64).prop_map(Rewind::Back),
+        1 => (-1..=0_i64).prop_map(Rewind::Back),
+        4 => select(&["i1", "i2", "i3", "unknown"][..]).prop_map(Rewind::Before),
     ];
     prop_oneof![
-        4 => (any::<bool>(), entries(4), vec(draft(), 0..=3))
+        3 => (any::<bool>(), entries(4), vec(draft(), 0..=3))
             .prop_map(|(unless_there, state, events)| Action::Create { unless_there, state, events }),
         24 => (events, if_match()).prop_map(|(events, if_match)| Action::Append { events, if_match }),
         3 => (entry(), if_match(), twice())
@@ -230,14 +234,14 @@ fn action() -> impl Strategy<Value = Action> {
         3 => (asks(), if_match()).prop_map(|(asks, if_match)| Action::PatchApp { asks, if_match }),
         3 => (asks(), if_match()).prop_map(|(asks, if_match)| Action::PatchUser { asks, if_match }),
         1 => option::of(select(&["one", "two"][..])).prop_map(|name| Action::Rename { name }),
-        4 => (option::weighted(0.9, -1..8_i64), 0..5_u8).prop_map(|(back, to)| Action::Fork { back, to }),
+        4 => (option::weighted(0.9, -1..8_i64), 0..SESSIONS).prop_map(|(back, to)| Action::Fork { back, to }),
         4 => (rewind, if_match(), twice())
             .prop_map(|(to, if_match, twice)| Action::Rewind { to, if_match, twice }),
-        2 => Just(Action::Delete),
+        1 => Just(Action::Delete),
     ]
 }
 
 /// Sequences of steps that begin with nothing there.
 pub fn sequences() -> impl Strategy<Value = Vec<Step>> {
-    vec((place(), action()).prop_map(|(at, action)| Step { at, action }), 1..=40)
+    vec((place(), action()).prop_map(|(at, action)| Step { at, action }), 1..=60)
 }
