@@ -16,7 +16,9 @@
 //! - [`tag`]: revisions as entity tags, and the precondition they express
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
+//! - [`resolve`]: what a change comes to, given the values that are there
 //! - [`append`]: what a batch of appends does to what the store holds
+//! - [`shared`]: changes of app or user state on their own
 //! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether what is stored is what the events say
 
@@ -29,9 +31,11 @@ pub mod ids;
 pub mod json;
 pub mod number;
 pub mod ops;
+pub mod resolve;
 pub mod rewind;
 pub mod scope;
 pub mod session;
+pub mod shared;
 pub mod tag;
 pub mod template;
 pub mod time;

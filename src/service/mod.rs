@@ -13,11 +13,12 @@ use tokio::time::{Instant, sleep};
 
 pub use clock::{Clock, SystemClock};
 
-use crate::domain::append::{Append, Done, Mismatch, Outcome, Refusal};
+use crate::domain::append::{Append, Done, Outcome};
 use crate::domain::change::Edit;
 use crate::domain::event::{EventDraft, NewEvent, StoredEvent, carrier};
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
+use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::rewind::RewindTarget;
 use crate::domain::scope;
 use crate::domain::session::{Creation, Head, IfExists, MetadataPatch, SessionDraft};

@@ -24,12 +24,13 @@ use tokio::time::Instant;
 pub use error::{Cause, StoreError};
 pub use postgres::PostgresOptions;
 
-pub use crate::domain::append::{ScopeKey, ScopeWrite};
+pub use crate::domain::shared::{ScopeKey, ScopeWrite};
 
-use crate::domain::append::{Append, Mismatch, Outcome, Refusal};
+use crate::domain::append::{Append, Outcome};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId};
 use crate::domain::json::RawJson;
+use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::rewind::RewindTarget;
 use crate::domain::scope::{Scope, split};
 use crate::domain::session::{Creation, Head, MetadataPatch};

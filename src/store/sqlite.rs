@@ -21,11 +21,12 @@ use super::{
     Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
 };
-use crate::domain::append::{Held, Known, Locked, Passed, StateAddress, StateWrite, Writes};
+use crate::domain::append::{Known, Locked, Passed, StateWrite, Writes};
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
 use crate::domain::json::{RawJson, push_string};
+use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
 use crate::domain::session::{Head, MetadataPatch};

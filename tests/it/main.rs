@@ -11,8 +11,10 @@
 mod support;
 
 mod contract;
+mod counters;
 mod faults;
 mod migrations;
+mod model;
 mod openapi;
 mod quickstart;
 mod races;
