@@ -150,33 +150,33 @@ impl Inspector {
         .row(&name.values());
         type Row = (i64, i64, i64, i64, String, String, i64, i64, Option<i64>, i64, i64);
         let row: Option<Row> = self.rows(query).await?.into_iter().next();
-        Ok(row.map(
-            |(
-                incarnation,
-                revision,
-                created,
-                updated,
-                update_time_number,
-                initial_state,
-                created_user,
-                created_app,
-                forked_revision,
-                user,
-                app,
-            )| {
-                let row = SessionRow {
-                    revision,
-                    create_time: Micros(created),
-                    update_time: Micros(updated),
-                    update_time_number,
-                    initial_state,
-                    created: Seen { user: created_user, app: created_app },
-                    now: Seen { user, app },
-                    forked_revision,
-                };
-                (incarnation, row)
-            },
-        ))
+        let Some((
+            incarnation,
+            revision,
+            created,
+            updated,
+            number,
+            initial_state,
+            saw_user,
+            saw_app,
+            forked,
+            user,
+            app,
+        )) = row
+        else {
+            return Ok(None);
+        };
+        let row = SessionRow {
+            revision,
+            create_time: Micros(created),
+            update_time: Micros(updated),
+            update_time_number: number,
+            initial_state,
+            created: Seen { user: saw_user, app: saw_app },
+            now: Seen { user, app },
+            forked_revision: forked,
+        };
+        Ok(Some((incarnation, row)))
     }
 
     async fn fold(&mut self, name: &SessionName, incarnation: i64, row: SessionRow) -> Result<CheckedSession> {

@@ -388,7 +388,7 @@ async fn a_backup_is_verified() {
     let place = Place::sqlite();
     let server = Server::start(&place.url(), PATIENT).await;
     histories(&server).await;
-    let Place::Sqlite(dir) = &place else { unreachable!("it is SQLite") };
+    let Place::Sqlite(dir) = &place else { panic!("it is SQLite") };
     let backup = dir.join("backup.db");
     place.execute(format!("vacuum into '{}'", backup.display())).await;
     verify(&format!("sqlite://{}", backup.display())).await;
