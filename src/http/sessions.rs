@@ -31,7 +31,7 @@ pub const CREATE: Operation = Operation {
         schema: Some("Session"),
         headers: &["Location", "ETag"],
     }],
-    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict],
+    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::RevisionMismatch],
 };
 
 pub async fn create(mut call: Call) -> Result<Response, Problem> {
@@ -65,7 +65,7 @@ pub const GET_OR_CREATE: Operation = Operation {
             headers: &["Location", "ETag"],
         },
     ],
-    errors: &[Code::EventIdConflict],
+    errors: &[Code::EventIdConflict, Code::RevisionMismatch],
 };
 
 pub async fn get_or_create(mut call: Call) -> Result<Response, Problem> {
