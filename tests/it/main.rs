@@ -11,9 +11,12 @@
 mod support;
 
 mod contract;
+mod counters;
 mod faults;
 mod migrations;
+mod model;
 mod openapi;
 mod quickstart;
 mod races;
 mod running;
+mod verify;

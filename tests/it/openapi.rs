@@ -115,6 +115,7 @@ fn schemas_of_requests_are_as_strict_as_the_server() {
         ("ForkSession", json!({"session_id": " ", "at_revision": 3})),
         ("RewindSession", json!({"before_invocation_id": "i"})),
         ("PatchScope", json!({"stateDelta": {"temp": 1, "a:b": 2}})),
+        ("Render", json!({"template": "", "braces": null, "missing": "keep"})),
         ("SessionId", json!("...")),
         ("SessionId", json!("\u{3000}s\u{85}")),
     ] {
@@ -141,6 +142,8 @@ fn schemas_of_requests_are_as_strict_as_the_server() {
         ("RewindSession", json!({})),
         ("PatchState", json!({"stateOps": [{"op": "remove", "key": "temp:k"}]})),
         ("PatchScope", json!({"stateDelta": {"app:k": 1}})),
+        ("Render", json!({"braces": "adk"})),
+        ("Render", json!({"template": "", "missing": "warn"})),
         ("SessionId", json!(" ")),
         ("SessionId", json!(" .. ")),
         ("Id", json!("\u{85}")),

@@ -13,6 +13,7 @@ mod listing;
 mod operators;
 mod paging;
 mod preconditions;
+mod render;
 mod replicas;
 mod rewind;
 mod scope_state;

@@ -1,0 +1,49 @@
+//! The state engine against a model of it: random sequences of requests, sent to a server and to plain maps
+//! ([`reference`]), after each of which both must show the same; and many writers at once ([`writers`]), whose work is
+//! proven by what the events say.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use tokio::runtime::Handle;
+use uuid::Uuid;
+
+use crate::support::server::{TestServer, on_both_stores};
+
+mod compare;
+mod reference;
+mod run;
+mod steps;
+mod value;
+mod writers;
+
+on_both_stores! {
+    async fn the_service_does_what_the_model_does(server: &TestServer) {
+        let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
+        let cases = setting("TEST_CASES").unwrap_or(24);
+        tokio::task::block_in_place(|| explore(server, seed, cases));
+    }
+}
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}")))
+}
+
+/// Runs sequences, each on apps of its own. Panics with the shortest one found that fails, and with the seed.
+fn explore(server: &TestServer, seed: u64, cases: u64) {
+    let cases = u32::try_from(cases).expect("a number of cases");
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 500, ..Config::default() };
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let count = AtomicU64::new(0);
+    let outcome = runner.run(&steps::sequences(), |steps| {
+        let case = format!("case{}", count.fetch_add(1, Ordering::Relaxed));
+        Handle::current().block_on(run::run(server, &case, &steps)).map_err(TestCaseError::fail)
+    });
+    match outcome {
+        Ok(()) => {}
+        Err(TestError::Fail(reason, steps)) => panic!("with TEST_SEED={seed}: {reason}\nafter these steps: {steps:#?}"),
+        Err(TestError::Abort(reason)) => panic!("{reason}"),
+    }
+}
