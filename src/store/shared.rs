@@ -302,7 +302,7 @@ macro_rules! shared_primitives {
                 after = last;
             }
             self.copy(sql::COPY_SPANS, source, fork, &[revision], None).await?;
-            // The source may go on meanwhile, so that what held then may have ended later than its revision was.
+            // Appends to the source go on meanwhile: what holds at the revision may have ended since it was read.
             let path = history::path(revision, i64::MAX);
             self.copy(Self::DIALECT.copy_state, source, fork, &[revision], Some(path)).await
         }
