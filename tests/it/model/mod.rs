@@ -20,7 +20,7 @@ mod writers;
 on_both_stores! {
     async fn the_service_does_what_the_model_does(server: &TestServer) {
         let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
-        let cases = setting("TEST_CASES").unwrap_or(24);
+        let cases = setting("TEST_CASES").unwrap_or(16);
         tokio::task::block_in_place(|| explore(server, seed, cases));
     }
 }

@@ -10,8 +10,8 @@ use crate::support::client::{Answer, Client, Request, segment};
 /// The error says what the service shows, and what it should.
 pub type Checked<T = ()> = Result<T, String>;
 
-/// Takes all steps, on apps whose names begin with `case`. Whatever a step touches is compared after it; the past, of
-/// all sessions of the app, once a session is gone, forked or rewound, and at the end.
+/// Takes all steps, on apps whose names begin with `case`. What a step touches is compared after it: the past, too, of
+/// a session that was forked or rewound, and of all that a deleted one leaves behind. At the end, everything is.
 pub async fn run(client: &Client, case: &str, steps: &[Step]) -> Checked {
     let mut run = Run { client, case, world: World::default(), events: 0 };
     for (n, step) in steps.iter().enumerate() {
@@ -84,11 +84,7 @@ impl Run<'_> {
             Action::Rewind { to, if_match, twice } => self.rewind(at, to, if_match, *twice).await?,
             Action::Delete => self.delete(at).await?,
         }
-        self.compare(at).await?;
-        if matches!(action, Action::Fork { .. } | Action::Rewind { .. } | Action::Delete) {
-            self.compare_past_of_app(at.app).await?;
-        }
-        Ok(())
+        self.compare(at).await
     }
 
     /// One of the sessions that the user has; creates one if there is none.
@@ -273,7 +269,7 @@ impl Run<'_> {
         ] {
             self.refused(at, &request.await, &Refusal::NoSession)?;
         }
-        Ok(())
+        self.compare_pasts(at.app).await
     }
 
     async fn fork(&mut self, at: Place, back: Option<i64>, to: u8) -> Checked {
@@ -293,7 +289,9 @@ impl Run<'_> {
         let answer = status(answer, 201)?;
         equal("the location", answer.header("location"), Some(&*self.path(fork)))?;
         self.compare_session(fork, &answer)?;
-        self.compare(fork).await
+        self.compare(fork).await?;
+        self.compare_past(fork).await?;
+        self.compare_past(at).await
     }
 
     async fn rewind(&mut self, at: Place, to: &Rewind, if_match: &IfMatch, twice: bool) -> Checked {
@@ -335,7 +333,7 @@ impl Run<'_> {
             equal("Idempotent-Replayed", again.was_replayed(), true)?;
             self.compare_session(at, &again)?;
         }
-        Ok(())
+        self.compare_past(at).await
     }
 
     /// The event that a rewind appended. What it sets and removes is its own affair: the model looks at the outcome.
