@@ -55,6 +55,12 @@ pub enum Command {
     Migrate,
     /// Print the OpenAPI document of the HTTP API (YAML) and exit
     Openapi,
+    /// Check that all state is what the events say, while servers run or not; exit status 1 if any differs
+    ///
+    /// Folds every session anew, reads every shared scope off its log, and compares with what is stored. Changes nothing.
+    /// Writes a line for each difference to stdout, with names and keys and without values, and a summary. The exit
+    /// status is 0 if nothing differs, 1 if something does, and 2 if the database cannot be read or lacks migrations.
+    Verify,
     /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
     Healthcheck,
 }
@@ -202,7 +208,8 @@ pub struct Config {
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_page_rows: usize,
 
-    /// One page of an answer, in bytes; a page ends early rather than grow beyond it, but holds one row at least
+    /// One page of an answer, in bytes; a page ends early rather than grow beyond it, but holds one row at least. Also
+    /// a rendered template, which is refused beyond it
     #[arg(long, env = "SESSIOND_MAX_PAGE_BYTES", default_value = "8MiB")]
     #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
     pub max_page_bytes: usize,

@@ -9,6 +9,7 @@
 //! - [`http`]: the API: router, requests, answers, errors, its description
 //! - [`server`]: connections: admitted, bounded, drained
 //! - [`config`], [`telemetry`], [`metrics`], [`startup`]: how it is run
+//! - [`verify`]: whether what is stored is what the events say
 
 pub mod config;
 pub mod domain;
@@ -19,5 +20,6 @@ pub mod service;
 pub mod startup;
 pub mod store;
 pub mod telemetry;
+pub mod verify;
 
 pub use http::openapi_yaml;

@@ -1,6 +1,7 @@
 //! Reads the settings and dispatches; what is started, and in which order, is in `sessiond::startup`.
 //!
-//! Exit status: 0 for success and for a drained server, 1 for a failure, 2 for settings that make no sense.
+//! Exit status: 0 for success and for a drained server, 1 for a failure, 2 for settings that make no sense. `verify`
+//! exits with 1 if it found differences, and with 2 if it failed.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -11,8 +12,9 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 use sessiond::config::{Cli, Command, Config, ListenError};
+use sessiond::store::inspect::Inspector;
 use sessiond::store::{self, Cause, Store, StoreError};
-use sessiond::{startup, telemetry};
+use sessiond::{startup, telemetry, verify};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
@@ -85,6 +87,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Serve => serve(cli.config).await,
             Command::Migrate => migrate(cli.config).await,
             Command::Healthcheck => healthcheck(cli.config).await,
+            Command::Verify => verify(cli.config).await,
             Command::Openapi => Ok(()),
         }
     });
@@ -179,6 +182,25 @@ fn stop_signal() -> Result<Stop, Failure> {
         };
         tracing::info!(signal = name, "stopping");
     }))
+}
+
+async fn verify(config: Config) -> Result<(), Failure> {
+    let trouble = |error: StoreError| Failure { status: 2, ..error.into() };
+    let url = config.database_url.expose_secret();
+    let mut database = Inspector::open(url, config.postgres_options(), config.store_limits()).await.map_err(trouble)?;
+    let mut written = Ok(());
+    let mut report = |line: &str| {
+        if written.is_ok() {
+            written = print(format!("{line}\n"));
+        }
+    };
+    let summary = verify::run(&mut database, &mut report).await.map_err(trouble)?;
+    report(&summary.to_string());
+    written.map_err(|failure| Failure { status: 2, ..failure })?;
+    match summary.differences {
+        0 => Ok(()),
+        _ => Err(Failure::new("the database is not what its events say")),
+    }
 }
 
 async fn healthcheck(config: Config) -> Result<(), Failure> {

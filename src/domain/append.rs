@@ -11,18 +11,16 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::change::{Change, Condition, Edit, Keys, value_too_large};
+use super::change::{Change, Keys};
 use super::event::{NewEvent, Rewind, StoredEvent, show_delta, stored_digest};
 use super::ids::{AppName, EventId, SessionKey, UserKey};
 use super::json::RawJson;
+use super::resolve::{Held, KeyNeeds, Mismatch, Refusal, Resolved, StateAddress, Working, need_key};
 use super::scope::Scope;
 use super::session::Creation;
 use super::tag::{IfMatch, Tag};
 use super::time::{Micros, Timestamp};
-use super::{FieldError, Limits, Rejected};
-
-/// How many bytes of values the operators and preconditions of one request may read together: they do so under lock.
-const MOST_WORK: usize = 32 << 20;
+use super::{Limits, Rejected};
 
 /// Events for one session: all of them are appended, or none.
 #[derive(Debug)]
@@ -45,24 +43,6 @@ impl Append {
     }
 }
 
-/// A key in a scope of its owner.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum StateAddress {
-    Session(SessionKey, Box<str>),
-    User(UserKey, Box<str>),
-    App(AppName, Box<str>),
-}
-
-impl StateAddress {
-    pub fn new(session: &SessionKey, scope: Scope, key: &str) -> Self {
-        match scope {
-            Scope::Session => Self::Session(session.clone(), key.into()),
-            Scope::User => Self::User(session.user.clone(), key.into()),
-            Scope::App => Self::App(session.app().clone(), key.into()),
-        }
-    }
-}
-
 /// What must be loaded before a batch can be decided, in the order in which rows are locked.
 #[derive(Debug, Default)]
 pub struct Needs<'a> {
@@ -78,9 +58,6 @@ pub struct Needs<'a> {
     /// Invocations whose first events matter.
     pub invocations: BTreeSet<(&'a SessionKey, &'a str)>,
 }
-
-/// State keys to be loaded. With a revision, it also matters when the key was removed, if that was since.
-pub type KeyNeeds = BTreeMap<StateAddress, Option<i64>>;
 
 /// Names what deciding `batch` takes.
 pub fn needs(batch: &[Append]) -> Needs<'_> {
@@ -108,14 +85,6 @@ fn need_keys(needs: &mut KeyNeeds, events: &[NewEvent], address: impl Fn(Scope, 
     }
 }
 
-fn need_key(needs: &mut KeyNeeds, address: StateAddress, since: Option<i64>) {
-    let known = needs.entry(address).or_default();
-    *known = match (*known, since) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    };
-}
-
 /// A live session, as locked.
 #[derive(Debug, Clone, Copy)]
 pub struct Locked {
@@ -130,14 +99,6 @@ pub struct Known {
     pub digest: [u8; 32],
     pub timestamp: Micros,
     pub event: StoredEvent,
-}
-
-/// A state key under lock: its value, if it is there, and the revision (of its session or scope) that last set or
-/// removed it. Of a key that is not there the revision is known only as far as [`KeyNeeds`] asked for it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Held {
-    pub value: Option<RawJson>,
-    pub revision: i64,
 }
 
 /// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
@@ -212,7 +173,8 @@ impl<K> Default for StateWrites<'_, K> {
 }
 
 impl<'a, K: Ord + Clone> StateWrites<'a, K> {
-    fn write(&mut self, key: K, value: Option<Cow<'a, RawJson>>, revision: i64) {
+    /// Sets a key, or removes it, at a revision.
+    pub fn write(&mut self, key: K, value: Option<Cow<'a, RawJson>>, revision: i64) {
         let mut first = revision;
         if let Some(before) = self.rows.remove(&key) {
             first = before.first;
@@ -251,38 +213,6 @@ pub enum Outcome {
     Done(Done),
     SessionNotFound,
     Refused(Refusal),
-}
-
-/// Why nothing was written.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Refusal {
-    /// The session has this event id with other content.
-    EventIdConflict,
-    /// A precondition failed.
-    RevisionMismatch(Mismatch),
-    /// An operator does not fit what is there, or what it comes to is over a limit.
-    Rejected(Rejected),
-}
-
-/// The current revisions, where a precondition failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mismatch {
-    /// Of the session, or of the scope that was addressed on its own.
-    pub revision: i64,
-    /// Of user and app state, where a session was addressed.
-    pub shared: Option<(i64, i64)>,
-    /// The preconditions on keys that failed; none if it was `If-Match`.
-    pub failed: Vec<FieldError>,
-}
-
-impl Mismatch {
-    pub fn of_session(tag: &Tag, failed: Vec<FieldError>) -> Self {
-        Self { revision: tag.revision, shared: Some((tag.user, tag.app)), failed }
-    }
-
-    pub fn of_scope(revision: i64, failed: Vec<FieldError>) -> Self {
-        Self { revision, shared: None, failed }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -409,142 +339,11 @@ fn is_stored(event: &NewEvent, known: &Known) -> bool {
         && stored_digest(&known.event.body).is_some_and(|digest| is_retry(event, &digest, known.timestamp))
 }
 
-/// A key's value after an event; `None`: it is gone.
-struct Resolved<'a> {
-    scope: Scope,
-    key: &'a str,
-    value: Option<Cow<'a, RawJson>>,
-}
-
 /// An event with what it comes to.
 struct ResolvedEvent<'a> {
     event: &'a NewEvent,
     changes: Vec<Resolved<'a>>,
     body: Arc<str>,
-}
-
-/// The needed keys while the edits of one request are worked out, one after the other.
-struct Working<'h> {
-    loaded: &'h HashMap<StateAddress, Held>,
-    /// Of the loaded keys, those that this request has changed.
-    changed: HashMap<StateAddress, Held>,
-    work: usize,
-}
-
-impl<'h> Working<'h> {
-    fn new(loaded: &'h HashMap<StateAddress, Held>) -> Self {
-        Self { loaded, changed: HashMap::new(), work: 0 }
-    }
-
-    fn value(&self, address: &StateAddress) -> Option<&RawJson> {
-        self.held(address).and_then(|held| held.value.as_ref())
-    }
-
-    fn held(&self, address: &StateAddress) -> Option<&Held> {
-        self.changed.get(address).or_else(|| self.loaded.get(address))
-    }
-
-    fn set(&mut self, address: StateAddress, value: Option<&RawJson>, revision: i64) {
-        if self.loaded.contains_key(&address) {
-            self.changed.insert(address, Held { value: value.cloned(), revision });
-        }
-    }
-
-    /// Counts bytes that are read.
-    fn spend(&mut self, bytes: usize) -> Result<(), Refusal> {
-        self.work += bytes;
-        if self.work <= MOST_WORK {
-            return Ok(());
-        }
-        Err(Refusal::Rejected(Rejected::TooLarge {
-            limit: "operators",
-            detail: format!("the operators of one request may read {} MiB of values together", MOST_WORK >> 20),
-        }))
-    }
-
-    /// Which of the preconditions do not hold, given the revision that each scope is at.
-    fn failed(
-        &mut self,
-        edit: &Edit,
-        keys: Keys,
-        address: &impl Fn(Scope, &str) -> StateAddress,
-        revision: impl Fn(Scope) -> i64,
-    ) -> Result<Vec<FieldError>, Refusal> {
-        let mut failed = Vec::new();
-        for (n, precondition) in edit.preconditions.iter().enumerate() {
-            let (scope, key) = (precondition.scope, &*precondition.key);
-            let address = address(scope, key);
-            let value = self.value(&address);
-            let (holds, what) = match &precondition.condition {
-                Condition::Unchanged { since } => {
-                    let changed = self.held(&address).map_or(0, |held| held.revision);
-                    (changed <= *since && *since <= revision(scope), "has changed since that revision")
-                }
-                Condition::Exists(true) => (value.is_some(), "does not exist"),
-                Condition::Exists(false) => (value.is_none(), "exists"),
-                Condition::Equals(wanted) => {
-                    let equal = value.is_some_and(|value| value.json().same(wanted.json()));
-                    self.spend(value.map_or(0, |value| value.text().len()) + wanted.text().len())?;
-                    (equal, "has another value")
-                }
-            };
-            if !holds {
-                let field = format!("{}/preconditions/{n}", edit.pointer);
-                failed.push(FieldError::new(field, format!("the key `{}` {what}", keys.show(scope, key))));
-            }
-        }
-        Ok(failed)
-    }
-
-    /// What the edit comes to: each key that it changes, once.
-    fn resolve<'a>(
-        &mut self,
-        edit: &'a Edit,
-        keys: Keys,
-        address: &impl Fn(Scope, &str) -> StateAddress,
-        limits: &Limits,
-    ) -> Result<Vec<Resolved<'a>>, Refusal> {
-        let set =
-            |set: &'a Change| Resolved { scope: set.scope, key: &set.key, value: Some(Cow::Borrowed(&set.value)) };
-        let mut changes: Vec<Resolved<'a>> = edit.sets.iter().map(set).collect();
-        if edit.ops.is_empty() {
-            return Ok(changes);
-        }
-        let mut places: HashMap<(Scope, &str), usize> =
-            changes.iter().enumerate().map(|(at, change)| ((change.scope, change.key), at)).collect();
-        for (n, operation) in edit.ops.iter().enumerate() {
-            let (scope, key) = (operation.scope, &*operation.key);
-            let place = places.get(&(scope, key)).copied();
-            let held = match place.and_then(|at| changes.get(at)) {
-                Some(change) => change.value.as_deref(),
-                None => self.value(&address(scope, key)),
-            };
-            let bytes = operation
-                .op
-                .operand()
-                .map_or(0, |operand| operand.text().len() + held.map_or(0, |value| value.text().len()));
-            let pointer = || format!("{}/stateOps/{n}", edit.pointer);
-            let value = operation.op.apply(held.map(RawJson::json)).map_err(|what| {
-                let message = format!("the key `{}`: {what}", keys.show(scope, key));
-                Refusal::Rejected(Rejected::field(pointer(), message))
-            })?;
-            self.spend(bytes)?;
-            if value.as_ref().is_some_and(|value| value.text().len() > limits.value_bytes) {
-                return Err(Refusal::Rejected(value_too_large(&pointer(), limits)));
-            }
-            let change = Resolved { scope, key, value };
-            match place.and_then(|at| changes.get_mut(at)) {
-                Some(place) => *place = change,
-                None => {
-                    places.insert((scope, key), changes.len());
-                    changes.push(change);
-                }
-            }
-        }
-        // Removing what is not there is no change.
-        changes.retain(|change| change.value.is_some() || self.value(&address(change.scope, change.key)).is_some());
-        Ok(changes)
-    }
 }
 
 /// Works out what `events` come to, one after the other, on a session at `tag` with `initial` state written already.
@@ -599,7 +398,7 @@ fn resolve_events<'a>(
         } else {
             event.body_with(&show_delta(changes.iter().filter_map(|c| Some((c.scope, c.key, c.value.as_deref()?)))))
         };
-        if body.len() > limits.event_bytes {
+        if !event.edit.ops.is_empty() && body.len() > limits.event_bytes {
             return Err(Refusal::Rejected(Rejected::TooLarge {
                 limit: "event",
                 detail: format!(
@@ -755,81 +554,6 @@ pub fn decide_creation<'a>(
     let mut writes = Writes::default();
     write(heads, &creation.key, &mut tag, &creation.state, resolved, creation.now, &mut writes);
     Ok((tag, writes))
-}
-
-/// Whose shared state is changed on its own, without an event.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ScopeKey {
-    App(AppName),
-    User(UserKey),
-}
-
-impl ScopeKey {
-    fn address(&self, key: &str) -> StateAddress {
-        match self {
-            Self::App(app) => StateAddress::App(app.clone(), key.into()),
-            Self::User(user) => StateAddress::User(user.clone(), key.into()),
-        }
-    }
-}
-
-/// A change of app or user state on its own.
-#[derive(Debug)]
-pub struct ScopeWrite {
-    pub scope: ScopeKey,
-    pub edit: Edit,
-    pub if_match: Option<IfMatch>,
-    pub limits: Limits,
-}
-
-impl ScopeWrite {
-    /// The keys to be loaded.
-    pub fn needs(&self) -> KeyNeeds {
-        let mut needs = KeyNeeds::new();
-        for (_, key, since) in self.edit.reads() {
-            need_key(&mut needs, self.scope.address(key), since);
-        }
-        needs
-    }
-}
-
-/// Decides a change of a shared scope on its own, at `revision`, given the keys that it needs: what to write.
-///
-/// # Errors
-/// A precondition or an operator refuses.
-pub fn decide_scope<'a>(
-    values: &HashMap<StateAddress, Held>,
-    write: &'a ScopeWrite,
-    revision: i64,
-) -> Result<Writes<'a>, Refusal> {
-    let mismatch = |failed| Refusal::RevisionMismatch(Mismatch::of_scope(revision, failed));
-    if write.if_match.as_ref().is_some_and(|if_match| !if_match.holds_for_scope(revision)) {
-        return Err(mismatch(Vec::new()));
-    }
-    let scope = match write.scope {
-        ScopeKey::App(_) => Scope::App,
-        ScopeKey::User(_) => Scope::User,
-    };
-    let address = |_: Scope, key: &str| write.scope.address(key);
-    let mut working = Working::new(values);
-    let failed = working.failed(&write.edit, Keys::Of(scope), &address, |_| revision)?;
-    if !failed.is_empty() {
-        return Err(mismatch(failed));
-    }
-    let mut writes = Writes::default();
-    for Resolved { key, value, .. } in working.resolve(&write.edit, Keys::Of(scope), &address, &write.limits)? {
-        match &write.scope {
-            ScopeKey::App(app) => {
-                writes.apps.insert(app, revision + 1);
-                writes.app_state.write((app, key), value, revision + 1);
-            }
-            ScopeKey::User(user) => {
-                writes.users.insert(user, revision + 1);
-                writes.user_state.write((user, key), value, revision + 1);
-            }
-        }
-    }
-    Ok(writes)
 }
 
 #[cfg(test)]

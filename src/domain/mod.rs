@@ -16,7 +16,11 @@
 //! - [`tag`]: revisions as entity tags, and the precondition they express
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
+//! - [`resolve`]: what a change comes to, given the values that are there
 //! - [`append`]: what a batch of appends does to what the store holds
+//! - [`shared`]: changes of app or user state on their own
+//! - [`template`]: text in which placeholders stand for values of the state
+//! - [`verify`]: whether what is stored is what the events say
 
 pub mod append;
 pub mod change;
@@ -27,11 +31,15 @@ pub mod ids;
 pub mod json;
 pub mod number;
 pub mod ops;
+pub mod resolve;
 pub mod rewind;
 pub mod scope;
 pub mod session;
+pub mod shared;
 pub mod tag;
+pub mod template;
 pub mod time;
+pub mod verify;
 
 /// One field at fault, as the `errors` list of an error shows it.
 ///
@@ -86,7 +94,7 @@ pub struct Limits {
     pub batch_events: usize,
     /// Rows of one page.
     pub page_rows: usize,
-    /// Bytes of one page, beyond which only its first row may go.
+    /// Bytes of one page, beyond which only its first row may go, and of a rendered template.
     pub page_bytes: usize,
 }
 

@@ -8,6 +8,7 @@ mod names;
 mod openapi;
 mod paging;
 mod problem;
+mod render;
 mod request;
 mod sessions;
 mod state;
@@ -128,6 +129,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::get_key, GET_KEY;
     PUT "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::put_key, PUT_KEY;
     DELETE "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::delete_key, DELETE_KEY;
+    POST "/v1/apps/{app}/users/{user}/sessions/{session}/render" => render::render, RENDER;
     GET "/healthz" => system::health, HEALTH;
     GET "/readyz" => system::ready, READY;
     GET "/openapi.yaml" => system::openapi, OPENAPI;

@@ -4,7 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::domain::append::Mismatch;
+use crate::domain::resolve::Mismatch;
 use crate::domain::{FieldError, Rejected};
 use crate::service::Error;
 use crate::store::Cause;

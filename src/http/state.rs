@@ -75,18 +75,7 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
 fn filter(query: &Query) -> StateFilter {
     let mut filter = match query.text(&KEYS) {
         None => StateFilter::default(),
-        Some(keys) => {
-            let (mut app, mut user, mut session) = (Vec::new(), Vec::new(), Vec::new());
-            for (scope, key) in keys.split(',').filter_map(split) {
-                match scope {
-                    Scope::App => &mut app,
-                    Scope::User => &mut user,
-                    Scope::Session => &mut session,
-                }
-                .push(key.to_owned());
-            }
-            StateFilter { app: Some(app), user: Some(user), session: Some(session) }
-        }
+        Some(keys) => StateFilter::keys(keys.split(',')),
     };
     if let Some(only) = query.text(&SCOPE) {
         for (scope, keys) in [("app", &mut filter.app), ("user", &mut filter.user), ("session", &mut filter.session)] {

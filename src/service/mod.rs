@@ -13,15 +13,17 @@ use tokio::time::{Instant, sleep};
 
 pub use clock::{Clock, SystemClock};
 
-use crate::domain::append::{Append, Done, Mismatch, Outcome, Refusal};
+use crate::domain::append::{Append, Done, Outcome};
 use crate::domain::change::Edit;
 use crate::domain::event::{EventDraft, NewEvent, StoredEvent, carrier};
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
+use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::rewind::RewindTarget;
 use crate::domain::scope;
 use crate::domain::session::{Creation, Head, IfExists, MetadataPatch, SessionDraft};
 use crate::domain::tag::{IfMatch, Tag};
+use crate::domain::template::{Missing, Template};
 use crate::domain::time::Micros;
 use crate::domain::{FieldError, Limits, Rejected};
 use crate::metrics::Metrics;
@@ -383,6 +385,24 @@ impl Service {
         let found = self.read(deadline, || self.store.value(key, scope, stored, now, deadline)).await?;
         let (head, value) = found.ok_or(Error::SessionNotFound)?;
         Ok((head, value.ok_or(Error::StateKeyNotFound)?))
+    }
+
+    /// A template filled in with the merged state, and the tag of the moment that it shows.
+    ///
+    /// # Errors
+    /// `SessionNotFound`; `Rejected` as [`Template::render`] has it, with the limit of a page.
+    pub async fn render(
+        &self,
+        key: SessionKey,
+        template: &Template<'_>,
+        missing: Missing,
+        deadline: Instant,
+    ) -> Result<(Tag, String)> {
+        let filter = StateFilter::keys(template.keys().iter().copied());
+        let view = self.session(key, Some(filter), None, deadline).await?;
+        let state = view.state.unwrap_or_default();
+        let text = template.render(Json::trusted(&state), missing, self.limits.page_bytes)?;
+        Ok((view.head.tag(), text))
     }
 
     /// Changes state through one appended event, of whose `actions` `delta` is the `stateDelta`; whether it was a replay,

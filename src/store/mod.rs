@@ -4,9 +4,11 @@
 //! - [`transactions`]: the transactions themselves, written once over [`transactions::Tx`]
 //! - `postgres`, `sqlite`: the primitives of each database: lock, load, apply; no rules
 //! - `sql`: the statements that both databases share
+//! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 
 mod error;
+pub mod inspect;
 mod postgres;
 mod shared;
 mod sql;
@@ -22,14 +24,15 @@ use tokio::time::Instant;
 pub use error::{Cause, StoreError};
 pub use postgres::PostgresOptions;
 
-pub use crate::domain::append::{ScopeKey, ScopeWrite};
+pub use crate::domain::shared::{ScopeKey, ScopeWrite};
 
-use crate::domain::append::{Append, Mismatch, Outcome, Refusal};
+use crate::domain::append::{Append, Outcome};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId};
 use crate::domain::json::RawJson;
+use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::rewind::RewindTarget;
-use crate::domain::scope::Scope;
+use crate::domain::scope::{Scope, split};
 use crate::domain::session::{Creation, Head, MetadataPatch};
 use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::time::Micros;
@@ -234,6 +237,22 @@ pub struct StateFilter {
     pub app: Option<Vec<String>>,
     pub user: Option<Vec<String>>,
     pub session: Option<Vec<String>>,
+}
+
+impl StateFilter {
+    /// These keys, given with their prefixes; of `temp:` keys there are none.
+    pub fn keys<'a>(keys: impl Iterator<Item = &'a str>) -> Self {
+        let (mut app, mut user, mut session) = (Vec::new(), Vec::new(), Vec::new());
+        for (scope, key) in keys.filter_map(split) {
+            match scope {
+                Scope::App => &mut app,
+                Scope::User => &mut user,
+                Scope::Session => &mut session,
+            }
+            .push(key.to_owned());
+        }
+        Self { app: Some(app), user: Some(user), session: Some(session) }
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -21,11 +21,12 @@ use super::{
     Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
 };
-use crate::domain::append::{Held, Known, Locked, StateAddress, StateWrite, StateWrites, Writes};
+use crate::domain::append::{Known, Locked, StateWrite, StateWrites, Writes};
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
 use crate::domain::session::{Head, MetadataPatch};
@@ -34,7 +35,7 @@ use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
+pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
@@ -61,13 +62,9 @@ impl Postgres {
     pub fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
         let statement = limits.statement.as_millis();
         let lock = limits.lock_wait.as_millis();
-        let mut connect = PgConnectOptions::from_str(url)
-            .map_err(|_| StoreError::config("the database URL is not a valid postgres:// URL"))?
-            .application_name("sessiond")
-            // PgBouncer refuses both as start-up parameters; the first is for floats, which are never read.
-            .extra_float_digits(None)
-            .disable_statement_logging();
+        let mut connect = connect_options(url)?;
         if !options.pgbouncer {
+            // PgBouncer refuses it as a start-up parameter.
             connect = connect.options([("statement_timeout", statement.to_string())]);
         }
         let patience = limits.acquire / 4;
@@ -148,6 +145,27 @@ impl Postgres {
     }
 }
 
+/// What the URL says, and nothing that PgBouncer would refuse.
+pub(super) fn connect_options(url: &str) -> Result<PgConnectOptions> {
+    Ok(PgConnectOptions::from_str(url)
+        .map_err(|_| StoreError::config("the database URL is not a valid postgres:// URL"))?
+        .application_name("sessiond")
+        // For floats, which are never read.
+        .extra_float_digits(None)
+        .disable_statement_logging())
+}
+
+/// Connects, for a task of its own.
+pub(super) async fn connect(options: &PgConnectOptions, limit: Duration) -> Result<PgConnection> {
+    let unreachable = || StoreError::new(Cause::Unavailable, "the database cannot be reached");
+    // A server that takes the connection and then says nothing must not be waited for for ever.
+    let connected = timeout(limit, options.connect()).await.map_err(|_| unreachable())?;
+    connected.map_err(|error| match error {
+        sqlx::Error::Io(_) => unreachable(),
+        other => other.into(),
+    })
+}
+
 impl Backend for Postgres {
     type Tx = PgTx;
 
@@ -156,13 +174,7 @@ impl Backend for Postgres {
     async fn migrate(&self) -> Result<()> {
         // Its own connection, closed afterwards: migrations take their time.
         let options = (*self.pool.connect_options()).clone().statement_cache_capacity(0);
-        let unreachable = || StoreError::new(Cause::Unavailable, "the database cannot be reached");
-        // A server that takes the connection and then says nothing must not hold the start for ever.
-        let connected = timeout(self.unit_limit(), options.connect()).await.map_err(|_| unreachable())?;
-        let mut conn = connected.map_err(|error| match error {
-            sqlx::Error::Io(_) => unreachable(),
-            other => other.into(),
-        })?;
+        let mut conn = connect(&options, self.unit_limit()).await?;
         let mut tx = conn.begin().await?;
         sqlx::raw_sql("set local statement_timeout = 0; set local lock_timeout = 0").execute(&mut *tx).await?;
         sqlx::query("select pg_advisory_xact_lock($1)")

@@ -644,9 +644,27 @@ pub fn filter_text(text: &str) -> String {
     if text.contains(['\0', '\\']) { text.replace('\\', "\\\\").replace('\0', "\\0") } else { text.to_owned() }
 }
 
+/// The text that [`filter_text`] made this one of.
+pub fn plain_text(column: &str) -> String {
+    let mut text = String::with_capacity(column.len());
+    let mut rest = column.chars();
+    while let Some(next) = rest.next() {
+        // An escape character is followed by itself, or by what stands for U+0000.
+        text.push(if next == '\\' && rest.next() == Some('0') { '\0' } else { next });
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_filter_text_has_one_meaning() {
+        for text in ["", "agent", "a\0b", "a\\0b", "\\", "\0\0\\\\0"] {
+            assert_eq!(plain_text(&filter_text(text)), text);
+        }
+    }
 
     #[test]
     fn filter_texts_stay_apart() {

@@ -21,11 +21,12 @@ use super::{
     Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
 };
-use crate::domain::append::{Held, Known, Locked, Passed, StateAddress, StateWrite, Writes};
+use crate::domain::append::{Known, Locked, Passed, StateWrite, Writes};
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
 use crate::domain::json::{RawJson, push_string};
+use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
 use crate::domain::session::{Head, MetadataPatch};
@@ -34,7 +35,7 @@ use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-static MIGRATOR: Migrator = sqlx::migrate!("migrations/sqlite");
+pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/sqlite");
 
 pub struct Sqlite {
     writer: SqlitePool,
@@ -48,11 +49,7 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens the file at `path`, made if it is missing.
     pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
-        // What other programs write into such URLs, and what happens here in any case.
-        let path = path.strip_suffix("?mode=rwc").unwrap_or(path);
-        if path.is_empty() || path.contains('?') || path.contains(":memory:") {
-            return Err(StoreError::config("the database URL must name a file and nothing else: sqlite://PATH"));
-        }
+        let path = file(path)?;
         let lock = lock(Path::new(path))?;
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -84,6 +81,16 @@ impl Sqlite {
         }
         Ok(tx)
     }
+}
+
+/// The file that a URL names, given what follows `sqlite://`.
+pub(super) fn file(path: &str) -> Result<&str> {
+    // What other programs write into such URLs, and what happens here in any case.
+    let path = path.strip_suffix("?mode=rwc").unwrap_or(path);
+    if path.is_empty() || path.contains('?') || path.contains(":memory:") {
+        return Err(StoreError::config("the database URL must name a file and nothing else: sqlite://PATH"));
+    }
+    Ok(path)
 }
 
 fn lock(path: &Path) -> Result<File> {

@@ -17,16 +17,18 @@ use super::{
     SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 use crate::domain::append::{
-    Append, Heads, Held, KeyNeeds, Known, Locked, Mismatch, Needs, Outcome, Refusal, StateAddress, Writes,
-    creation_needs, decide, decide_creation, decide_scope, distinct_events, needs,
+    Append, Heads, Known, Locked, Needs, Outcome, Writes, creation_needs, decide, decide_creation, distinct_events,
+    needs,
 };
 use crate::domain::change::Change;
 use crate::domain::event::{EventDraft, Rewind, StoredEvent};
 use crate::domain::ids::{AppName, EventId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
+use crate::domain::resolve::{Held, KeyNeeds, Mismatch, Refusal, StateAddress};
 use crate::domain::rewind::{self, Difference, RewindTarget};
 use crate::domain::scope::Scope;
 use crate::domain::session::{Creation, Head, IfExists, MetadataPatch};
+use crate::domain::shared::decide_scope;
 use crate::domain::tag::Tag;
 use crate::domain::time::{Micros, Timestamp};
 

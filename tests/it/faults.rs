@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use crate::support::{
-    http::{Answer, Api, PATIENCE, Place, Server, on_both_databases, spawn, together},
+    http::{Answer, Api, PATIENCE, Place, Server, on_both_databases, spawn, together, verify},
     load::{self, Load, check_log},
     postgres::{Database, address, database, dedicated, through},
     proxy::TcpProxy,
@@ -65,7 +65,7 @@ async fn recovery(api: &Api, load: &Load) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cut_database_loses_and_doubles_nothing() {
-    let (_database, proxy, server) = behind_proxy(HASTY).await;
+    let (database, proxy, server) = behind_proxy(HASTY).await;
     load::create_sessions(&server).await;
     let load = Load::start(&server, "cut");
     for _ in 0..3 {
@@ -89,6 +89,7 @@ async fn a_cut_database_loses_and_doubles_nothing() {
     let mut record = load.stop().await;
     assert!(record.refused() > 0);
     load::verify(&server, &mut record).await;
+    verify(&database.url).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,6 +107,7 @@ async fn a_crashed_database_loses_and_doubles_nothing() {
     }
     let mut record = load.stop().await;
     load::verify(&server, &mut record).await;
+    verify(&postgres.url("postgres")).await;
 }
 
 async fn kill_9_under_load(place: Place) {
@@ -121,6 +123,7 @@ async fn kill_9_under_load(place: Place) {
         server = Server::start(&place.url(), HASTY).await;
         load::verify(&server, &mut record).await;
     }
+    verify(&place.url()).await;
 }
 
 /// Runs `write` with the answer to its COMMIT lost (`swallowed`), or the COMMIT itself.
@@ -139,7 +142,7 @@ async fn unclear(proxy: &TcpProxy, swallowed: bool, write: impl Future<Output = 
 /// The service finds its own traces: the client sees a plain success, and nothing happens twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_answer_to_commit_is_found_out() {
-    let (_database, proxy, server) = behind_proxy(&[]).await;
+    let (database, proxy, server) = behind_proxy(&[]).await;
     for swallowed in [true, false] {
         let fresh = |answer: &Answer| assert_eq!(answer.header("idempotent-replayed"), None, "{answer:?}");
         let user = format!("/v1/apps/a-{swallowed}/users/u/sessions");
@@ -187,12 +190,13 @@ async fn a_lost_answer_to_commit_is_found_out() {
         unclear(&proxy, swallowed, server.delete(&session)).await.expect(204);
         server.get(&session).await.expect(404);
     }
+    verify(&database.url).await;
 }
 
 /// A change of a scope on its own has no event that would tell a second try from the first.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_answer_without_an_event_is_unknown() {
-    let (_database, proxy, server) = behind_proxy(&[]).await;
+    let (database, proxy, server) = behind_proxy(&[]).await;
     for scope in [USER_STATE, "/v1/apps/a/state"] {
         let body = json!({"stateDelta": {"k": 1}});
         let answer = unclear(&proxy, true, server.patch(scope, &body)).await;
@@ -203,6 +207,7 @@ async fn a_lost_answer_without_an_event_is_unknown() {
         assert_eq!(server.get(scope).await.expect(200).header("etag"), Some("\"1\""), "not applied");
         assert_eq!(server.patch(scope, &body).await.expect(200).header("etag"), Some("\"2\""));
     }
+    verify(&database.url).await;
 }
 
 /// A second try that fails for another reason does not make the first one's outcome any clearer.
@@ -230,11 +235,12 @@ async fn an_unclear_commit_stays_unclear_if_the_database_is_busy() {
     let again = server.post(EVENTS, &event).await.expect(200);
     assert_eq!(again.header("idempotent-replayed"), Some("true"));
     assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 1);
+    verify(&database.url).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unclear_commit_stays_unclear_if_the_database_stays_away() {
-    let (_database, proxy, server) = behind_proxy(HASTY).await;
+    let (database, proxy, server) = behind_proxy(HASTY).await;
     server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
     // The service's second try comes within milliseconds, and may be faster than the cut.
     for n in 0..100 {
@@ -256,6 +262,7 @@ async fn an_unclear_commit_stays_unclear_if_the_database_stays_away() {
             server.get_until("/readyz", 200).await;
             server.post(EVENTS, &event).await.expect(200);
             check_log(&server.get(SESSION).await.expect(200).json());
+            verify(&database.url).await;
             return;
         }
         answer.expect(201);
@@ -322,6 +329,7 @@ async fn a_lock_that_is_held_too_long_is_overload() {
         server.post(EVENTS, &event).await.expect(201);
     }
     assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 3);
+    verify(&database.url).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -342,6 +350,7 @@ async fn a_locked_sqlite_file_is_overload() {
     sqlx::raw_sql("rollback").execute(&mut other).await.unwrap();
     server.post(EVENTS, &json!({"author": "a"})).await.expect(201);
     assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 1);
+    verify(&place.url()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -367,6 +376,7 @@ async fn a_used_up_pool_refuses_and_queues_nobody() {
     }
     server.get("/readyz").await.expect(200);
     assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 2, "nobody was queued");
+    verify(&database.url).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -393,6 +403,7 @@ async fn requests_beyond_the_limit_are_refused_at_once() {
         answer.await.unwrap().expect(201);
     }
     server.post(EVENTS, &json!({"id": "e2"})).await.expect(201);
+    verify(&database.url).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -410,6 +421,7 @@ async fn connections_beyond_the_limit_are_refused_at_once() {
     assert!(ask(&mut open[1], "GET /healthz").await.starts_with("HTTP/1.1 200 "), "the others live on");
     drop(open);
     server.get_until("/healthz", 200).await;
+    verify(&place.url()).await;
 }
 
 /// One request on a connection that stays open: the head of the answer and what came with it.
@@ -423,7 +435,7 @@ async fn ask(stream: &mut TcpStream, head: &str) -> String {
 /// Connections that neither answer nor break must not use up the pool, whatever they were doing.
 #[tokio::test(flavor = "multi_thread")]
 async fn silent_connections_leave_the_pool() {
-    let (_database, proxy, server) = behind_proxy(&[HASTY, &["--database-connections=4"]].concat()).await;
+    let (database, proxy, server) = behind_proxy(&[HASTY, &["--database-connections=4"]].concat()).await;
     server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
     let reads = || {
         together((0..12).map(|n| {
@@ -440,6 +452,7 @@ async fn silent_connections_leave_the_pool() {
         let recovering = async { while reads().await.iter().any(|answer| answer.status != 200) {} };
         timeout(PATIENCE, recovering).await.expect("all connections are replaced");
     }
+    verify(&database.url).await;
 }
 
 /// A replica that the network cuts off in the middle of a transaction must not hold its locks for as long as TCP
@@ -471,6 +484,7 @@ async fn a_replica_that_is_cut_off_lets_go_of_its_locks() {
     timeout(PATIENCE, trying).await.expect("the locks are let go");
     let session = other.get(SESSION).await.expect(200).json();
     assert_eq!(session["events"].as_array().unwrap().len(), 1, "{session}");
+    verify(&database.url).await;
 }
 
 /// A server that starts before its database waits for it, and one whose database never answers gives up.
@@ -489,6 +503,7 @@ async fn a_start_waits_for_its_database() {
     for process in [&mut silent, &mut cut] {
         Api::new(process.base_url().await).get("/readyz").await.expect(200);
     }
+    verify(&database.url).await;
 }
 
 async fn log_says(process: &crate::support::process::Sessiond, text: &str) {

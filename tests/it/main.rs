@@ -19,3 +19,4 @@ mod openapi;
 mod quickstart;
 mod races;
 mod running;
+mod verify;

@@ -80,6 +80,7 @@ async fn creates_lose_no_app_key(place: Place) {
     }
     // Each answer showed a moment of its own: no two transactions left the app at the same revision.
     assert_eq!(answers.iter().map(|answer| answer.tag()[2].clone()).collect::<HashSet<_>>().len(), 64);
+    fleet.verify().await;
 }
 
 async fn creates_of_one_id_have_one_winner(place: Place) {
@@ -98,6 +99,7 @@ async fn creates_of_one_id_have_one_winner(place: Place) {
         // One transaction a round changed the app's state.
         assert_eq!(state.tag()[2], (round + 1).to_string());
     }
+    fleet.verify().await;
 }
 
 async fn get_or_creates_of_one_id_agree(place: Place) {
@@ -116,6 +118,7 @@ async fn get_or_creates_of_one_id_agree(place: Place) {
             assert_eq!(answer.text, first.text);
         }
     }
+    fleet.verify().await;
 }
 
 async fn appends_are_numbered_without_gaps(place: Place) {
@@ -139,6 +142,7 @@ async fn appends_are_numbered_without_gaps(place: Place) {
         assert_eq!(session["events"][at], event, "what was answered is what was stored");
         assert_eq!(answer.tag()[0], event["sequence"].to_string());
     }
+    fleet.verify().await;
 }
 
 async fn one_event_sent_many_times_is_stored_once(place: Place) {
@@ -170,6 +174,7 @@ async fn one_event_sent_many_times_is_stored_once(place: Place) {
     assert_eq!(session.json()["revision"], 6);
     assert_eq!(session.tag()[2], "5", "app state was changed by each event once");
     check_log(&session.json());
+    fleet.verify().await;
 }
 
 /// One of the answers is a success; the others are told the revision that beat them, and wrote nothing.
@@ -197,6 +202,7 @@ async fn a_precondition_on_the_revision_has_one_winner(place: Place) {
         assert!(answers.iter().filter(|a| a.status == 412).all(|a| a.json()["revision"] == round + 1));
     }
     check_log(&fleet.api(1).get(SESSION).await.expect(200).json());
+    fleet.verify().await;
 }
 
 async fn a_precondition_on_the_whole_tag_has_one_winner(place: Place) {
@@ -213,6 +219,7 @@ async fn a_precondition_on_the_whole_tag_has_one_winner(place: Place) {
         one_winner(&answers, 201);
     }
     assert_eq!(fleet.api(0).get(SESSION).await.json()["revision"], 5);
+    fleet.verify().await;
 }
 
 /// Each of the writers changes what the other one's tag speaks of, and neither changes what the other one changes:
@@ -235,6 +242,7 @@ async fn a_precondition_holds_against_writers_of_other_scopes(place: Place) {
         }
         one_winner(&together(writers).await, 201);
     }
+    fleet.verify().await;
 }
 
 async fn a_precondition_on_a_scope_has_one_winner(place: Place) {
@@ -252,6 +260,7 @@ async fn a_precondition_on_a_scope_has_one_winner(place: Place) {
         let state = fleet.api(0).get(&scope).await.expect(200);
         assert_eq!((state.header("etag"), state.json().as_object().unwrap().len()), (Some("\"3\""), 3));
     }
+    fleet.verify().await;
 }
 
 async fn patches_of_user_state_lose_no_key(place: Place) {
@@ -269,6 +278,7 @@ async fn patches_of_user_state_lose_no_key(place: Place) {
     let state = fleet.api(1).get(&path).await.expect(200);
     assert_eq!(state.header("etag"), Some("\"64\""));
     assert_eq!(state.json(), numbered(64));
+    fleet.verify().await;
 }
 
 async fn appends_survive_deletion_and_recreation(place: Place) {
@@ -320,6 +330,7 @@ async fn appends_survive_deletion_and_recreation(place: Place) {
         let event = answer.json();
         assert_eq!(session["events"][event["sequence"].as_u64().unwrap() as usize - 1], event);
     }
+    fleet.verify().await;
 }
 
 /// Writers of all scopes, each in an order of its own, and readers. One group writes one number into three scopes by
@@ -433,4 +444,5 @@ async fn readers_see_one_moment_and_writers_never_deadlock(place: Place) {
         check_log(&fleet.api(n).get(&format!("{APP}/users/v/sessions/v{n}")).await.expect(200).json());
     }
     check_log(&fleet.api(1).get(SESSION).await.expect(200).json());
+    fleet.verify().await;
 }

@@ -6,6 +6,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::domain::template::{Braces, MAX_NAMES, Missing};
+
 /// The characters that `str::trim` removes. `\s` is another set in every dialect of regular expressions.
 const SPACE: &str = r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
 
@@ -61,6 +63,8 @@ pub fn all() -> Map<String, Value> {
         ("ForkSession", fork_session()),
         ("RewindSession", rewind_session()),
         ("PatchScope", patch_scope()),
+        ("Render", render()),
+        ("Rendered", json!({"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}})),
         ("AppList", list("apps", named("appName", "Id"))),
         ("UserList", list("users", named("userId", "Id"))),
         ("Labels", labels()),
@@ -519,6 +523,26 @@ fn patch_scope() -> Value {
     });
     let mut schema = envelope("A change of app state or user state on its own.", object(fields));
     schema["examples"] = json!([{"stateDelta": {"model": "gemini-2.5-pro"}}]);
+    schema
+}
+
+fn render() -> Value {
+    let word = |words: &[&str], about: &str| {
+        let words = words.iter().map(|word| json!(word)).chain([Value::Null]).collect::<Vec<_>>();
+        json!({"enum": words, "description": about})
+    };
+    let fields = json!({
+        "template": {"type": "string", "description": format!("At most {MAX_NAMES} different names.")},
+        "braces": word(Braces::WORDS, "`adk`, the default: `{{key}}` is the value, as `{key}` is. `literal`: it is the text `{key}`."),
+        "missing": word(
+            Missing::WORDS,
+            "What becomes of a key that is not there and not optional. `error`, the default: 422, naming all of them. \
+             `empty`: nothing. `keep`: its placeholder stays as it is.",
+        ),
+    });
+    let mut schema = envelope("A template, and how to read it.", object(fields));
+    schema["required"] = json!(["template"]);
+    schema["examples"] = json!([{"template": "You help {user:name} with {topic?}."}]);
     schema
 }
 

@@ -5,16 +5,6 @@ use serde_json::{Value, json};
 use crate::support::client::{APP_STATE, Answer, EVENTS, ONE, S, USER_STATE};
 use crate::support::server::{TestServer, on_both_stores};
 
-fn ids(answer: &Answer) -> String {
-    let ids: Vec<String> = answer.json()["events"]
-        .as_array()
-        .expect("events")
-        .iter()
-        .map(|event| event["id"].as_str().expect("an id").to_owned())
-        .collect();
-    ids.join(" ")
-}
-
 on_both_stores! {
     async fn an_event_comes_back_stored_with_its_place(server: &TestServer) {
         server.create("{}").await;
@@ -95,9 +85,9 @@ on_both_stores! {
         for (id, time) in [("a", 300), ("b", 100), ("c", 200), ("d", 100)] {
             server.append(format!(r#"{{"id":"{id}","timestamp":{time}}}"#)).await;
         }
-        assert_eq!(ids(&server.get(ONE).await), "a b c d");
-        assert_eq!(ids(&server.get(EVENTS).await), "a b c d");
-        assert_eq!(ids(&server.get(format!("{EVENTS}?order=desc")).await), "d c b a");
+        assert_eq!(server.get(ONE).await.event_ids(), "a b c d");
+        assert_eq!(server.get(EVENTS).await.event_ids(), "a b c d");
+        assert_eq!(server.get(format!("{EVENTS}?order=desc")).await.event_ids(), "d c b a");
     }
 
     async fn the_last_update_is_the_last_events_timestamp_and_can_go_backwards(server: &TestServer) {
@@ -181,7 +171,7 @@ on_both_stores! {
             ("order=desc&beforeSequence=3", "2 1"),
             ("author=agent&invocationId=i1&branch=a.b&afterTimestamp=10", "2"),
         ] {
-            assert_eq!(ids(&server.get(format!("{EVENTS}?{query}")).await.expect(200)), expected, "{query}");
+            assert_eq!(server.get(format!("{EVENTS}?{query}")).await.expect(200).event_ids(), expected, "{query}");
         }
         for (query, field) in [
             ("order=up", "order"),

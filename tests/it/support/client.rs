@@ -143,6 +143,17 @@ impl Client {
         self.append(format!(r#"{{"author":"agent","actions":{{"stateDelta":{delta}}}}}"#)).await
     }
 
+    /// Appends an event with these operators to [`ONE`].
+    pub async fn append_ops(&self, ops: &str) -> Answer {
+        self.append(format!(r#"{{"author":"agent","actions":{{"stateOps":{ops}}}}}"#)).await
+    }
+
+    /// All that [`ONE`] shows, and its tag: equal twice when nothing was written in between.
+    pub async fn shown(&self) -> (String, String) {
+        let session = self.get(ONE).await.expect(200);
+        (session.text().to_owned(), session.etag())
+    }
+
     /// The merged state of [`ONE`], as text.
     pub async fn state(&self) -> Value {
         self.get(STATE).await.expect(200).json()
@@ -257,6 +268,13 @@ impl Answer {
 
     pub fn find_raw(&self, path: &[&str]) -> Option<String> {
         raw_in(self.text(), path)
+    }
+
+    /// The ids of the events in the body, in their order.
+    pub fn event_ids(&self) -> String {
+        let events = self.json()["events"].take();
+        let events = events.as_array().unwrap_or_else(|| panic!("no `events` in {self}"));
+        events.iter().map(|event| event["id"].as_str().expect("an id")).collect::<Vec<_>>().join(" ")
     }
 
     #[track_caller]

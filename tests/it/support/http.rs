@@ -4,6 +4,7 @@ use std::{env, fs, ops::Deref, path::PathBuf, time::Duration};
 
 use reqwest::{Client, Method, header::HeaderMap};
 use serde_json::Value;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 use uuid::Uuid;
 
 use super::{
@@ -204,6 +205,21 @@ impl Place {
         }
     }
 
+    /// Runs SQL on it behind the service's back.
+    pub async fn execute(&self, sql: impl Into<String>) {
+        let statement = sqlx::raw_sql(AssertSqlSafe(sql.into()));
+        match self {
+            Self::Sqlite(_) => {
+                let mut connection = SqliteConnection::connect(&self.url()).await.expect("open the file");
+                statement.execute(&mut connection).await.expect("valid SQL");
+            }
+            Self::Postgres(database) => {
+                let mut connection = PgConnection::connect(&database.url).await.expect("connect");
+                statement.execute(&mut connection).await.expect("valid SQL");
+            }
+        }
+    }
+
     /// Replicas on it: as many as the database takes, but two at most.
     pub async fn fleet(self, args: &[&str]) -> Fleet {
         let count = match self {
@@ -214,7 +230,7 @@ impl Place {
         for _ in 0..count {
             servers.push(Server::start(&self.url(), args).await);
         }
-        Fleet { servers, _place: self }
+        Fleet { servers, place: self }
     }
 }
 
@@ -229,7 +245,7 @@ impl Drop for Place {
 /// Replicas on one database.
 pub struct Fleet {
     servers: Vec<Server>,
-    _place: Place,
+    place: Place,
 }
 
 impl Fleet {
@@ -237,6 +253,18 @@ impl Fleet {
     pub fn api(&self, n: usize) -> Api {
         self.servers[n % self.servers.len()].api.clone()
     }
+
+    /// As [`verify`], while the replicas run.
+    pub async fn verify(&self) {
+        verify(&self.place.url()).await;
+    }
+}
+
+/// Proves that whatever the database holds is what its events say.
+pub async fn verify(database_url: &str) {
+    let mut process = spawn(database_url, &["verify"]);
+    let status = process.wait().await;
+    assert_eq!(status.code(), Some(0), "{}", process.log());
 }
 
 /// Runs a test once for each database: `name(Place)`.

@@ -9,3 +9,4 @@ pub mod process;
 pub mod proxy;
 pub mod schema;
 pub mod server;
+pub mod state;

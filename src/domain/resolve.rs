@@ -1,0 +1,222 @@
+//! What an [`Edit`] comes to, given the values that are there: preconditions on keys, and operators, judged in order.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+use super::change::{Change, Condition, Edit, Keys, value_too_large};
+use super::ids::{AppName, SessionKey, UserKey};
+use super::json::RawJson;
+use super::scope::Scope;
+use super::tag::Tag;
+use super::{FieldError, Limits, Rejected};
+
+/// How many bytes of values the operators and preconditions of one request may read together: they do so under lock.
+const MOST_WORK: usize = 32 << 20;
+
+/// A key in a scope of its owner.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StateAddress {
+    Session(SessionKey, Box<str>),
+    User(UserKey, Box<str>),
+    App(AppName, Box<str>),
+}
+
+impl StateAddress {
+    pub fn new(session: &SessionKey, scope: Scope, key: &str) -> Self {
+        match scope {
+            Scope::Session => Self::Session(session.clone(), key.into()),
+            Scope::User => Self::User(session.user.clone(), key.into()),
+            Scope::App => Self::App(session.app().clone(), key.into()),
+        }
+    }
+}
+
+/// State keys to be loaded. With a revision, it also matters when the key was removed, if that was since.
+pub type KeyNeeds = BTreeMap<StateAddress, Option<i64>>;
+
+/// Adds a key to what must be loaded.
+pub fn need_key(needs: &mut KeyNeeds, address: StateAddress, since: Option<i64>) {
+    let known = needs.entry(address).or_default();
+    *known = match (*known, since) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+}
+
+/// A state key under lock: its value, if it is there, and the revision (of its session or scope) that last set or
+/// removed it. Of a key that is not there the revision is known only as far as [`KeyNeeds`] asked for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    pub value: Option<RawJson>,
+    pub revision: i64,
+}
+
+/// Why nothing was written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// The session has this event id with other content.
+    EventIdConflict,
+    /// A precondition failed.
+    RevisionMismatch(Mismatch),
+    /// An operator does not fit what is there, or what it comes to is over a limit.
+    Rejected(Rejected),
+}
+
+/// The current revisions, where a precondition failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Of the session, or of the scope that was addressed on its own.
+    pub revision: i64,
+    /// Of user and app state, where a session was addressed.
+    pub shared: Option<(i64, i64)>,
+    /// The preconditions on keys that failed; none if it was `If-Match`.
+    pub failed: Vec<FieldError>,
+}
+
+impl Mismatch {
+    pub fn of_session(tag: &Tag, failed: Vec<FieldError>) -> Self {
+        Self { revision: tag.revision, shared: Some((tag.user, tag.app)), failed }
+    }
+
+    pub fn of_scope(revision: i64, failed: Vec<FieldError>) -> Self {
+        Self { revision, shared: None, failed }
+    }
+}
+
+/// A key's value after an event; `None`: it is gone.
+pub struct Resolved<'a> {
+    pub scope: Scope,
+    pub key: &'a str,
+    pub value: Option<Cow<'a, RawJson>>,
+}
+
+/// The needed keys while the edits of one request are worked out, one after the other.
+pub struct Working<'h> {
+    loaded: &'h HashMap<StateAddress, Held>,
+    /// Of the loaded keys, those that this request has changed.
+    changed: HashMap<StateAddress, Held>,
+    work: usize,
+}
+
+impl<'h> Working<'h> {
+    pub fn new(loaded: &'h HashMap<StateAddress, Held>) -> Self {
+        Self { loaded, changed: HashMap::new(), work: 0 }
+    }
+
+    fn value(&self, address: &StateAddress) -> Option<&RawJson> {
+        self.held(address).and_then(|held| held.value.as_ref())
+    }
+
+    fn held(&self, address: &StateAddress) -> Option<&Held> {
+        self.changed.get(address).or_else(|| self.loaded.get(address))
+    }
+
+    /// Notes what a key is from now on.
+    pub fn set(&mut self, address: StateAddress, value: Option<&RawJson>, revision: i64) {
+        if self.loaded.contains_key(&address) {
+            self.changed.insert(address, Held { value: value.cloned(), revision });
+        }
+    }
+
+    /// Counts bytes that are read.
+    fn spend(&mut self, bytes: usize) -> Result<(), Refusal> {
+        self.work += bytes;
+        if self.work <= MOST_WORK {
+            return Ok(());
+        }
+        Err(Refusal::Rejected(Rejected::TooLarge {
+            limit: "operators",
+            detail: format!("the operators of one request may read {} MiB of values together", MOST_WORK >> 20),
+        }))
+    }
+
+    /// Which of the preconditions do not hold, given the revision that each scope is at.
+    ///
+    /// # Errors
+    /// They read too much.
+    pub fn failed(
+        &mut self,
+        edit: &Edit,
+        keys: Keys,
+        address: &impl Fn(Scope, &str) -> StateAddress,
+        revision: impl Fn(Scope) -> i64,
+    ) -> Result<Vec<FieldError>, Refusal> {
+        let mut failed = Vec::new();
+        for (n, precondition) in edit.preconditions.iter().enumerate() {
+            let (scope, key) = (precondition.scope, &*precondition.key);
+            let address = address(scope, key);
+            let value = self.value(&address);
+            let (holds, what) = match &precondition.condition {
+                Condition::Unchanged { since } => {
+                    let changed = self.held(&address).map_or(0, |held| held.revision);
+                    (changed <= *since && *since <= revision(scope), "has changed since that revision")
+                }
+                Condition::Exists(true) => (value.is_some(), "does not exist"),
+                Condition::Exists(false) => (value.is_none(), "exists"),
+                Condition::Equals(wanted) => {
+                    let equal = value.is_some_and(|value| value.json().same(wanted.json()));
+                    self.spend(value.map_or(0, |value| value.text().len()) + wanted.text().len())?;
+                    (equal, "has another value")
+                }
+            };
+            if !holds {
+                let field = format!("{}/preconditions/{n}", edit.pointer);
+                failed.push(FieldError::new(field, format!("the key `{}` {what}", keys.show(scope, key))));
+            }
+        }
+        Ok(failed)
+    }
+
+    /// What the edit comes to: each key that it changes, once.
+    ///
+    /// # Errors
+    /// An operator does not fit what is there, what it comes to is over a limit, or they read too much.
+    pub fn resolve<'a>(
+        &mut self,
+        edit: &'a Edit,
+        keys: Keys,
+        address: &impl Fn(Scope, &str) -> StateAddress,
+        limits: &Limits,
+    ) -> Result<Vec<Resolved<'a>>, Refusal> {
+        let set =
+            |set: &'a Change| Resolved { scope: set.scope, key: &set.key, value: Some(Cow::Borrowed(&set.value)) };
+        let mut changes: Vec<Resolved<'a>> = edit.sets.iter().map(set).collect();
+        if edit.ops.is_empty() {
+            return Ok(changes);
+        }
+        let mut places: HashMap<(Scope, &str), usize> =
+            changes.iter().enumerate().map(|(at, change)| ((change.scope, change.key), at)).collect();
+        for (n, operation) in edit.ops.iter().enumerate() {
+            let (scope, key) = (operation.scope, &*operation.key);
+            let place = places.get(&(scope, key)).copied();
+            let held = match place.and_then(|at| changes.get(at)) {
+                Some(change) => change.value.as_deref(),
+                None => self.value(&address(scope, key)),
+            };
+            let bytes = operation
+                .op
+                .operand()
+                .map_or(0, |operand| operand.text().len() + held.map_or(0, |value| value.text().len()));
+            let pointer = || format!("{}/stateOps/{n}", edit.pointer);
+            let value = operation.op.apply(held.map(RawJson::json)).map_err(|what| {
+                let message = format!("the key `{}`: {what}", keys.show(scope, key));
+                Refusal::Rejected(Rejected::field(pointer(), message))
+            })?;
+            self.spend(bytes)?;
+            if value.as_ref().is_some_and(|value| value.text().len() > limits.value_bytes) {
+                return Err(Refusal::Rejected(value_too_large(&pointer(), limits)));
+            }
+            let change = Resolved { scope, key, value };
+            match place.and_then(|at| changes.get_mut(at)) {
+                Some(place) => *place = change,
+                None => {
+                    places.insert((scope, key), changes.len());
+                    changes.push(change);
+                }
+            }
+        }
+        // Removing what is not there is no change.
+        changes.retain(|change| change.value.is_some() || self.value(&address(change.scope, change.key)).is_some());
+        Ok(changes)
+    }
+}

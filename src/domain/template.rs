@@ -1,0 +1,645 @@
+//! Instruction templates: text in which `{key}` stands for a value of the state, as in ADK (`docs/templates.md`).
+//!
+//! What counts is a run of `{`, then a name, then a run of `}`, with neither `$` nor `\` before them. Everything else stays
+//! as it is, whatever braces it is in. The name has as many pairs of braces as the shorter run has; what is left over of
+//! the longer one is text. Of several pairs,
+//!
+//! - [`Braces::Adk`] makes one placeholder: `{k}`, `{{k}}` and `{{{k}}}` all are the value;
+//! - [`Braces::Literal`] makes two into one of text: `{{k}}` is the text `{k}`, and `{{{k}}}` is the value in braces.
+//!
+//! A template is read in one pass for each question that is asked of it, and no list of its pieces is kept: that of
+//! `{a}{a}{a}…` would be many times as large as the template. What is filled in is never read as a template.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use unicode_ident::{is_xid_continue, is_xid_start};
+
+use super::Rejected;
+use super::json::{Json, Kind};
+use super::scope::split;
+
+/// How many names one template may hold, each counted once: they are looked up in the state together.
+pub const MAX_NAMES: usize = 10_000;
+
+/// What doubled braces mean.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Braces {
+    /// The same as single ones, as in ADK's code.
+    #[default]
+    Adk,
+    /// A brace as text, as ADK's documentation has it.
+    Literal,
+}
+
+impl Braces {
+    pub const WORDS: &[&str] = &["adk", "literal"];
+
+    /// # Errors
+    /// It is none of [`Braces::WORDS`].
+    pub fn parse(word: &str) -> Result<Self, &'static str> {
+        match word {
+            "adk" => Ok(Self::Adk),
+            "literal" => Ok(Self::Literal),
+            _ => Err("must be adk or literal"),
+        }
+    }
+}
+
+/// What becomes of a placeholder whose key is not there. One that ends in `?` always becomes nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Missing {
+    /// The whole template is refused.
+    #[default]
+    Error,
+    /// It becomes nothing.
+    Empty,
+    /// It stays as it is, braces included.
+    Keep,
+}
+
+impl Missing {
+    pub const WORDS: &[&str] = &["error", "empty", "keep"];
+
+    /// # Errors
+    /// It is none of [`Missing::WORDS`].
+    pub fn parse(word: &str) -> Result<Self, &'static str> {
+        match word {
+            "error" => Ok(Self::Error),
+            "empty" => Ok(Self::Empty),
+            "keep" => Ok(Self::Keep),
+            _ => Err("must be error, empty or keep"),
+        }
+    }
+}
+
+/// A template, with the keys that it asks for.
+pub struct Template<'a> {
+    text: &'a str,
+    braces: Braces,
+    keys: Vec<&'a str>,
+}
+
+impl<'a> Template<'a> {
+    /// Reads a template, which any text is.
+    ///
+    /// # Errors
+    /// `TooLarge` if it has more than [`MAX_NAMES`] different names.
+    pub fn parse(text: &'a str, braces: Braces) -> Result<Self, Rejected> {
+        let mut template = Self { text, braces, keys: Vec::new() };
+        let mut names = HashSet::new();
+        for piece in template.pieces() {
+            if let Piece::Placeholder(Placeholder { name, is_stored, .. }) = piece
+                && names.insert(name)
+            {
+                if names.len() > MAX_NAMES {
+                    let detail = format!("the template has more than {MAX_NAMES} different names");
+                    return Err(Rejected::TooLarge { limit: "template", detail });
+                }
+                template.keys.extend(is_stored.then_some(name));
+            }
+        }
+        Ok(template)
+    }
+
+    /// The keys of the merged state that it asks for, each once, in order of appearance.
+    pub fn keys(&self) -> &[&'a str] {
+        &self.keys
+    }
+
+    /// The text with the values of `state` filled in, which is an object that holds those of [`Template::keys`] that
+    /// there are. Strings go in raw, `null` as nothing, everything else as compact JSON.
+    ///
+    /// # Errors
+    /// `Invalid`, naming every key that is missing, if `missing` says so. `TooLarge` if the text would be longer than
+    /// `limit` bytes, of which no more are built.
+    pub fn render(&self, state: Json<'_>, missing: Missing, limit: usize) -> Result<String, Rejected> {
+        let members = state.as_object().into_iter().flatten();
+        let values: HashMap<Cow<'_, str>, Cow<'_, str>> = members.map(|m| (m.key, filled_in(m.value))).collect();
+        let fill = |piece| match piece {
+            Piece::Text(text) => Ok(text),
+            Piece::Placeholder(Placeholder { name, is_stored, is_optional, written }) => {
+                match values.get(name).filter(|_| is_stored) {
+                    Some(value) => Ok(&**value),
+                    None if is_optional => Ok(""),
+                    None => match missing {
+                        Missing::Error => Err(name),
+                        Missing::Empty => Ok(""),
+                        Missing::Keep => Ok(written),
+                    },
+                }
+            }
+        };
+        let (mut out, mut fits) = (String::new(), true);
+        let (mut absent, mut seen) = (Vec::new(), HashSet::new());
+        for piece in self.pieces() {
+            match fill(piece) {
+                Ok(text) => {
+                    fits &= text.len() <= limit - out.len();
+                    out.push_str(if fits { text } else { "" });
+                }
+                Err(name) if seen.insert(name) => absent.push(name),
+                Err(_) => {}
+            }
+        }
+        if !absent.is_empty() {
+            return Err(Rejected::field("template", are_missing(&absent)));
+        }
+        if !fits {
+            let detail = format!("the rendered text would be larger than {limit} bytes");
+            return Err(Rejected::TooLarge { limit: "rendered", detail });
+        }
+        Ok(out)
+    }
+
+    fn pieces(&self) -> Pieces<'a> {
+        Pieces { text: self.text, braces: self.braces, at: 0, pending: None }
+    }
+}
+
+/// How a value goes into a text.
+fn filled_in(value: Json<'_>) -> Cow<'_, str> {
+    match value.kind() {
+        Kind::Null => "".into(),
+        Kind::String => value.as_str().unwrap_or_default(),
+        Kind::Bool | Kind::Number => value.text().into(),
+        Kind::Array | Kind::Object => compact(value).into(),
+    }
+}
+
+/// The value without the white space between its tokens, otherwise byte for byte as it was written.
+fn compact(value: Json<'_>) -> String {
+    let (mut in_string, mut escaped) = (false, false);
+    let is_kept = |c: &char| {
+        if in_string {
+            in_string = escaped || *c != '"';
+            escaped = !escaped && *c == '\\';
+            return true;
+        }
+        in_string = *c == '"';
+        !matches!(c, ' ' | '\t' | '\n' | '\r')
+    };
+    value.text().chars().filter(is_kept).collect()
+}
+
+/// Names what is missing, cut to a length that fits an error.
+fn are_missing(names: &[&str]) -> String {
+    const MOST_BYTES: usize = 8 << 10;
+    const MOST_OF_A_NAME: usize = 512;
+    let mut out = String::from("these keys are missing:");
+    for (n, name) in names.iter().enumerate() {
+        if out.len() > MOST_BYTES {
+            let _ = write!(out, " and {} more", names.len() - n);
+            break;
+        }
+        let comma = if n > 0 { "," } else { "" };
+        let _ = match name.char_indices().nth(MOST_OF_A_NAME) {
+            Some((at, _)) => write!(out, "{comma} `{}…`", &name[..at]),
+            None => write!(out, "{comma} `{name}`"),
+        };
+    }
+    out
+}
+
+enum Piece<'a> {
+    Text(&'a str),
+    Placeholder(Placeholder<'a>),
+}
+
+struct Placeholder<'a> {
+    /// As it stands in the template, with its braces.
+    written: &'a str,
+    /// With its prefix and without `?`.
+    name: &'a str,
+    /// Whether the state can have it: `temp:` keys are never stored, and artifacts are not state.
+    is_stored: bool,
+    is_optional: bool,
+}
+
+/// The pieces of a template, left to right, in one pass. A piece of text may be empty.
+struct Pieces<'a> {
+    text: &'a str,
+    braces: Braces,
+    /// Where what was not given yet begins.
+    at: usize,
+    /// What comes before that: the inside of a group whose left side was given.
+    pending: Option<Piece<'a>>,
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        if let Some(piece) = self.pending.take() {
+            return Some(piece);
+        }
+        let begin = self.at;
+        let mut from = begin;
+        while let Some(Group { opening, inside, closing }) = Group::find(self.text, from) {
+            from = inside.end + closing;
+            let Some((name, is_optional)) = name_of(&self.text[inside.clone()]) else { continue };
+            let pairs = opening.min(closing);
+            // Of the pairs, those of a placeholder, and those that stay as text; a doubled one is two, of which one stays.
+            let (taken, kept) = match self.braces {
+                Braces::Adk => (pairs, 0),
+                Braces::Literal => (pairs % 2, pairs / 2),
+            };
+            let written = &self.text[inside.start - taken..inside.end + taken];
+            self.pending = Some(if taken == 0 {
+                Piece::Text(written)
+            } else {
+                let is_stored = !is_artifact(name) && split(name).is_some();
+                Piece::Placeholder(Placeholder { written, name, is_stored, is_optional })
+            });
+            self.at = inside.end + pairs - kept;
+            return Some(Piece::Text(&self.text[begin..inside.start - pairs + kept]));
+        }
+        self.at = self.text.len();
+        (begin < self.at).then(|| Piece::Text(&self.text[begin..]))
+    }
+}
+
+/// Text without braces between a run of `{` and a run of `}`.
+struct Group {
+    opening: usize,
+    inside: Range<usize>,
+    closing: usize,
+}
+
+impl Group {
+    /// The first one at or after `from` that no `$` or `\` precedes.
+    fn find(text: &str, mut from: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let next = |from: usize, is_wanted: fn(u8) -> bool| {
+            let at = bytes[from..].iter().position(|byte| is_wanted(*byte))?;
+            Some(from + at)
+        };
+        loop {
+            let open = next(from, |byte| byte == b'{')?;
+            let start = next(open, |byte| byte != b'{')?;
+            let end = next(start, |byte| matches!(byte, b'{' | b'}'))?;
+            let after = next(end, |byte| byte != b'}').unwrap_or(bytes.len());
+            if end < after && !text[..open].ends_with(['$', '\\']) {
+                return Some(Self { opening: start - open, inside: start..end, closing: after - end });
+            }
+            from = end;
+        }
+    }
+}
+
+/// The name in a pair of braces and whether it is optional; `None` if it is no name. White space around it does not
+/// count, and the question mark follows it directly.
+fn name_of(inside: &str) -> Option<(&str, bool)> {
+    // As Python's `str.strip`, for which these four are white space too.
+    let inside = inside.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\u{1C}'..='\u{1F}'));
+    let name = inside.strip_suffix('?').unwrap_or(inside);
+    (is_artifact(name) || is_state_name(name)).then_some((name, name.len() < inside.len()))
+}
+
+/// The text of an artifact, whose name may be anything. There are no artifacts yet, so each is missing.
+fn is_artifact(name: &str) -> bool {
+    name.starts_with("artifact.")
+}
+
+/// An identifier, by itself or after a prefix of ADK's.
+fn is_state_name(name: &str) -> bool {
+    match name.split_once(':') {
+        None => is_identifier(name),
+        Some(("app" | "user" | "temp", rest)) => is_identifier(rest),
+        Some(_) => false,
+    }
+}
+
+/// Python's `str.isidentifier`.
+fn is_identifier(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|c| c == '_' || is_xid_start(c)) && chars.all(is_xid_continue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STATE: &str = r#"{"app:k":"A","user:k":"U","k":"V","_1":1,"é":"É","null":null,"braces":"{k} {{k}} $&\\1"}"#;
+
+    fn rendered(template: &str, braces: Braces, missing: Missing) -> Result<String, Rejected> {
+        Template::parse(template, braces)?.render(Json::trusted(STATE), missing, usize::MAX)
+    }
+
+    fn adk(template: &str) -> String {
+        rendered(template, Braces::Adk, Missing::Error).unwrap()
+    }
+
+    fn literal(template: &str) -> String {
+        rendered(template, Braces::Literal, Missing::Error).unwrap()
+    }
+
+    #[test]
+    fn words_are_what_they_say() {
+        assert!(Braces::WORDS.iter().all(|word| Braces::parse(word).is_ok()) && Braces::parse("Adk").is_err());
+        assert!(Missing::WORDS.iter().all(|word| Missing::parse(word).is_ok()) && Missing::parse("").is_err());
+    }
+
+    #[test]
+    fn a_key_is_replaced_by_its_value() {
+        assert_eq!(adk("{k}, {app:k} and {user:k}: {k}"), "V, A and U: V");
+        assert_eq!(adk("{_1}{é}{k}"), "1ÉV");
+        assert_eq!(adk(""), "");
+    }
+
+    #[test]
+    fn a_name_is_an_identifier_perhaps_after_a_prefix() {
+        for name in ["k", "_", "__a1", "K9", "class", "é", "变量", "ª", "a\u{301}", "app:a", "user:_", "temp:é", "app"]
+        {
+            assert_eq!(name_of(name), Some((name, false)), "{name}");
+        }
+        let short = [
+            "", "1", "1a", "a-b", "a.b", "a b", "a\nb", "$k", "k!", "a[0]", "app:", ":", ":k", "app:1", "App:k",
+            "foo:k", "app: k", "app :k", "😀", "a\0",
+        ];
+        let long = ["\"json\": 1", "app:user:k", "Artifact.x", "artifact .x", "\u{301}a", "\u{200b}k"];
+        for name in short.into_iter().chain(long) {
+            assert_eq!(name_of(name), None, "{name:?}");
+            for template in [format!("{{{name}}}"), format!("{{{{{name}}}}}")] {
+                assert_eq!(adk(&template), template);
+                assert_eq!(literal(&template), template);
+            }
+        }
+    }
+
+    #[test]
+    fn white_space_around_a_name_does_not_count() {
+        assert_eq!(adk("{ k }{\t\r\nk\n}{\u{A0}user:k\u{3000}}{\u{1C}k\u{1F}}"), "VVUV");
+        assert_eq!(adk("{ k? }{ no? }"), "V");
+        // Not white space, here or in Python.
+        assert_eq!(adk("{\u{FEFF}k}"), "{\u{FEFF}k}");
+    }
+
+    #[test]
+    fn a_question_mark_right_after_the_name_makes_it_optional() {
+        for missing in [Missing::Error, Missing::Empty, Missing::Keep] {
+            let text = rendered("[{k?}{no?}{app:no?}{temp:no?}{artifact.a b.txt?}{{no?}}]", Braces::Adk, missing);
+            assert_eq!(text.unwrap(), "[V]");
+        }
+        for template in ["{?}", "{k??}", "{k ?}", "{?k}", "{k?k}", "{app:?}", "{app?:k}"] {
+            assert_eq!(adk(template), template);
+        }
+    }
+
+    #[test]
+    fn a_missing_key_is_refused_or_left_out_or_kept() {
+        let template = "{k}-{b}-{ a }-{temp:t}-{b}-{{artifact.x}}-{a?}";
+        assert_eq!(
+            rendered(template, Braces::Adk, Missing::Error),
+            Err(Rejected::field("template", "these keys are missing: `b`, `a`, `temp:t`, `artifact.x`"))
+        );
+        assert_eq!(rendered(template, Braces::Adk, Missing::Empty).unwrap(), "V------");
+        assert_eq!(rendered(template, Braces::Adk, Missing::Keep).unwrap(), "V-{b}-{ a }-{temp:t}-{b}-{{artifact.x}}-");
+        assert_eq!(rendered("{{{no}}}{{no}", Braces::Literal, Missing::Keep).unwrap(), "{{no}}{{no}");
+        // Of both forms, one asks for the key.
+        assert!(rendered("{no?}{no}", Braces::Adk, Missing::Error).is_err());
+        assert!(rendered("{K}", Braces::Adk, Missing::Error).is_err());
+        assert!(rendered("{app:_1}", Braces::Adk, Missing::Error).is_err());
+    }
+
+    #[test]
+    fn every_missing_key_is_named_but_not_without_end() {
+        let message = |names: &[String]| match rendered(&names.concat(), Braces::Adk, Missing::Error) {
+            Err(Rejected::Invalid(errors)) if errors.len() == 1 => errors[0].message.clone(),
+            other => panic!("{other:?}"),
+        };
+        let names: Vec<String> = (0..500).map(|n| format!("{{key_{n}}}")).collect();
+        let all = message(&names);
+        assert!((0..500).all(|n| all.contains(&format!("`key_{n}`"))), "{all}");
+        let many: Vec<String> = (0..5000).map(|n| format!("{{key_{n}}}")).collect();
+        let cut = message(&many);
+        assert!(cut.len() < 9000 && cut.ends_with(" more"), "{cut}");
+        let long = message(&["{artifact.".to_owned(), "é".repeat(100_000), "}{a}".to_owned()]);
+        assert!(long.len() < 2000 && long.ends_with("…`, `a`"), "{long}");
+    }
+
+    #[test]
+    fn artifacts_and_temp_keys_are_not_looked_up() {
+        let template = Template::parse("{b}{app:k}{temp:t}{artifact.a}{b?}{a}{{user:k}}{-}\\{c}", Braces::Adk).unwrap();
+        assert_eq!(template.keys(), ["b", "app:k", "a", "user:k"]);
+        let state = Json::trusted(r#"{"artifact.a":1,"temp:t":2}"#);
+        for name in ["artifact.a", "temp:t"] {
+            let placeholder = format!("{{{name}}}");
+            let template = Template::parse(&placeholder, Braces::Adk).unwrap();
+            assert_eq!(template.render(state, Missing::Keep, 100).unwrap(), placeholder);
+        }
+    }
+
+    #[test]
+    fn braces_around_a_placeholder_stay() {
+        for render in [adk, literal] {
+            assert_eq!(render(r#"{"json": {k}}"#), r#"{"json": V}"#);
+            assert_eq!(render(r#"{"a": {"b": {"c": {k}}}}"#), r#"{"a": {"b": {"c": V}}}"#);
+            assert_eq!(render("{k}}}"), "V}}");
+            assert_eq!(render("{{k}"), "{V");
+            assert_eq!(render("{{k}: {user:k}}"), "{V: U}");
+            assert_eq!(render("{a {k} b}"), "{a V b}");
+            assert_eq!(render(r#"{{ "a": {k} }}"#), r#"{{ "a": V }}"#);
+            assert_eq!(render("{}{{}}{ }{{{}"), "{}{{}}{ }{{{}");
+            assert_eq!(render("}{k}{"), "}V{");
+            assert_eq!(render("{k{k}k}"), "{kVk}");
+            assert_eq!(render("{"), "{");
+            assert_eq!(render("{k"), "{k");
+            assert_eq!(render("k}"), "k}");
+        }
+    }
+
+    #[test]
+    fn doubled_braces_are_single_ones_or_text() {
+        for (template, as_adk, as_literal) in [
+            ("{{k}}", "V", "{k}"),
+            ("{{{k}}}", "V", "{V}"),
+            ("{{{{k}}}}", "V", "{{k}}"),
+            ("{{{{{k}}}}}", "V", "{{V}}"),
+            ("{{k}}}", "V}", "{k}}"),
+            ("{{{k}}", "{V", "{{k}"),
+            ("{{ k }}", "V", "{ k }"),
+            ("{{k?}}", "V", "{k?}"),
+            ("{{k}}{{k}}{k}", "VVV", "{k}{k}V"),
+            ("a{{k}}b{k}c", "aVbVc", "a{k}bVc"),
+            (r#"{"a": {{k}}}"#, r#"{"a": V}"#, r#"{"a": {k}}"#),
+        ] {
+            assert_eq!(adk(template), as_adk, "{template}");
+            assert_eq!(literal(template), as_literal, "{template}");
+        }
+        assert_eq!(literal("{{no}} {{temp:t}} {{artifact.x}}"), "{no} {temp:t} {artifact.x}");
+        assert_eq!(Template::parse("{{a}}{{{b}}}", Braces::Literal).unwrap().keys(), ["b"]);
+    }
+
+    #[test]
+    fn a_dollar_or_a_backslash_keeps_what_follows() {
+        for render in [adk, literal] {
+            for template in [r"\{k}", "${k}", r"\\{k}", "$${k}", "${{k}}", r"\{{{k}}}", r"\{{k}", "${k}}", "${{ k? }}"]
+            {
+                assert_eq!(render(template), template);
+            }
+            assert_eq!(render("$ {k}${k}{k}"), "$ V${k}V");
+            assert_eq!(render("{a${k}{k}"), "{a${k}V");
+            assert_eq!(render("${a{k}"), "${aV");
+        }
+    }
+
+    #[test]
+    fn what_is_filled_in_is_not_a_template() {
+        assert_eq!(adk("{braces}{{{braces}}}"), r"{k} {{k}} $&\1{k} {{k}} $&\1");
+        assert_eq!(adk("{null}{k}{null}"), "V");
+        let state = Json::trusted(r#"{"a":"{","b":"b}"}"#);
+        let template = Template::parse("{a}{b}", Braces::Adk).unwrap();
+        assert_eq!(template.render(state, Missing::Error, 100).unwrap(), "{b}");
+    }
+
+    #[test]
+    fn values_go_in_as_text() {
+        for (value, text) in [
+            (r#""""#, ""),
+            (r#""plain""#, "plain"),
+            (r#""a\n\"b\"\\\u00e9\u0000\ud83d\ude00 {x}""#, "a\n\"b\"\\é\0😀 {x}"),
+            ("null", ""),
+            ("true", "true"),
+            ("false", "false"),
+            ("1.10", "1.10"),
+            ("-0.0", "-0.0"),
+            ("1E2", "1E2"),
+            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            ("[ ]", "[]"),
+            ("[1 ,\n 2.0,\tnull\r]", "[1,2.0,null]"),
+            (r#"{ "b" : "x  \" y\\" , "a b" : [ { } ] }"#, r#"{"b":"x  \" y\\","a b":[{}]}"#),
+            (r#"["\\", " ", "\u0020\"", " \\\" "]"#, r#"["\\"," ","\u0020\""," \\\" "]"#),
+        ] {
+            let state = format!("{{\"k\":{value}}}");
+            let template = Template::parse("<{k}>", Braces::Adk).unwrap();
+            assert_eq!(
+                template.render(Json::trusted(&state), Missing::Error, 100).unwrap(),
+                format!("<{text}>"),
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_text_over_the_limit_is_not_built() {
+        let state = format!("{{\"k\":\"{}\"}}", "é".repeat(500));
+        let render = |template: &str, limit| {
+            Template::parse(template, Braces::Adk)?.render(Json::trusted(&state), Missing::Error, limit)
+        };
+        assert_eq!(render("{k}{k}.", 2001).unwrap().len(), 2001);
+        assert!(matches!(render("{k}{k}.", 2000), Err(Rejected::TooLarge { limit: "rendered", .. })));
+        assert!(matches!(render(&"{k}".repeat(1 << 16), 2000), Err(Rejected::TooLarge { .. })));
+        assert!(matches!(render("x{k}{no}", 1), Err(Rejected::Invalid(_))));
+    }
+
+    #[test]
+    fn names_are_bounded_and_placeholders_are_not() {
+        let names = |count: usize| (0..count).map(|n| format!("{{k{n}?}}{{k{n}}}")).collect::<String>();
+        assert_eq!(Template::parse(&names(MAX_NAMES), Braces::Adk).unwrap().keys().len(), MAX_NAMES);
+        let over = names(MAX_NAMES + 1);
+        assert!(matches!(Template::parse(&over, Braces::Adk), Err(Rejected::TooLarge { limit: "template", .. })));
+        let artifacts = over.replace("{k", "{artifact.k");
+        assert!(matches!(Template::parse(&artifacts, Braces::Adk), Err(Rejected::TooLarge { .. })));
+        assert_eq!(adk(&"{k}".repeat(100_000)).len(), 100_000);
+    }
+
+    /// What took quadratic time would not end within anybody's patience.
+    #[test]
+    fn hostile_templates_take_linear_time() {
+        let times = 1 << 16;
+        for part in ["{", "}", "{k", "{}", "{{", "${", "{ ", "\\{{", "{k}}", "{{k}", "{-}", "{k?", "é{", "{artifact."]
+        {
+            let template = part.repeat(times);
+            for braces in [Braces::Adk, Braces::Literal] {
+                rendered(&template, braces, Missing::Keep).unwrap();
+            }
+        }
+        let one = format!("{}k{}", "{".repeat(times), "}".repeat(times));
+        assert_eq!(adk(&one), "V");
+        assert_eq!(literal(&one).len(), times + 1);
+    }
+
+    /// Text that is nearly all placeholders.
+    fn soup() -> impl Strategy<Value = String> {
+        const WORDS: &[&str] = &[
+            "{",
+            "{",
+            "{{",
+            "}",
+            "}",
+            "}}",
+            "k",
+            "k",
+            "no",
+            "app:",
+            "user:k",
+            "temp:",
+            "artifact.",
+            "?",
+            " ",
+            "\n",
+            "$",
+            "\\",
+            "\"",
+            "-",
+            ".",
+            ":",
+            "é",
+            "\u{301}",
+            "1",
+            "_",
+            "",
+        ];
+        prop::collection::vec(prop::sample::select(WORDS), 0..24).prop_map(|words| words.concat())
+    }
+
+    fn any_template() -> impl Strategy<Value = String> {
+        prop_oneof![soup(), any::<String>(), "[{}k?$\\\\ ]{0,24}"]
+    }
+
+    proptest! {
+        #[test]
+        fn a_template_without_braces_comes_back_unchanged(template in "[^{}]{0,40}") {
+            prop_assert_eq!(adk(&template), &*template);
+            prop_assert_eq!(literal(&template), template);
+        }
+
+        #[test]
+        fn no_text_is_too_strange(template in any_template()) {
+            for braces in [Braces::Adk, Braces::Literal] {
+                for missing in [Missing::Error, Missing::Empty, Missing::Keep] {
+                    let _ = rendered(&template, braces, missing);
+                }
+            }
+        }
+
+        #[test]
+        fn text_outside_of_placeholders_is_kept(template in any_template()) {
+            let parsed = Template::parse(&template, Braces::Adk).unwrap();
+            let written = parsed.pieces().map(|piece| match piece {
+                Piece::Text(text) => text,
+                Piece::Placeholder(placeholder) => placeholder.written,
+            });
+            prop_assert_eq!(written.collect::<String>(), template);
+        }
+
+        #[test]
+        fn without_doubled_braces_both_modes_agree(template in any_template()) {
+            prop_assume!(!template.contains("{{"));
+            prop_assert_eq!(
+                rendered(&template, Braces::Adk, Missing::Keep),
+                rendered(&template, Braces::Literal, Missing::Keep)
+            );
+        }
+
+        /// Whoever puts text of others into a template can make it literal.
+        #[test]
+        fn doubled_braces_give_the_text_itself(inside in " ?(app:|user:|temp:|artifact\\.)?[a-zé_]{1,5}[?]? ?") {
+            prop_assert_eq!(literal(&format!("a{{{{{inside}}}}}b")), format!("a{{{inside}}}b"));
+        }
+    }
+}

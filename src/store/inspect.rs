@@ -1,0 +1,643 @@
+//! What `sessiond verify` reads: sessions, shared scopes and what belongs to neither, each in one transaction that shows
+//! one moment and holds nobody up.
+//!
+//! A connection of its own, which cannot write: on SQLite without the lock that a serving process holds. Everything is
+//! read by page, found by an index; what the rows mean is for [`crate::domain::verify`] to say.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow, PgConnection, SqliteConnection};
+use tokio::time::timeout;
+
+use super::sql::{ListValue, plain_text};
+use super::{Cause, PostgresOptions, StoreError, StoreLimits, all_applied, postgres, sqlite};
+use crate::domain::time::Micros;
+use crate::domain::verify::{
+    EventRow, Findings, LogRow, LogValue, Logged, ScopeCheck, Seen, SessionCheck, SessionRow, Span, Wanted,
+};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// A page: rows, and bytes of their bodies or values, beyond which only its first row may go.
+const PAGE_ROWS: i64 = 500;
+const PAGE_BYTES: i64 = 1 << 20;
+
+/// How long one page may take to come: reads wait for nobody, so this is for a database that has gone silent.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A session's names as they are stored, whatever they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionName {
+    pub app: String,
+    pub user: String,
+    pub session: String,
+}
+
+/// A shared scope's names: a user's, or an app's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeName {
+    pub app: String,
+    pub user: Option<String>,
+}
+
+/// One life of a session, of which there are rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Incarnation {
+    pub name: SessionName,
+    pub number: i64,
+    /// The session is live (or has expired), or it is buried.
+    pub known: bool,
+}
+
+/// The tables whose rows belong to an incarnation of a session, and what to call such rows.
+pub const BELONGINGS: [(&str, &str); 3] =
+    [("events", "events"), ("session_state", "state"), ("session_spans", "spans of past values")];
+
+#[derive(Debug)]
+pub struct CheckedSession {
+    pub events: u64,
+    pub findings: Findings,
+}
+
+#[derive(Debug)]
+pub struct CheckedScope {
+    pub keys: u64,
+    pub findings: Findings,
+}
+
+/// A look at a database that others may be writing to.
+pub struct Inspector(Connection);
+
+enum Connection {
+    Postgres { connection: PgConnection, begin: String, pgbouncer: bool },
+    Sqlite(SqliteConnection),
+}
+
+impl Inspector {
+    /// Connects. Creates and changes nothing.
+    ///
+    /// # Errors
+    /// The database cannot be reached, or lacks a migration of this binary.
+    pub async fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
+        let mut inspector = Self(match url.strip_prefix("sqlite://") {
+            Some(path) => Connection::sqlite(path, limits).await?,
+            None => Connection::postgres(url, options, limits).await?,
+        });
+        inspector.check().await?;
+        Ok(inspector)
+    }
+
+    async fn check(&mut self) -> Result<()> {
+        let (exists, migrator) = match &self.0 {
+            Connection::Postgres { .. } => {
+                ("select count(*) where to_regclass('_sqlx_migrations') is not null", &postgres::MIGRATOR)
+            }
+            Connection::Sqlite(_) => {
+                ("select count(*) from sqlite_master where name = '_sqlx_migrations'", &sqlite::MIGRATOR)
+            }
+        };
+        self.begin().await?;
+        let (tables,): (i64,) = self.one(Query::new(exists)).await?;
+        let applied: Vec<(i64,)> = match tables {
+            0 => Vec::new(),
+            _ => self.rows(Query::new("select version from _sqlx_migrations where success")).await?,
+        };
+        self.end().await?;
+        all_applied(migrator, &applied.iter().map(|(version,)| *version).collect::<Vec<_>>())
+    }
+
+    /// The next sessions after this one, in key order; those that have expired, too.
+    ///
+    /// # Errors
+    /// The database fails, here as below.
+    pub async fn sessions(&mut self, after: &SessionName) -> Result<Vec<SessionName>> {
+        let query = Query::new("select app_name, user_id, id from sessions where (app_name, user_id, id) > ")
+            .row(&after.values())
+            .sql(" order by app_name, user_id, id limit ")
+            .number(PAGE_ROWS);
+        self.begin().await?;
+        let rows: Vec<(String, String, String)> = self.rows(query).await?;
+        self.end().await?;
+        Ok(rows.into_iter().map(|(app, user, session)| SessionName { app, user, session }).collect())
+    }
+
+    /// Folds a session anew and compares; `None` if it is gone.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn check_session(&mut self, name: &SessionName) -> Result<Option<CheckedSession>> {
+        self.begin().await?;
+        let checked = match self.session_row(name).await? {
+            Some((incarnation, row)) => Some(self.fold(name, incarnation, row).await?),
+            None => None,
+        };
+        self.end().await?;
+        Ok(checked)
+    }
+
+    async fn session_row(&mut self, name: &SessionName) -> Result<Option<(i64, SessionRow)>> {
+        let query = Query::new(
+            "select s.incarnation, s.revision, s.create_time, s.update_time, s.update_time_number, s.initial_state, \
+               s.created_user_revision, s.created_app_revision, s.forked_revision, \
+               coalesce((select u.revision from user_scopes u \
+                         where u.app_name = s.app_name and u.user_id = s.user_id), 0), \
+               coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0) \
+             from sessions s where (s.app_name, s.user_id, s.id) = ",
+        )
+        .row(&name.values());
+        type Row = (i64, i64, i64, i64, String, String, i64, i64, Option<i64>, i64, i64);
+        let row: Option<Row> = self.rows(query).await?.into_iter().next();
+        Ok(row.map(
+            |(
+                incarnation,
+                revision,
+                created,
+                updated,
+                update_time_number,
+                initial_state,
+                created_user,
+                created_app,
+                forked_revision,
+                user,
+                app,
+            )| {
+                let row = SessionRow {
+                    revision,
+                    create_time: Micros(created),
+                    update_time: Micros(updated),
+                    update_time_number,
+                    initial_state,
+                    created: Seen { user: created_user, app: created_app },
+                    now: Seen { user, app },
+                    forked_revision,
+                };
+                (incarnation, row)
+            },
+        ))
+    }
+
+    async fn fold(&mut self, name: &SessionName, incarnation: i64, row: SessionRow) -> Result<CheckedSession> {
+        let mut check = SessionCheck::new(row);
+        let (mut events, mut after) = (0, i64::MIN);
+        loop {
+            let page = self.events(name, incarnation, after).await?;
+            let Some(last) = page.last() else { break };
+            after = last.sequence;
+            events += page.len() as u64;
+            for event in &page {
+                check.event(event);
+                if let Some(wanted) = check.wanted_if_full() {
+                    self.look_up(name, incarnation, &mut check, &wanted).await?;
+                }
+            }
+        }
+        check.end_of_events();
+        let wanted = check.wanted();
+        self.look_up(name, incarnation, &mut check, &wanted).await?;
+
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.state(name, incarnation, after.as_deref()).await?;
+            for (key, value, revision) in &page {
+                check.state(key, value, *revision);
+            }
+            let Some((last, ..)) = page.into_iter().next_back() else { break };
+            after = Some(last);
+        }
+        let spans = Query::new("select count(*) from session_spans where ").incarnation("", name, incarnation);
+        let (spans,): (i64,) = self.one(spans).await?;
+        Ok(CheckedSession { events, findings: check.finish(spans) })
+    }
+
+    async fn events(&mut self, name: &SessionName, incarnation: i64, after: i64) -> Result<Vec<EventRow>> {
+        // The sizes first, without the bodies; then the bodies that fit.
+        let query = Query::new(
+            "select e.sequence, e.id, e.event_time, e.author, e.invocation_id, e.branch, e.user_revision, \
+               e.app_revision, e.rewind_to, e.digest, e.body \
+             from (select sequence, sum(size) over (order by sequence) as size_so_far, \
+                     row_number() over (order by sequence) as place \
+                   from (select sequence, octet_length(body) as size from events where ",
+        )
+        .incarnation("", name, incarnation)
+        .sql(" and sequence > ")
+        .number(after)
+        .sql(" order by sequence limit ")
+        .number(PAGE_ROWS)
+        .sql(") as page) as sized join events e on ")
+        .incarnation("e.", name, incarnation)
+        .sql(" and e.sequence = sized.sequence where sized.size_so_far <= ")
+        .number(PAGE_BYTES)
+        .sql(" or sized.place = 1 order by e.sequence");
+        type Row = (i64, String, i64, String, String, Option<String>, i64, i64, Option<i64>, Vec<u8>, String);
+        let rows: Vec<Row> = self.rows(query).await?;
+        let event =
+            |(sequence, id, time, author, invocation_id, branch, user, app, rewind_to, digest, body): Row| EventRow {
+                sequence,
+                id,
+                event_time: Micros(time),
+                author: plain_text(&author),
+                invocation_id: plain_text(&invocation_id),
+                branch: branch.as_deref().map(plain_text),
+                saw: Seen { user, app },
+                rewind_to,
+                digest,
+                body,
+            };
+        Ok(rows.into_iter().map(event).collect())
+    }
+
+    async fn state(
+        &mut self,
+        name: &SessionName,
+        incarnation: i64,
+        after: Option<&str>,
+    ) -> Result<Vec<(String, String, i64)>> {
+        let mut query = Query::new(
+            "select t.key, t.value, t.revision \
+             from (select key, sum(size) over (order by key) as size_so_far, row_number() over (order by key) as place \
+                   from (select key, octet_length(value) as size from session_state where ",
+        )
+        .incarnation("", name, incarnation);
+        if let Some(after) = after {
+            query = query.sql(" and key > ").text(after);
+        }
+        let query = query
+            .sql(" order by key limit ")
+            .number(PAGE_ROWS)
+            .sql(") as page) as sized join session_state t on ")
+            .incarnation("t.", name, incarnation)
+            .sql(" and t.key = sized.key where sized.size_so_far <= ")
+            .number(PAGE_BYTES)
+            .sql(" or sized.place = 1 order by t.key");
+        self.rows(query).await
+    }
+
+    async fn look_up(
+        &mut self,
+        name: &SessionName,
+        incarnation: i64,
+        check: &mut SessionCheck,
+        wanted: &Wanted,
+    ) -> Result<()> {
+        let spans = self.session_spans(name, incarnation, &wanted.spans).await?;
+        let user = ScopeName { app: name.app.clone(), user: Some(name.user.clone()) };
+        let user_log = self.log_values(&user, &wanted.user_log).await?;
+        let app_log = self.log_values(&ScopeName { app: name.app.clone(), user: None }, &wanted.app_log).await?;
+        check.found(wanted, &spans, &user_log, &app_log);
+        Ok(())
+    }
+
+    async fn session_spans(&mut self, name: &SessionName, incarnation: i64, wanted: &[Span]) -> Result<Vec<Span>> {
+        let mut found = Vec::with_capacity(wanted.len());
+        for some in wanted.chunks(PAGE_ROWS as usize) {
+            let query = Query::wanted("node, key", some.iter().map(|span| (span.node, &*span.key)))
+                .sql(
+                    "select t.node, t.key, t.valid_from, t.valid_to, t.value from k cross join session_spans t \
+                      where t.node = k.node and t.key = k.key and ",
+                )
+                .incarnation("t.", name, incarnation);
+            let rows: Vec<(i64, String, i64, i64, String)> = self.rows(query).await?;
+            found.extend(rows.into_iter().map(|(node, key, from, to, value)| Span {
+                node,
+                key: key.into(),
+                from,
+                to,
+                value: Some(value.into()),
+            }));
+        }
+        Ok(found)
+    }
+
+    async fn log_values(&mut self, scope: &ScopeName, wanted: &[Logged]) -> Result<Vec<LogValue>> {
+        let mut found = Vec::with_capacity(wanted.len());
+        for some in wanted.chunks(PAGE_ROWS as usize) {
+            let query = Query::wanted("revision, key", some.iter().map(|logged| (logged.revision, &*logged.key)))
+                .sql("select t.key, t.revision, t.value from k cross join ")
+                .sql(&format!("{} t where t.key = k.key and t.revision = k.revision and ", scope.table("log")))
+                .scope("t.", scope);
+            let rows: Vec<(String, i64, Option<String>)> = self.rows(query).await?;
+            found.extend(rows.into_iter().map(|(key, revision, value)| LogValue {
+                key: key.into(),
+                revision,
+                value: value.map(String::into_boxed_str),
+            }));
+        }
+        Ok(found)
+    }
+
+    /// The next shared scope of the same kind in key order: one of which there is a row in any table.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn next_scope(&mut self, after: &ScopeName) -> Result<Option<ScopeName>> {
+        let (columns, order) = match after.user {
+            Some(_) => ("app_name, user_id", "app_name, user_id"),
+            None => ("app_name, null as user_id", "app_name"),
+        };
+        let mut query = Query::new("select app_name, user_id from (");
+        for (n, table) in ["scopes", "state", "log", "spans"].into_iter().enumerate() {
+            query = query
+                .sql(if n == 0 { "" } else { " union all " })
+                .sql(&format!("select * from (select {columns} from {} where ({order}) > ", after.table(table)))
+                .row(&after.values())
+                .sql(&format!(" order by {order} limit 1) as t{n}"));
+        }
+        let query = query.sql(") as t order by app_name, user_id limit 1");
+        self.begin().await?;
+        let row: Option<(String, Option<String>)> = self.rows(query).await?.into_iter().next();
+        self.end().await?;
+        Ok(row.map(|(app, user)| ScopeName { app, user }))
+    }
+
+    /// Holds a shared scope against its log.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn check_scope(&mut self, scope: &ScopeName) -> Result<CheckedScope> {
+        self.begin().await?;
+        let revision = Query::new("select revision from ").sql(&scope.table("scopes")).sql(" where ").scope("", scope);
+        let revision: Option<(i64,)> = self.rows(revision).await?.into_iter().next();
+        let mut check = ScopeCheck::new(revision.map(|(revision,)| revision));
+
+        let mut after = (String::new(), i64::MIN);
+        loop {
+            let page = self.log(scope, &after).await?;
+            let Some(last) = page.last() else { break };
+            after = (last.key.clone(), last.revision);
+            page.into_iter().for_each(|row| check.log(row));
+            let wanted = check.wanted();
+            let found = self.scope_spans(scope, &wanted).await?;
+            check.found(&wanted, &found);
+        }
+        check.end_of_log();
+
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.state_keys(scope, after.as_deref()).await?;
+            page.iter().filter(|(_, logged)| *logged == 0).for_each(|(key, _)| check.unlogged(key));
+            let Some((last, _)) = page.into_iter().next_back() else { break };
+            after = Some(last);
+        }
+        let spans = Query::new("select count(*) from ").sql(&scope.table("spans")).sql(" where ").scope("", scope);
+        let (spans,): (i64,) = self.one(spans).await?;
+        self.end().await?;
+        let (findings, keys) = check.finish(spans);
+        Ok(CheckedScope { keys, findings })
+    }
+
+    /// The values are compared where they are: they may be large, and there may be many of one key.
+    async fn log(&mut self, scope: &ScopeName, after: &(String, i64)) -> Result<Vec<LogRow>> {
+        let query = Query::new(
+            "select l.key, l.revision, cast(case when l.value is null then 1 else 0 end as bigint), s.revision, \
+               cast(case when s.revision = l.revision and s.value = l.value then 1 else 0 end as bigint) from ",
+        )
+        .sql(&format!("{} l left join {} s on s.key = l.key and ", scope.table("log"), scope.table("state")))
+        .scope("s.", scope)
+        .sql(" where ")
+        .scope("l.", scope)
+        .sql(" and (l.key, l.revision) > (")
+        .text(&after.0)
+        .sql(", ")
+        .number(after.1)
+        .sql(") order by l.key, l.revision limit ")
+        .number(PAGE_ROWS);
+        let rows: Vec<(String, i64, i64, Option<i64>, i64)> = self.rows(query).await?;
+        let row = |(key, revision, removed, state, same): (String, i64, i64, Option<i64>, i64)| LogRow {
+            key,
+            revision,
+            removed: removed == 1,
+            state: state.map(|state| (state, same == 1)),
+        };
+        Ok(rows.into_iter().map(row).collect())
+    }
+
+    /// Keys of a scope's state, and whether the log has them.
+    async fn state_keys(&mut self, scope: &ScopeName, after: Option<&str>) -> Result<Vec<(String, i64)>> {
+        let mut query = Query::new("select s.key, cast(case when exists (select 1 from ")
+            .sql(&format!("{} l where l.key = s.key and ", scope.table("log")))
+            .scope("l.", scope)
+            .sql(&format!(") then 1 else 0 end as bigint) from {} s where ", scope.table("state")))
+            .scope("s.", scope);
+        if let Some(after) = after {
+            query = query.sql(" and s.key > ").text(after);
+        }
+        self.rows(query.sql(" order by s.key limit ").number(PAGE_ROWS)).await
+    }
+
+    async fn scope_spans(&mut self, scope: &ScopeName, wanted: &[Span]) -> Result<Vec<Span>> {
+        let mut found = Vec::with_capacity(wanted.len());
+        for some in wanted.chunks(PAGE_ROWS as usize) {
+            let query = Query::wanted("node, key", some.iter().map(|span| (span.node, &*span.key)))
+                .sql("select t.node, t.key, t.valid_from, t.valid_to from k cross join ")
+                .sql(&format!("{} t where t.node = k.node and t.key = k.key and ", scope.table("spans")))
+                .scope("t.", scope);
+            let rows: Vec<(i64, String, i64, i64)> = self.rows(query).await?;
+            let span = |(node, key, from, to): (_, String, _, _)| Span { node, key: key.into(), from, to, value: None };
+            found.extend(rows.into_iter().map(span));
+        }
+        Ok(found)
+    }
+
+    /// The incarnations of sessions of which `table`, one of [`BELONGINGS`], has rows: the next ones in key order.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn incarnations(&mut self, table: &'static str, after: &Incarnation) -> Result<Vec<Incarnation>> {
+        self.begin().await?;
+        let mut found: Vec<Incarnation> = Vec::new();
+        while found.len() < PAGE_ROWS as usize {
+            let Incarnation { name, number, .. } = found.last().unwrap_or(after);
+            // One look into the index for each, however many rows it has.
+            let query = Query::new(
+                "select i.app_name, i.user_id, i.session_id, i.incarnation, cast(case \
+                   when exists (select 1 from sessions s where s.app_name = i.app_name and s.user_id = i.user_id \
+                     and s.id = i.session_id and s.incarnation = i.incarnation) then 1 \
+                   when exists (select 1 from buried_sessions b where b.app_name = i.app_name \
+                     and b.user_id = i.user_id and b.session_id = i.session_id and b.incarnation = i.incarnation) then 1 \
+                   else 0 end as bigint) \
+                 from (select app_name, user_id, session_id, incarnation from ",
+            )
+            .sql(table)
+            .sql(" where (app_name, user_id, session_id, incarnation) > (")
+            .text(&name.app)
+            .sql(", ")
+            .text(&name.user)
+            .sql(", ")
+            .text(&name.session)
+            .sql(", ")
+            .number(*number)
+            .sql(") order by app_name, user_id, session_id, incarnation limit 1) as i");
+            let row: Option<(String, String, String, i64, i64)> = self.rows(query).await?.into_iter().next();
+            let Some((app, user, session, number, known)) = row else { break };
+            found.push(Incarnation { name: SessionName { app, user, session }, number, known: known == 1 });
+        }
+        self.end().await?;
+        Ok(found)
+    }
+
+    /// Begins what shows one moment.
+    async fn begin(&mut self) -> Result<()> {
+        match &mut self.0 {
+            Connection::Postgres { connection, begin, .. } => {
+                sqlx::raw_sql(AssertSqlSafe(&**begin)).execute(connection).await?;
+            }
+            Connection::Sqlite(connection) => {
+                sqlx::raw_sql("begin").execute(connection).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn end(&mut self) -> Result<()> {
+        match &mut self.0 {
+            Connection::Postgres { connection, .. } => sqlx::raw_sql("rollback").execute(connection).await.map(drop)?,
+            Connection::Sqlite(connection) => sqlx::raw_sql("rollback").execute(connection).await.map(drop)?,
+        }
+        Ok(())
+    }
+
+    async fn one<T: Row>(&mut self, query: Query<'_>) -> Result<T> {
+        let row = self.rows(query).await?.into_iter().next();
+        row.ok_or_else(|| StoreError::new(Cause::Internal, "a statement gave no row"))
+    }
+
+    async fn rows<T: Row>(&mut self, query: Query<'_>) -> Result<Vec<T>> {
+        macro_rules! fetch {
+            ($connection:expr, $by_name:expr) => {{
+                let mut statement = sqlx::query_as(AssertSqlSafe(query.sql)).persistent(query.fixed && $by_name);
+                for value in query.values {
+                    statement = match value {
+                        ListValue::Text(text) => statement.bind(text),
+                        ListValue::Integer(number) => statement.bind(number),
+                    };
+                }
+                timeout(PATIENCE, statement.fetch_all($connection)).await
+            }};
+        }
+        let rows = match &mut self.0 {
+            Connection::Postgres { connection, pgbouncer, .. } => fetch!(connection, !*pgbouncer),
+            Connection::Sqlite(connection) => fetch!(connection, true),
+        };
+        Ok(rows.map_err(|_| StoreError::new(Cause::Timeout, "the database does not answer"))??)
+    }
+}
+
+/// What both databases give.
+trait Row: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> {}
+impl<T: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow>> Row for T {}
+
+impl Connection {
+    async fn postgres(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
+        let connection = postgres::connect(&postgres::connect_options(url)?, limits.acquire + limits.statement).await?;
+        let patience = PATIENCE.as_millis();
+        let begin = format!(
+            "begin isolation level repeatable read, read only; set local statement_timeout = {patience}; \
+             set local idle_in_transaction_session_timeout = {patience}"
+        );
+        Ok(Self::Postgres { connection, begin, pgbouncer: options.pgbouncer })
+    }
+
+    async fn sqlite(path: &str, limits: StoreLimits) -> Result<Self> {
+        let path = sqlite::file(path)?;
+        if !Path::new(path).is_file() {
+            return Err(StoreError::config(format!("there is no file {path}")));
+        }
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .read_only(true)
+            .pragma("query_only", "on")
+            .busy_timeout(limits.lock_wait)
+            .disable_statement_logging();
+        Ok(Self::Sqlite(options.connect().await?))
+    }
+}
+
+impl SessionName {
+    fn values(&self) -> [&str; 3] {
+        [&self.app, &self.user, &self.session]
+    }
+}
+
+impl ScopeName {
+    fn values(&self) -> Vec<&str> {
+        [Some(&self.app), self.user.as_ref()].into_iter().flatten().map(String::as_str).collect()
+    }
+
+    fn table(&self, what: &str) -> String {
+        format!("{}_{what}", if self.user.is_some() { "user" } else { "app" })
+    }
+}
+
+/// A statement with what it binds, put together from literals: what is looked up, and in which tables, varies.
+struct Query<'a> {
+    sql: String,
+    values: Vec<ListValue<'a>>,
+    /// Its text comes again.
+    fixed: bool,
+}
+
+impl<'a> Query<'a> {
+    fn new(sql: &str) -> Self {
+        Self { sql: sql.to_owned(), values: Vec::new(), fixed: true }
+    }
+
+    /// Begins a statement with the table `k` of these rows. A `cross join` with it begins at `k`, also in SQLite.
+    fn wanted(columns: &str, rows: impl Iterator<Item = (i64, &'a str)>) -> Self {
+        let mut query = Self { fixed: false, ..Self::new(&format!("with k({columns}) as (values ")) };
+        for (n, (number, text)) in rows.enumerate() {
+            query = query.sql(if n == 0 { "(" } else { ", (" }).number(number).sql(", ").text(text).sql(")");
+        }
+        query.sql(") ")
+    }
+
+    fn sql(mut self, sql: &str) -> Self {
+        self.sql.push_str(sql);
+        self
+    }
+
+    fn bind(mut self, value: ListValue<'a>) -> Self {
+        self.values.push(value);
+        self.sql.push_str(&format!("${}", self.values.len()));
+        self
+    }
+
+    fn text(self, text: &'a str) -> Self {
+        self.bind(ListValue::Text(text))
+    }
+
+    fn number(self, number: i64) -> Self {
+        self.bind(ListValue::Integer(number))
+    }
+
+    /// `(a, b, c)`
+    fn row(mut self, texts: &[&'a str]) -> Self {
+        for (n, text) in texts.iter().enumerate() {
+            self = self.sql(if n == 0 { "(" } else { ", " }).text(text);
+        }
+        self.sql(")")
+    }
+
+    /// That a row belongs to this incarnation.
+    fn incarnation(self, table: &str, name: &'a SessionName, incarnation: i64) -> Self {
+        self.sql(&format!("{table}app_name = "))
+            .text(&name.app)
+            .sql(&format!(" and {table}user_id = "))
+            .text(&name.user)
+            .sql(&format!(" and {table}session_id = "))
+            .text(&name.session)
+            .sql(&format!(" and {table}incarnation = "))
+            .number(incarnation)
+    }
+
+    /// That a row belongs to this scope.
+    fn scope(self, table: &str, scope: &'a ScopeName) -> Self {
+        let query = self.sql(&format!("{table}app_name = ")).text(&scope.app);
+        match &scope.user {
+            Some(user) => query.sql(&format!(" and {table}user_id = ")).text(user),
+            None => query,
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! `sessiond verify`: it finds what is wrong, says where, and finds nothing where nothing is.
+
+use std::process::ExitStatus;
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    http::{Api, PATIENT, Place, Server, on_both_databases, spawn, verify},
+    load::{self, Load},
+    pgbouncer::PgBouncer,
+    postgres::database,
+    process::free_port,
+};
+
+const APP: &str = "/v1/apps/shop";
+const USER: &str = "/v1/apps/shop/users/ada";
+const SESSIONS: &str = "/v1/apps/shop/users/ada/sessions";
+
+/// What every value of these tests holds, and no report.
+const SECRET: &str = "hunter2";
+
+on_both_databases!(
+    a_varied_history_is_verified,
+    damage_is_found_and_named,
+    rows_of_nobody_are_found,
+    one_broken_session_does_not_fill_the_report,
+    a_database_in_use_is_verified,
+    what_cannot_be_verified_is_trouble,
+);
+
+/// Runs it: its status and all that it wrote.
+async fn run(database_url: &str, args: &[&str]) -> (ExitStatus, String) {
+    let mut process = spawn(database_url, &[args, &["verify"]].concat());
+    let status = process.wait().await;
+    (status, process.log())
+}
+
+/// The differences that it reports, without the summary.
+async fn differences(place: &Place) -> Vec<String> {
+    let (status, log) = run(&place.url(), &[]).await;
+    assert!(!log.contains(SECRET), "a value of some state is in {log}");
+    let lines: Vec<_> =
+        log.lines().filter(|line| !line.starts_with("verified ") && !line.starts_with("error: ")).collect();
+    let summary = format!("differences={}", lines.len());
+    assert!(lines.len() >= 20 || log.lines().any(|line| line.ends_with(&summary)), "{log}");
+    assert_eq!(status.code(), Some(i32::from(!lines.is_empty())), "{log}");
+    lines.into_iter().map(str::to_owned).collect()
+}
+
+fn value(n: usize) -> Value {
+    json!({SECRET: n})
+}
+
+/// A session with four events, which set and overwrite keys of all scopes.
+async fn create(api: &Api, sessions: &str, id: &str) {
+    create_with(api, sessions, id, 0).await;
+}
+
+async fn create_with(api: &Api, sessions: &str, id: &str, more: usize) {
+    let state = json!({"a": value(0), "b": value(0), "user:u": value(0), "app:x": value(0)});
+    api.post(sessions, &json!({"sessionId": id, "state": state})).await.expect(201);
+    let events = format!("{sessions}/{id}/events");
+    for n in 1..=4 {
+        let value = value(n + more);
+        let delta = json!({"a": value, "user:u": value, "app:x": value});
+        let event = json!({"id": format!("e{n}"), "timestamp": n, "author": "a", "actions": {"stateDelta": delta}});
+        api.post(&events, &event).await.expect(201);
+    }
+}
+
+async fn histories(api: &Api) {
+    create(api, SESSIONS, "s1").await;
+    let other = "/v1/apps/a%2Fb/users/%F0%9F%98%80%20%22x%22/sessions";
+    create(api, other, "s").await;
+    let (events, state) = (format!("{SESSIONS}/s1/events"), format!("{SESSIONS}/s1/state"));
+    let set = |key: &str, n| json!({"author": "a\0b\\", "branch": "x\\0", "actions": {"stateDelta": {key: value(n)}}});
+    // Several events of one request, which write the same keys.
+    api.post(&events, &json!([set("user:u", 5), set("a", 5), set("user:u", 6), set("a", 6), set("c", 6)]))
+        .await
+        .expect(201);
+    api.patch(
+        &state,
+        &json!({"stateDelta": {"d": null}, "stateOps": [{"op": "remove", "key": "user:u"},
+        {"op": "remove", "key": "a"}, {"op": "remove", "key": "never"}, {"op": "remove", "key": "app:never"}]}),
+    )
+    .await
+    .expect(200);
+    api.post(&events, &json!([set("user:u", 7), set("a", 7), {"author": "a", "content": {"parts": [{"text": "t"}]}}]))
+        .await
+        .expect(201);
+    api.put(&format!("{state}/e"), &json!(1.0)).await.expect(200);
+    api.delete(&format!("{state}/e")).await.expect(204);
+    api.delete(&format!("{state}/app:x")).await.expect(204);
+    api.post(&format!("{events}?outputKey=out"), &json!({"content": {"parts": [{"text": "hi"}]}})).await.expect(201);
+    api.patch(&format!("{USER}/state"), &json!({"stateDelta": {"v": 1, "w": "\u{0}"}})).await.expect(200);
+    api.patch(&format!("{APP}/state"), &json!({"stateDelta": {"v": 1}})).await.expect(200);
+    api.patch(&format!("{APP}/users/only/state"), &json!({"stateDelta": {"": 1}})).await.expect(200);
+    api.patch(&format!("{SESSIONS}/s1"), &json!({"displayName": "n", "labels": {"a": "b"}})).await.expect(200);
+    let ops = json!([{"op": "increment", "key": "n", "value": 1.50}, {"op": "append", "key": "user:l", "value": [1]},
+        {"op": "union", "key": "app:l", "value": [1, 1.0]}, {"op": "merge", "key": "m", "value": {"a": 1, "b": null}},
+        {"op": "max", "key": "app:x", "value": 1}, {"op": "remove", "key": "b"}, {"op": "set", "key": "b", "value": null},
+        {"op": "set", "key": "gone", "value": 1}, {"op": "remove", "key": "gone"}, {"op": "remove", "key": "user:v"}]);
+    let operators = json!({"author": "a", "actions": {"stateDelta": {"n": 1, "user:v": 1}, "stateOps": ops}});
+    for _ in 0..3 {
+        api.post(&events, &json!([operators, operators])).await.expect(201);
+        api.patch(&format!("{APP}/state"), &json!({"stateOps": [{"op": "increment", "key": "x", "value": 1}]}))
+            .await
+            .expect(200);
+    }
+    let remove = json!({"stateOps": [{"op": "remove", "key": "x"}, {"op": "remove", "key": "never"}]});
+    api.patch(&format!("{APP}/state"), &remove).await.expect(200);
+    api.patch(&format!("{APP}/state"), &remove).await.expect(200);
+    forks(api, "s1", 12).await;
+    // Larger than a page, in one value and in all.
+    api.put(&format!("{state}/large"), &json!("x".repeat(3_000_000))).await.expect(200);
+    api.put(&format!("{state}/large"), &json!("y".repeat(3_000_000))).await.expect(200);
+    for round in 0..3 {
+        let batch: Vec<_> = (0..400).map(|n| set(&format!("k{n}"), round)).collect();
+        api.post(&events, &json!(batch)).await.expect(201);
+    }
+    // With events of its own; never written to; gone; gone and back; expired.
+    let created = json!({"sessionId": "c", "state": {"user:u": 0, "k": 0}, "events": [set("user:u", 1), set("k", 1), set("k", 2)]});
+    api.post(SESSIONS, &created).await.expect(201);
+    api.put(&format!("{SESSIONS}/empty"), &json!({})).await.expect(201);
+    for id in ["gone", "back"] {
+        create(api, SESSIONS, id).await;
+        api.delete(&format!("{SESSIONS}/{id}")).await.expect(204);
+    }
+    create(api, SESSIONS, "back").await;
+    api.post(SESSIONS, &json!({"sessionId": "expired", "ttl": 0.001, "state": {"k": 1}})).await.expect(201);
+}
+
+async fn a_varied_history_is_verified(place: Place) {
+    // Nothing is swept: what was deleted and what has expired is still there.
+    let server = Server::start(&place.url(), &[PATIENT, &["--sweep-interval=24h"]].concat()).await;
+    histories(&server).await;
+    assert_eq!(differences(&place).await, Vec::<String>::new());
+    drop(server);
+    let (status, log) = run(&place.url(), &[]).await;
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains("verified sessions=45 events="), "{log}");
+}
+
+/// Forks at every revision, and of forks; rewinds in them, and forks of what was rewound.
+async fn forks(api: &Api, source: &str, revisions: i64) {
+    for at in 0..=revisions {
+        let id = format!("fork{at}");
+        let path = format!("{SESSIONS}/{id}");
+        api.post(&format!("{SESSIONS}/{source}/fork"), &json!({"atRevision": at, "sessionId": id})).await.expect(201);
+        let event =
+            json!({"invocationId": "i", "actions": {"stateDelta": {"a": 1, "new": 1, "user:u": value(9), "app:x": 9}}});
+        api.post(&format!("{path}/events"), &event).await.expect(201);
+        api.post(&format!("{path}/rewind"), &json!({"toRevision": at / 2})).await.expect(200);
+        api.post(&format!("{path}/fork"), &json!({})).await.expect(201);
+        api.post(&format!("{path}/rewind"), &json!({"beforeInvocationId": "i"})).await.expect(200);
+        api.post(&format!("{path}/events"), &json!({"actions": {"rewindBeforeInvocationId": "unknown"}}))
+            .await
+            .expect(201);
+        api.post(&format!("{path}/fork"), &json!({"atRevision": at + 1})).await.expect(201);
+    }
+}
+
+/// Each kind of damage, in a session and a user of its own, one on top of the other.
+async fn damage_is_found_and_named(place: Place) {
+    let server = Server::start(&place.url(), PATIENT).await;
+    let of = |n: usize| format!("/v1/apps/a{n}/users/ada/sessions");
+    let damages = [
+        ("delete from events where {session} and sequence = 2", &["session: event 2 is missing"][..]),
+        (
+            "update events set body = replace(body, '\"a\":{', '\"b\":{') where {session} and sequence = 1",
+            &["session: event 1: the digest of the body is not the one that was stored with it"],
+        ),
+        (
+            "update events set body = twin.body, digest = twin.digest from (select body, digest from events \
+               where app_name = 'twin' and sequence = 4) as twin where {session} and sequence = 4",
+            &[
+                "session: key \"a\": the state has not the value of event 4",
+                "session: key \"user:u\": the user log has another value for what an event did to it at revision 5",
+            ],
+        ),
+        (
+            "update session_state set value = '0' where {session} and key = 'a'",
+            &["session: key \"a\": the state has not the value of event 4"],
+        ),
+        (
+            "insert into session_state select app_name, user_id, session_id, incarnation, 'z', value, revision \
+               from session_state where {session} and key = 'a'",
+            &["session: key \"z\": it is in the state, and should not be"],
+        ),
+        ("update sessions set revision = 5 where app_name = '{app}'", &["session: event 5 is missing"]),
+        ("update sessions set revision = 3 where app_name = '{app}'", &["session: event 4 is not one of 1 to 3"]),
+        (
+            "update user_state set value = '0' where app_name = '{app}' and key = 'u'",
+            &["user: key \"u\": the state has not the value that the log has at revision 5"],
+        ),
+        (
+            "delete from app_state where app_name = '{app}' and key = 'x'",
+            &["app: key \"x\": the state lacks it, and the log has it at revision 5"],
+        ),
+        (
+            "delete from user_log where app_name = '{app}' and revision = 3",
+            &[
+                "session: key \"user:u\": the user log lacks what an event did to it at revision 3",
+                "user: revisions that are not in the log: 1, the first of them 3",
+            ],
+        ),
+        (
+            "delete from session_spans where {session} and valid_from = 2",
+            &["session: key \"a\": its span from 2 to 3 is missing"],
+        ),
+        (
+            "update session_spans set value = '0' where {session} and valid_from = 1",
+            &["session: key \"a\": its span from 1 to 2 has another value"],
+        ),
+        (
+            "insert into session_spans select app_name, user_id, session_id, incarnation, 64, key, 63, 65, value \
+               from session_spans where {session} and valid_from = 1",
+            &["session: spans without a value that was overwritten or removed: 1"],
+        ),
+        (
+            "delete from user_spans where app_name = '{app}' and valid_from = 2",
+            &["user: key \"u\": its span from 2 to 3 is missing"],
+        ),
+        (
+            "update app_spans set valid_to = 9 where app_name = '{app}' and valid_from = 2",
+            &["app: key \"x\": its span from 2 to 3 has other bounds"],
+        ),
+        (
+            "update user_scopes set revision = 4 where app_name = '{app}'",
+            &[
+                "session: event 4: user_revision is 5, and the user state is at 4",
+                "user: key \"u\": the log has revision 5, not one of 1 to 4",
+            ],
+        ),
+        ("delete from app_scopes where app_name = '{app}'", &["app: its row of the scope's revision is missing"]),
+        (
+            "update events set author = 'b' where {session} and sequence = 1",
+            &["session: event 1: the author of the body is not the one that was stored with it"],
+        ),
+        (
+            "update sessions set update_time = 1 where app_name = '{app}'",
+            &["session: the update time is not that of the last event, or of the creation"],
+        ),
+    ];
+    for n in 0..damages.len() {
+        create(&server, &of(n), "s").await;
+    }
+    // The same events with other values.
+    let twin = "/v1/apps/twin/users/ada/sessions";
+    create_with(&server, twin, "s", 1).await;
+
+    let mut before = differences(&place).await;
+    assert_eq!(before, Vec::<String>::new());
+    for (n, (sql, found)) in damages.iter().enumerate() {
+        let app = format!("a{n}");
+        let session = format!("app_name = '{app}' and user_id = 'ada' and session_id = 's'");
+        place.execute(sql.replace("{session}", &session).replace("{app}", &app)).await;
+        let after = differences(&place).await;
+        let new: Vec<_> = after.iter().filter(|line| !before.contains(line)).collect();
+        for line in *found {
+            let (kind, what) = line.split_once(": ").unwrap();
+            let subject = match kind {
+                "session" => format!("session {app}/ada/s"),
+                "user" => format!("user {app}/ada"),
+                _ => format!("app {app}"),
+            };
+            assert!(new.contains(&&format!("{subject}: {what}")), "{sql}: no {line:?} in {new:#?}");
+        }
+        let strange =
+            new.iter().find(|line| !line.contains(&format!(" {app}/ada")) && !line.contains(&format!("app {app}: ")));
+        assert!(strange.is_none(), "{sql}: {strange:?}");
+        before = after;
+    }
+}
+
+async fn rows_of_nobody_are_found(place: Place) {
+    let server = Server::start(&place.url(), PATIENT).await;
+    create(&server, SESSIONS, "s").await;
+    place
+        .execute(
+            "insert into events select app_name, user_id, session_id, 7, sequence, id, event_time, commit_time, author, \
+               invocation_id, branch, user_revision, app_revision, rewind_to, digest, body from events; \
+             insert into session_state select app_name, user_id, 't', incarnation, key, value, revision \
+               from session_state; \
+             insert into session_spans select app_name, user_id, session_id, 8, node, key, valid_from, valid_to, value \
+               from session_spans; \
+             insert into user_log values ('shop', 'eve', 'k', 1, null)",
+        )
+        .await;
+    let found = differences(&place).await;
+    let incarnation = found[2].split(' ').nth(5).unwrap().trim_end_matches(',');
+    assert_eq!(
+        found,
+        [
+            "user shop/eve: its row of the scope's revision is missing",
+            "session shop/ada/s: events of incarnation 7, which is not there",
+            &format!("session shop/ada/t: state of incarnation {incarnation}, which is not there"),
+            "session shop/ada/s: spans of past values of incarnation 8, which is not there",
+        ]
+    );
+    // What was deleted and is yet to be swept is nobody's either, and in order.
+    place
+        .execute(
+            "insert into buried_sessions values ('shop', 'ada', 's', 7), ('shop', 'ada', 's', 8); \
+             delete from session_state where session_id = 't'; delete from user_log where user_id = 'eve'",
+        )
+        .await;
+    assert_eq!(differences(&place).await, Vec::<String>::new());
+}
+
+async fn one_broken_session_does_not_fill_the_report(place: Place) {
+    let server = Server::start(&place.url(), PATIENT).await;
+    for id in ["s1", "s2"] {
+        create(&server, SESSIONS, id).await;
+    }
+    let batch: Vec<_> = (0..100).map(|n| json!({"id": format!("b{n}")})).collect();
+    server.post(&format!("{SESSIONS}/s1/events"), &json!(batch)).await.expect(201);
+    place.execute("update events set author = 'x' where session_id = 's1' or sequence = 1").await;
+    let found = differences(&place).await;
+    assert_eq!(found.len(), 22, "{found:#?}");
+    assert_eq!(found[20], "session shop/ada/s1: 84 more differences");
+    assert!(found[21].starts_with("session shop/ada/s2: event 1: "), "{found:#?}");
+}
+
+/// Writers, and those who create, fork, rewind, delete and expire sessions meanwhile: nothing is reported that is not so.
+async fn a_database_in_use_is_verified(place: Place) {
+    let server = Server::start(&place.url(), &[PATIENT, &["--sweep-interval=20ms"]].concat()).await;
+    load::create_sessions(&server).await;
+    let load = Load::start(&server, "live");
+    let churn = tokio::spawn({
+        let api = server.api.clone();
+        async move {
+            for n in 0.. {
+                let id = format!("s{}", n % 3);
+                create(&api, SESSIONS, &id).await;
+                api.post(SESSIONS, &json!({"ttl": 0.01, "events": [{"id": "e"}]})).await.expect(201);
+                let busy = format!("/v1/apps/load/users/u/sessions/s{}", n % 2);
+                let fork = api.post(&format!("{busy}/fork"), &json!({})).await.expect(201);
+                let fork = fork.header("location").unwrap().to_owned();
+                for path in [&fork, &busy] {
+                    let rewound = api.post(&format!("{path}/rewind"), &json!({"toRevision": n})).await;
+                    assert!([200, 422].contains(&rewound.status), "{rewound:?}");
+                }
+                let remove = json!({"stateOps": [{"op": "remove", "key": "w3"}]});
+                api.patch("/v1/apps/load/users/u/state", &remove).await.expect(200);
+                api.delete(&format!("{SESSIONS}/{id}")).await.expect(204);
+            }
+        }
+    });
+    for _ in 0..8 {
+        load.succeeds(50).await;
+        verify(&place.url()).await;
+    }
+    assert!(!churn.is_finished(), "{:?}", churn.await);
+    churn.abort();
+    load.stop().await;
+    verify(&place.url()).await;
+}
+
+async fn what_cannot_be_verified_is_trouble(place: Place) {
+    let trouble = async |url: &str, says: &str| {
+        let (status, log) = run(url, &[]).await;
+        assert_eq!(status.code(), Some(2), "{log}");
+        assert!(log.contains("error: ") && log.contains(says), "{log}");
+    };
+    trouble("mysql://nowhere", "must begin with sqlite:// or postgres://").await;
+    match &place {
+        Place::Sqlite(dir) => {
+            trouble(&place.url(), "there is no file").await;
+            assert_eq!(std::fs::read_dir(dir).unwrap().count(), 0, "nothing was created");
+            std::fs::write(dir.join("data.db"), "no database, but long enough to be taken for one".repeat(100))
+                .unwrap();
+            trouble(&place.url(), "not a database").await;
+            std::fs::write(dir.join("data.db"), "").unwrap();
+        }
+        Place::Postgres(_) => {
+            trouble(&format!("postgres://postgres@127.0.0.1:{}/x", free_port()), "cannot be reached").await;
+        }
+    }
+    trouble(&place.url(), "migrations are pending: run `sessiond migrate`").await;
+    let mut migrate = spawn(&place.url(), &["migrate"]);
+    assert_eq!(migrate.wait().await.code(), Some(0), "{}", migrate.log());
+    verify(&place.url()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_is_verified() {
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), PATIENT).await;
+    histories(&server).await;
+    let Place::Sqlite(dir) = &place else { unreachable!("it is SQLite") };
+    let backup = dir.join("backup.db");
+    place.execute(format!("vacuum into '{}'", backup.display())).await;
+    verify(&format!("sqlite://{}", backup.display())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pgbouncer_in_between_changes_nothing() {
+    let database = database().await;
+    let bouncer = PgBouncer::start(&database.url);
+    let server = Server::start(&database.url, PATIENT).await;
+    histories(&server).await;
+    let url = bouncer.url(database.url.rsplit('/').next().unwrap());
+    let mut both: Vec<_> = (0..2).map(|_| spawn(&url, &["verify", "--pgbouncer"])).collect();
+    for process in &mut both {
+        assert_eq!(process.wait().await.code(), Some(0), "{}", process.log());
+    }
+}
