@@ -225,10 +225,10 @@ async fn an_unclear_commit_stays_unclear_if_the_database_is_busy() {
         async move { api.post(EVENTS, &event).await }
     });
     waiting(&mut user, 1).await;
-    let queued = tokio::spawn(async move { lock(&database, "sessions").await });
+    let queued = tokio::spawn(async move { (lock(&database, "sessions").await, database) });
     waiting(&mut user, 2).await;
     user.close().await.unwrap();
-    let session = queued.await.unwrap();
+    let (session, database) = queued.await.unwrap();
     let answer = append.await.unwrap();
     assert_eq!(answer.outcome_of_503(), "unknown");
     session.close().await.unwrap();

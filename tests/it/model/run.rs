@@ -233,15 +233,7 @@ impl Run<'_> {
         let answer = with(request, header.as_deref()).await;
         match self.world.patch_shared(at, shared, &change, holds) {
             Ok(()) => self.compare_shared(at, shared, &status(answer, 200)?),
-            Err(Refusal::Precondition(place)) => {
-                equal(
-                    "the revision",
-                    answer.problem(412, "revision_mismatch")["revision"].as_i64(),
-                    Some(scope.revision),
-                )?;
-                names(&answer, place.as_deref())
-            }
-            Err(refusal) => self.refused(at, &answer, &refusal),
+            Err(refusal) => refused(&answer, &refusal, &[("revision", scope.revision)]),
         }
     }
 
@@ -366,26 +358,12 @@ impl Run<'_> {
         Ok(Sent { id, author: "user".to_owned(), invocation, change, rewinds_before: Some(first.clone()) })
     }
 
-    /// What an error must say.
     fn refused(&self, at: Place, answer: &Answer, refusal: &Refusal) -> Checked {
-        let (status, code, place) = match refusal {
-            Refusal::NoSession => (404, "session_not_found", None),
-            Refusal::NoEvent => (404, "event_not_found", None),
-            Refusal::SessionExists => (409, "session_already_exists", None),
-            Refusal::EventIdTaken => (409, "event_id_conflict", None),
-            Refusal::Precondition(place) => (412, "revision_mismatch", place.as_deref()),
-            Refusal::Invalid(place) => (422, "invalid_argument", Some(&**place)),
-        };
-        if answer.status != status {
-            return Err(format!("not refused with {status} {code} {place:?}: {answer}"));
-        }
-        let problem = answer.problem(status, code);
-        if let (412, Some(now)) = (status, self.world.now(at)) {
-            let shown = ["revision", "userRevision", "appRevision"].map(|name| problem[name].as_i64());
-            let revisions = [now.session.revision, now.user.revision, now.app.revision];
-            equal("the current revisions", shown, revisions.map(Some))?;
-        }
-        names(answer, place)
+        let current = self.world.now(at).map(|now| {
+            let Moment { session, user, app } = now;
+            [("revision", session.revision), ("userRevision", user.revision), ("appRevision", app.revision)]
+        });
+        refused(answer, refusal, current.as_ref().map_or(&[], |current| &current[..]))
     }
 
     pub fn now(&self, at: Place) -> Moment {
@@ -462,12 +440,26 @@ fn with(request: Request, if_match: Option<&str>) -> Request {
     }
 }
 
-/// Whether a problem names the field first.
-fn names(answer: &Answer, field: Option<&str>) -> Checked {
-    match field {
-        Some(field) => equal("the field", answer.json()["errors"][0]["field"].as_str(), Some(field)),
-        None => Ok(()),
+/// What an error must say: status, code and, of a precondition, the current revisions; the first fault, if there is one.
+fn refused(answer: &Answer, refusal: &Refusal, current: &[(&str, i64)]) -> Checked {
+    let (status, code, place) = match refusal {
+        Refusal::NoSession => (404, "session_not_found", None),
+        Refusal::NoEvent => (404, "event_not_found", None),
+        Refusal::SessionExists => (409, "session_already_exists", None),
+        Refusal::EventIdTaken => (409, "event_id_conflict", None),
+        Refusal::Precondition(place) => (412, "revision_mismatch", place.as_deref()),
+        Refusal::Invalid(place) => (422, "invalid_argument", Some(&**place)),
+    };
+    if answer.status != status {
+        return Err(format!("not refused with {status} {code} {place:?}: {answer}"));
     }
+    let problem = answer.json();
+    equal("the code", problem["code"].as_str(), Some(code))?;
+    equal("the first field", problem["errors"][0]["field"].as_str(), place)?;
+    for (name, revision) in current.iter().filter(|_| status == 412) {
+        equal(name, problem[name].as_i64(), Some(*revision))?;
+    }
+    Ok(())
 }
 
 fn is_shared(key: &str) -> bool {
