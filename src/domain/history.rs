@@ -47,6 +47,7 @@ mod tests {
             let path = path(from + at % length, to + more);
             prop_assert!(path.contains(&node(from, to)));
             prop_assert!(path.len() <= 42);
+            prop_assert!(super::path(from + at % length, i64::MAX).contains(&node(from, to)));
         }
 
         #[test]

@@ -302,7 +302,8 @@ macro_rules! shared_primitives {
                 after = last;
             }
             self.copy(sql::COPY_SPANS, source, fork, &[revision], None).await?;
-            let path = history::path(revision, source.revision);
+            // Appends to the source go on meanwhile: what holds at the revision may have ended since it was read.
+            let path = history::path(revision, i64::MAX);
             self.copy(Self::DIALECT.copy_state, source, fork, &[revision], Some(path)).await
         }
 

@@ -35,6 +35,7 @@ on_both_databases!(
     a_precondition_on_a_scope_has_one_winner,
     patches_of_user_state_lose_no_key,
     appends_survive_deletion_and_recreation,
+    forks_of_a_busy_session_are_whole,
     readers_see_one_moment_and_writers_never_deadlock,
 );
 
@@ -329,6 +330,36 @@ async fn appends_survive_deletion_and_recreation(place: Place) {
     for answer in mine {
         let event = answer.json();
         assert_eq!(session["events"][event["sequence"].as_u64().unwrap() as usize - 1], event);
+    }
+    fleet.verify().await;
+}
+
+/// Forking does not hold writers up, so each copy is made while its source goes on.
+async fn forks_of_a_busy_session_are_whole(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "s").await;
+    let done = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..8)
+        .map(|n| {
+            let (api, done) = (fleet.api(n), done.clone());
+            tokio::spawn(async move {
+                for round in 0.. {
+                    if done.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    api.post(EVENTS, &delta(&format!("k{n}"), round)).await.expect(201);
+                }
+            })
+        })
+        .collect();
+    for n in 0..20 {
+        let fork = fleet.api(n).post(&format!("{SESSION}/fork"), &json!({})).await.expect(201).json();
+        assert_eq!(fork["forkedFrom"]["revision"], fork["revision"], "{fork}");
+        check_log(&fork);
+    }
+    done.store(true, Ordering::Relaxed);
+    for writer in writers {
+        writer.await.expect("a writer is never held up");
     }
     fleet.verify().await;
 }
