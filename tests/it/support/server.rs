@@ -66,6 +66,10 @@ impl TestServer {
         Self::serve(Arc::new(database), flags).await
     }
 
+    pub fn database_url(&self) -> &str {
+        &self.database.url
+    }
+
     /// Another instance on the same database, which must be PostgreSQL.
     pub async fn replica(&self) -> Self {
         Self::serve(self.database.clone(), &[]).await
