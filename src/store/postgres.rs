@@ -418,13 +418,14 @@ impl Tx for PgTx {
         &mut self,
         ids: &[(&SessionKey, i64, &EventId)],
     ) -> Result<Vec<(SessionKey, EventId, Known)>> {
+        // As in `sql::EVENT`, the index by id must be the only one that serves.
         let rows: Vec<KnownRow> = sqlx::query_as(
             "select e.app_name, e.user_id, e.session_id, e.id, e.digest, e.event_time, e.sequence, e.commit_time, \
                e.body \
              from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) \
                as k(app_name, user_id, session_id, incarnation, id) \
-             join events e on e.app_name = k.app_name and e.user_id = k.user_id and e.session_id = k.session_id \
-               and e.incarnation = k.incarnation and e.id = k.id",
+             join events e on e.incarnation = k.incarnation and e.id = k.id and e.app_name || '' = k.app_name \
+               and e.user_id || '' = k.user_id and e.session_id || '' = k.session_id",
         )
         .persistent(self.persistent)
         .bind(ids.iter().map(|(key, ..)| key.app().as_str()).collect::<Vec<_>>())

@@ -90,8 +90,9 @@ pub const EVENTS_DESCENDING: &str = events_page!("desc", "");
 
 pub const HEAD: &str = concat!("select ", head_columns!(), of_session!());
 
+/// What the key says beside the incarnation is compared so that no index serves it: only the one by id is left.
 pub const EVENT: &str = "select sequence, commit_time, body from events \
-     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and id = $5";
+     where app_name || '' = $1 and user_id || '' = $2 and session_id || '' = $3 and incarnation = $4 and id = $5";
 
 pub const EVENT_AT: &str = "select sequence, commit_time, body from events \
      where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence = $5";

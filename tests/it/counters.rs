@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
-    http::{Answer, Api, PATIENCE, PATIENT, Place, Server, on_both_databases, together},
+    http::{Answer, Api, PATIENCE, PATIENT, Place, Server, on_both_databases, together, verify},
     load::check_log,
 };
 
@@ -102,6 +102,7 @@ async fn increments_survive_kill_9_and_retries_exactly(place: Place) {
         }
     }
     assert_eq!(values.len(), COUNT, "each number was reached by one event");
+    verify(&place.url()).await;
 }
 
 async fn send_until_stored(alive: &Alive, path: &str, events: &Value) {
@@ -168,6 +169,7 @@ async fn a_precondition_on_a_key_has_one_winner(place: Place) {
             assert_eq!(state[key], round * RACERS + winner);
         }
     }
+    fleet.verify().await;
 }
 
 /// The problem of a failed precondition.
@@ -201,6 +203,7 @@ async fn writers_of_other_keys_fail_no_precondition(place: Place) {
     assert_eq!(state.tag()[..3], [WRITERS, WRITERS / 3, WRITERS / 3].map(|writers| (writers * ROUNDS).to_string()));
     let state = state.json();
     assert!(state.as_object().unwrap().values().all(|value| *value == ROUNDS - 1), "{state}");
+    fleet.verify().await;
 }
 
 /// Each client reads a shared key, adds 1 and writes it back if nobody was faster, be it by a precondition on the key
@@ -242,4 +245,5 @@ async fn increments_by_reading_and_writing_lose_none(place: Place) {
     let state = fleet.api(0).get(USER_STATE).await.expect(200);
     assert_eq!(state.json(), json!({"n": WRITERS * EACH}));
     assert_eq!(state.header("etag"), Some(&*format!("\"{}\"", WRITERS * EACH)), "nobody wrote more often");
+    fleet.verify().await;
 }

@@ -25,13 +25,28 @@ impl Run<'_> {
         };
         let answer = status(self.client.get(&path).await, 200)?;
         self.compare_session(at, &answer)?;
-        for (query, expected) in views(&now) {
-            let answer = status(self.client.get(format!("{path}/state{query}")).await, 200)?;
-            equal(query, state(&answer), expected)?;
-            self.compare_tag(at, &answer)?;
-        }
+        // The views take turns, as the revisions move.
+        let turn = now.session.revision + now.user.revision + now.app.revision;
+        let view = views(&now).into_iter().cycle().nth(usize::try_from(turn).expect("a sum of revisions"));
+        self.compare_view(at, &now, None, view.expect("there are some")).await?;
         let standing = status(self.client.get(format!("{path}/events?excludeRewound=true")).await, 200)?;
         equal("the events that stand", elements(&standing.raw(&["events"])), self.standing(at))
+    }
+
+    /// The state of now, or of a revision, in one of its views.
+    async fn compare_view(
+        &mut self,
+        at: Place,
+        moment: &Moment,
+        then: Option<usize>,
+        (query, expected): View,
+    ) -> Checked {
+        let then = then.map_or(String::new(), |revision| format!("&atRevision={revision}"));
+        let path = format!("{}/state?{query}{then}", self.path(at));
+        let answer = status(self.client.get(&path).await, 200)?;
+        equal(&path, state(&answer), expected)?;
+        self.compare_tag_of(at, moment, &answer)?;
+        status(self.client.get(&path).header("if-none-match", answer.etag()).await, 304).map(drop)
     }
 
     pub fn compare_shared(&self, at: Place, shared: Shared, answer: &Answer) -> Checked {
@@ -133,16 +148,17 @@ impl Run<'_> {
         session.standing().into_iter().map(text).collect()
     }
 
-    /// The past of all sessions of an app: each revision shows what it showed when its event had committed.
-    pub async fn compare_past_of_app(&mut self, app: u8) -> Checked {
+    /// What the sessions of an app were.
+    pub async fn compare_pasts(&mut self, app: u8) -> Checked {
         let places: Vec<Place> = self.world.sessions.keys().copied().filter(|at| at.app == app).collect();
         for at in places {
-            self.compare_past(at).await.map_err(|error| format!("the past of {at:?}: {error}"))?;
+            self.compare_past(at).await?;
         }
         Ok(())
     }
 
-    async fn compare_past(&mut self, at: Place) -> Checked {
+    /// Each revision shows what was there when its event had committed.
+    pub async fn compare_past(&mut self, at: Place) -> Checked {
         let path = format!("{}/state", self.path(at));
         let moments = self.world.sessions[&at].moments.clone();
         for (revision, moment) in moments.iter().enumerate() {
@@ -160,27 +176,25 @@ impl Run<'_> {
         for at in places {
             self.compare(at).await?;
             self.compare_past(at).await?;
-            self.compare_parts_of_past(at).await?;
+            self.compare_views(at).await?;
             self.compare_pages(at).await?;
+            self.repeat_rewinds(at).await?;
             self.fold(at)?;
         }
         Ok(())
     }
 
-    /// One moment of the past in all its views, and none beyond the present.
-    async fn compare_parts_of_past(&mut self, at: Place) -> Checked {
-        let moments = self.world.sessions[&at].moments.clone();
-        let (path, revision) = (format!("{}/state", self.path(at)), moments.len() / 2);
-        for (query, expected) in views(&moments[revision]) {
-            let path = format!(
-                "{path}{}atRevision={revision}",
-                if query.is_empty() { "?".to_owned() } else { format!("{query}&") }
-            );
-            let answer = status(self.client.get(&path).await, 200)?;
-            equal(&path, state(&answer), expected)?;
-            status(self.client.get(&path).header("if-none-match", answer.etag()).await, 304)?;
+    /// The present and one moment of the past in all their views, and nothing beyond the present.
+    async fn compare_views(&mut self, at: Place) -> Checked {
+        let (now, moments) = (self.now(at), self.world.sessions[&at].moments.clone());
+        for view in views(&now) {
+            self.compare_view(at, &now, None, view).await?;
         }
-        let beyond = self.client.get(format!("{path}?atRevision={}", moments.len())).await;
+        let then = moments.len() / 2;
+        for view in views(&moments[then]) {
+            self.compare_view(at, &moments[then], Some(then), view).await?;
+        }
+        let beyond = self.client.get(format!("{}/state?atRevision={}", self.path(at), moments.len())).await;
         equal("the status beyond the present", beyond.status, 422)?;
         equal("the field", beyond.json()["errors"][0]["field"].as_str(), Some("atRevision"))
     }
@@ -199,6 +213,26 @@ impl Run<'_> {
         }
         shown.reverse();
         equal("the pages of the events that stand", shown, self.standing(at))
+    }
+
+    /// A rewind that is sent again, by the id of its event, does nothing, whatever happened since. A fork knows those of
+    /// its source.
+    async fn repeat_rewinds(&mut self, at: Place) -> Checked {
+        let events = self.world.sessions[&at].events.clone();
+        for event in events.iter().filter(|event| event.sent.author == "user") {
+            let Some(before) = &event.sent.rewinds_before else { continue };
+            let shown = Json::parse(event.text.as_deref().expect("seen when it was stored"));
+            let body = match shown.get("customMetadata").and_then(|metadata| metadata.get("rewindToRevision")) {
+                Some(revision) => Json::object([("toRevision", revision.clone())]),
+                None => Json::object([("beforeInvocationId", Json::string(before))]),
+            };
+            let request = self.client.post(format!("{}/rewind", self.path(at))).json(body.to_string());
+            let request = request.header("idempotency-key", &event.sent.id).header("if-match", "\"0\"");
+            let answer = status(request.await, 200)?;
+            equal("Idempotent-Replayed", answer.was_replayed(), true)?;
+            self.compare_session(at, &answer)?;
+        }
+        Ok(())
     }
 
     /// A reader that knows `stateDelta` and `remove`, and nothing else, comes to the session's state at each revision.
@@ -221,16 +255,17 @@ impl Run<'_> {
     }
 }
 
-/// The queries of a session's state at one moment, and what they show.
-fn views(moment: &Moment) -> Vec<(&'static str, State)> {
+/// A query of a session's state, and what it shows.
+type View = (&'static str, State);
+
+fn views(moment: &Moment) -> [View; 4] {
     let mut some = moment.merged();
     some.retain(|key, _| ["n", "user:list", "app:object"].contains(&key.as_str()));
-    vec![
-        ("", moment.merged()),
-        ("?scope=app", moment.part("app:")),
-        ("?scope=user", moment.part("user:")),
-        ("?scope=session", moment.part("")),
-        ("?keys=n,user:list,app:object,temp:t", some),
+    [
+        ("scope=app", moment.part("app:")),
+        ("scope=user", moment.part("user:")),
+        ("scope=session", moment.part("")),
+        ("keys=n,user:list,app:object,temp:t", some),
     ]
 }
 

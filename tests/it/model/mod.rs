@@ -8,7 +8,10 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use tokio::runtime::Handle;
 use uuid::Uuid;
 
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::{
+    http::verify,
+    server::{TestServer, on_both_stores},
+};
 
 mod compare;
 mod reference;
@@ -20,8 +23,9 @@ mod writers;
 on_both_stores! {
     async fn the_service_does_what_the_model_does(server: &TestServer) {
         let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
-        let cases = setting("TEST_CASES").unwrap_or(24);
+        let cases = setting("TEST_CASES").unwrap_or(16);
         tokio::task::block_in_place(|| explore(server, seed, cases));
+        verify(server.database_url()).await;
     }
 }
 

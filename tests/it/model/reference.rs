@@ -315,8 +315,8 @@ impl Work {
     }
 }
 
-/// The last event before those that an event takes back which stands after `before` and names this invocation.
-/// If there is no such invocation, it takes back nothing but itself.
+/// The last event before those that an event takes back which comes after these and names this invocation: all from
+/// its first event on. If there is no such invocation, it takes back nothing but itself.
 fn rewinds_to(before: &[Event], invocation: &str) -> i64 {
     let first = before.iter().position(|event| event.sent.invocation == invocation);
     i64::try_from(first.unwrap_or(before.len())).expect("few events")

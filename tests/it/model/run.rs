@@ -10,8 +10,8 @@ use crate::support::client::{Answer, Client, Request, segment};
 /// The error says what the service shows, and what it should.
 pub type Checked<T = ()> = Result<T, String>;
 
-/// Takes all steps, on apps whose names begin with `case`. Whatever a step touches is compared after it; the past, of
-/// all sessions of the app, once a session is gone, forked or rewound, and at the end.
+/// Takes all steps, on apps whose names begin with `case`. What a step touches is compared after it: the past, too, of
+/// a session that was forked or rewound, and of all that a deleted one leaves behind. At the end, everything is.
 pub async fn run(client: &Client, case: &str, steps: &[Step]) -> Checked {
     let mut run = Run { client, case, world: World::default(), events: 0 };
     for (n, step) in steps.iter().enumerate() {
@@ -84,11 +84,7 @@ impl Run<'_> {
             Action::Rewind { to, if_match, twice } => self.rewind(at, to, if_match, *twice).await?,
             Action::Delete => self.delete(at).await?,
         }
-        self.compare(at).await?;
-        if matches!(action, Action::Fork { .. } | Action::Rewind { .. } | Action::Delete) {
-            self.compare_past_of_app(at.app).await?;
-        }
-        Ok(())
+        self.compare(at).await
     }
 
     /// One of the sessions that the user has; creates one if there is none.
@@ -237,15 +233,7 @@ impl Run<'_> {
         let answer = with(request, header.as_deref()).await;
         match self.world.patch_shared(at, shared, &change, holds) {
             Ok(()) => self.compare_shared(at, shared, &status(answer, 200)?),
-            Err(Refusal::Precondition(place)) => {
-                equal(
-                    "the revision",
-                    answer.problem(412, "revision_mismatch")["revision"].as_i64(),
-                    Some(scope.revision),
-                )?;
-                names(&answer, place.as_deref())
-            }
-            Err(refusal) => self.refused(at, &answer, &refusal),
+            Err(refusal) => refused(&answer, &refusal, &[("revision", scope.revision)]),
         }
     }
 
@@ -273,7 +261,7 @@ impl Run<'_> {
         ] {
             self.refused(at, &request.await, &Refusal::NoSession)?;
         }
-        Ok(())
+        self.compare_pasts(at.app).await
     }
 
     async fn fork(&mut self, at: Place, back: Option<i64>, to: u8) -> Checked {
@@ -293,7 +281,9 @@ impl Run<'_> {
         let answer = status(answer, 201)?;
         equal("the location", answer.header("location"), Some(&*self.path(fork)))?;
         self.compare_session(fork, &answer)?;
-        self.compare(fork).await
+        self.compare(fork).await?;
+        self.compare_past(fork).await?;
+        self.compare_past(at).await
     }
 
     async fn rewind(&mut self, at: Place, to: &Rewind, if_match: &IfMatch, twice: bool) -> Checked {
@@ -335,7 +325,7 @@ impl Run<'_> {
             equal("Idempotent-Replayed", again.was_replayed(), true)?;
             self.compare_session(at, &again)?;
         }
-        Ok(())
+        self.compare_past(at).await
     }
 
     /// The event that a rewind appended. What it sets and removes is its own affair: the model looks at the outcome.
@@ -368,26 +358,12 @@ impl Run<'_> {
         Ok(Sent { id, author: "user".to_owned(), invocation, change, rewinds_before: Some(first.clone()) })
     }
 
-    /// What an error must say.
     fn refused(&self, at: Place, answer: &Answer, refusal: &Refusal) -> Checked {
-        let (status, code, place) = match refusal {
-            Refusal::NoSession => (404, "session_not_found", None),
-            Refusal::NoEvent => (404, "event_not_found", None),
-            Refusal::SessionExists => (409, "session_already_exists", None),
-            Refusal::EventIdTaken => (409, "event_id_conflict", None),
-            Refusal::Precondition(place) => (412, "revision_mismatch", place.as_deref()),
-            Refusal::Invalid(place) => (422, "invalid_argument", Some(&**place)),
-        };
-        if answer.status != status {
-            return Err(format!("not refused with {status} {code} {place:?}: {answer}"));
-        }
-        let problem = answer.problem(status, code);
-        if let (412, Some(now)) = (status, self.world.now(at)) {
-            let shown = ["revision", "userRevision", "appRevision"].map(|name| problem[name].as_i64());
-            let revisions = [now.session.revision, now.user.revision, now.app.revision];
-            equal("the current revisions", shown, revisions.map(Some))?;
-        }
-        names(answer, place)
+        let current = self.world.now(at).map(|now| {
+            let Moment { session, user, app } = now;
+            [("revision", session.revision), ("userRevision", user.revision), ("appRevision", app.revision)]
+        });
+        refused(answer, refusal, current.as_ref().map_or(&[], |current| &current[..]))
     }
 
     pub fn now(&self, at: Place) -> Moment {
@@ -464,12 +440,26 @@ fn with(request: Request, if_match: Option<&str>) -> Request {
     }
 }
 
-/// Whether a problem names the field first.
-fn names(answer: &Answer, field: Option<&str>) -> Checked {
-    match field {
-        Some(field) => equal("the field", answer.json()["errors"][0]["field"].as_str(), Some(field)),
-        None => Ok(()),
+/// What an error must say: status, code and, of a precondition, the current revisions; the first fault, if there is one.
+fn refused(answer: &Answer, refusal: &Refusal, current: &[(&str, i64)]) -> Checked {
+    let (status, code, place) = match refusal {
+        Refusal::NoSession => (404, "session_not_found", None),
+        Refusal::NoEvent => (404, "event_not_found", None),
+        Refusal::SessionExists => (409, "session_already_exists", None),
+        Refusal::EventIdTaken => (409, "event_id_conflict", None),
+        Refusal::Precondition(place) => (412, "revision_mismatch", place.as_deref()),
+        Refusal::Invalid(place) => (422, "invalid_argument", Some(&**place)),
+    };
+    if answer.status != status {
+        return Err(format!("not refused with {status} {code} {place:?}: {answer}"));
     }
+    let problem = answer.json();
+    equal("the code", problem["code"].as_str(), Some(code))?;
+    equal("the first field", problem["errors"][0]["field"].as_str(), place)?;
+    for (name, revision) in current.iter().filter(|_| status == 412) {
+        equal(name, problem[name].as_i64(), Some(*revision))?;
+    }
+    Ok(())
 }
 
 fn is_shared(key: &str) -> bool {

@@ -65,6 +65,7 @@ async fn writers_at_once_come_to_what_they_do_one_by_one(place: Place) {
     for (path, text) in seen {
         assert_eq!(fleet.api(0).get(&path).await.expect(200).text, text, "the past does not change: {path}");
     }
+    fleet.verify().await;
 }
 
 const APP: &str = "/v1/apps/a/state";

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use clap::Parser as _;
 use secrecy::ExposeSecret as _;
 use sessiond::config::{Cli, Config};
+use sessiond::store::inspect::Inspector;
+use sessiond::store::{PostgresOptions, StoreLimits};
 use sessiond::{startup, store};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::net::TcpListener;
@@ -64,6 +66,10 @@ impl TestServer {
         Self::serve(Arc::new(database), flags).await
     }
 
+    pub fn database_url(&self) -> &str {
+        &self.database.url
+    }
+
     /// Another instance on the same database, which must be PostgreSQL.
     pub async fn replica(&self) -> Self {
         Self::serve(self.database.clone(), &[]).await
@@ -87,14 +93,19 @@ impl TestServer {
         Self { client: Client::new(address), running: Some((stop, task)), database }
     }
 
-    /// Stops the server and waits until it has. Its client cannot be reached any more.
+    /// Stops the server and waits until it has. Its client cannot be reached any more. The last one on a database leaves
+    /// nothing in it that its events do not say.
     pub async fn stop(mut self) {
         if let Some((stop, task)) = self.running.take() {
             let _ = stop.send(());
             self.client.hang_up();
             task.await.expect("the server ends well");
         }
-        if self.database.dir.is_none() && Arc::strong_count(&self.database) == 1 {
+        if Arc::strong_count(&self.database) > 1 {
+            return;
+        }
+        verify(&self.database.url).await;
+        if self.database.dir.is_none() {
             drop_database(&self.database.url).await;
         }
     }
@@ -111,6 +122,14 @@ impl Deref for TestServer {
 fn config(url: &str, flags: &[&str]) -> Config {
     let fixed = ["sessiond", "--metrics-listen=off", "--database-connections=6", "--database-url", url];
     Cli::try_parse_from(fixed.iter().chain(flags)).expect("valid settings").config
+}
+
+async fn verify(url: &str) {
+    let inspector = Inspector::open(url, PostgresOptions::default(), StoreLimits::default()).await;
+    let mut differences = Vec::new();
+    let mut report = |line: &str| differences.push(line.to_owned());
+    sessiond::verify::run(&mut inspector.expect("open the database"), &mut report).await.expect("verify it");
+    assert!(differences.is_empty(), "{differences:#?}");
 }
 
 /// Hundreds of test databases are gigabytes of disk, so each goes when its test has passed. One that cannot be
