@@ -56,9 +56,9 @@ create table events (
     digest        bytea not null,
     body          text not null,
     constraint events_pkey primary key (app_name, user_id, session_id, incarnation, sequence),
-    -- Begins otherwise than the primary key: a planner that takes both for equally good would look through all events
-    -- of the session.
-    constraint events_id_key unique (incarnation, id, session_id, user_id, app_name)
+    -- Has no column in front that the primary key has in front: a planner that took both for equally good would look
+    -- through all events of the session.
+    constraint events_id_key unique (id, incarnation, session_id, user_id, app_name)
 );
 create index events_rewinds on events (app_name, user_id, session_id, incarnation, sequence) where rewind_to is not null;
 

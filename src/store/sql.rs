@@ -58,17 +58,20 @@ macro_rules! of_session {
 }
 
 /// One page of events: the inner query picks rows by the filters without their bodies, the middle one adds up sizes
-/// (with what an answer adds to a body), the outer one fetches the bodies that fit. The first row always fits.
+/// (with what an answer adds to a body), the outer one fetches the bodies that fit, one by one: of a join, a planner that
+/// does not know how many events the session has may go through all of them for each. The first row always fits.
 macro_rules! events_page {
     ($direction:literal, $filter:expr) => {
         concat!(
-            "select e.sequence, e.commit_time, e.body, sized.total from ( \
-                 select sequence, sum(size) over (order by sequence ",
+            "select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 \
+                 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body \
+             from ( \
+                 select sequence, commit_time, sum(size) over (order by sequence ",
             $direction,
             ") as size_so_far, row_number() over (order by sequence ",
             $direction,
             ") as place, count(*) over () as total from ( \
-                     select sequence, octet_length(body) + 80 as size from events \
+                     select sequence, commit_time, octet_length(body) + 80 as size from events \
                      where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 \
                        and sequence > $5 and sequence < $6 \
                        and ($7 is null or event_time >= $7) and ($8 is null or author = $8) \
@@ -77,9 +80,7 @@ macro_rules! events_page {
             " order by sequence ",
             $direction,
             " limit $11) as page) as sized \
-             join events e on e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 \
-               and e.sequence = sized.sequence \
-             where sized.size_so_far <= $12 or sized.place = 1 order by e.sequence ",
+             where size_so_far <= $12 or place = 1 order by sequence ",
             $direction
         )
     };

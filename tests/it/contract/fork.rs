@@ -2,11 +2,11 @@
 
 use std::future::IntoFuture as _;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE, USER_STATE, raw_in};
 use crate::support::server::{TestServer, on_both_stores};
-use crate::support::state::{assert_folds, elements, fold, members, own};
+use crate::support::state::{ODD_KEYS, assert_folds, elements, fold, members, own};
 
 const FORK: &str = "/v1/apps/app/users/user/sessions/s/fork";
 /// The fork that [`fork`] makes.
@@ -429,6 +429,18 @@ on_both_stores! {
             futures_util::future::join_all(forks).await.iter().map(|answer| answer.status).collect();
         statuses.sort_unstable();
         assert_eq!(statuses, [201, 409, 409, 409, 409, 409, 409, 409]);
+    }
+
+    async fn keys_of_any_kind_are_copied(server: &TestServer) {
+        let all = |value: i64| Value::from(ODD_KEYS.iter().map(|key| ((*key).to_owned(), json!(value))).collect::<serde_json::Map<_, _>>());
+        server.create(&json!({"sessionId": "s", "state": all(0)}).to_string()).await;
+        server.append_delta(&all(1).to_string()).await;
+        server.append_delta(&all(2).to_string()).await;
+        for revision in [0, 1, 2] {
+            assert_eq!(fork(server, revision).await.json()["state"], all(revision as i64));
+            assert_folds(server, TWO).await;
+            server.delete(TWO).await.expect(204);
+        }
     }
 
     async fn ids_of_any_script_can_be_forked(server: &TestServer) {

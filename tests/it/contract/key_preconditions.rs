@@ -402,6 +402,14 @@ on_both_stores! {
         assert_eq!(server.get(ONE).await.json()["revision"], 2);
     }
 
+    async fn an_event_twice_in_a_batch_is_judged_once(server: &TestServer) {
+        server.create("{}").await;
+        let event = r#"{"id":"e","actions":{"preconditions":[{"key":"k","exists":false}],"stateDelta":{"k":1}}}"#;
+        let batch = server.append(format!("[{event},{event}]")).await;
+        assert_eq!(batch.raw(&["0"]), batch.raw(&["1"]));
+        assert_eq!(server.get(ONE).await.json()["revision"], 1);
+    }
+
     async fn events_of_a_creation_are_judged_too(server: &TestServer) {
         server.patch(APP_STATE).json(r#"{"stateDelta":{"k":1}}"#).await.expect(200);
         let create = |list: &str| server.post(S).json(format!(r#"{{"sessionId":"s","state":{{"n":1}},"events":[{{}},{}]}}"#, guarded(list)));

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::client::{APP_STATE, Client, EVENTS, ONE, S, STATE, USER_STATE};
 use crate::support::server::{TestServer, on_both_stores};
-use crate::support::state::{fold, members, own};
+use crate::support::state::{ODD_KEYS, fold, members, own};
 
 /// The value that is there (none: the empty text), the operator with its operand, and what the two come to.
 type Case = (String, &'static str, String, String);
@@ -565,6 +565,38 @@ on_both_stores! {
             assert_eq!(state[key], value, "{key}");
         }
         assert_eq!(server.get(APP_STATE).await.json()["x"], 5);
+    }
+
+    async fn keys_of_any_kind_are_shown_as_they_are(server: &TestServer) {
+        server.create("{}").await;
+        for key in ODD_KEYS {
+            for prefix in ["", "user:", "app:"] {
+                let key = format!("{prefix}{key}");
+                let increment = json!([{"op": "increment", "key": key, "value": 1}]).to_string();
+                for n in 1..=2 {
+                    let event = server.append_ops(&increment).await;
+                    assert_eq!(event.json()["actions"]["stateDelta"], json!({&key: n}));
+                }
+                let guarded = json!({"actions": {"preconditions": [{"key": key, "equals": 2}], "stateOps": [{"op": "remove", "key": key}]}});
+                assert_eq!(server.append(guarded.to_string()).await.json()["actions"]["stateDelta"], json!({}));
+                assert_eq!(server.state().await, json!({}));
+            }
+        }
+    }
+
+    async fn what_the_operators_of_one_request_read_is_bounded(server: &TestServer) {
+        server.create("{}").await;
+        let list = format!("[\"{}\"]", "x".repeat(2 << 20));
+        server.put(format!("{STATE}/k")).json(list.as_str()).await.expect(200);
+        let before = server.shown().await;
+        let one = with_ops(r#"[{"op":"append","key":"k","value":[1]}]"#);
+        let many = |count: usize| format!("[{}]", vec![one.as_str(); count].join(","));
+        server.post(EVENTS).json(many(1000)).await.problem(413, "payload_too_large");
+        let ops = format!("[{}]", vec![r#"{"op":"union","key":"k","value":[1]}"#; 50_000].join(","));
+        server.post(EVENTS).json(with_ops(&ops)).await.problem(413, "payload_too_large");
+        server.patch(STATE).json(format!(r#"{{"stateOps":{ops}}}"#)).await.problem(413, "payload_too_large");
+        assert!(server.shown().await == before);
+        server.append(many(3)).await;
     }
 
     async fn a_scope_alone_takes_keys_without_prefix(server: &TestServer) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE, USER_STATE, segment};
 use crate::support::server::{TestServer, on_both_stores};
-use crate::support::state::{assert_folds, elements};
+use crate::support::state::{ODD_KEYS, assert_folds, elements};
 
 const REWIND: &str = "/v1/apps/app/users/user/sessions/s/rewind";
 
@@ -137,6 +137,18 @@ on_both_stores! {
         assert_eq!(server.get(format!("{STATE}/gone")).await.text(), r#"{ "a" : 1.0 }"#);
     }
 
+    async fn keys_that_came_and_went_or_are_what_they_were_are_left_alone(server: &TestServer) {
+        server.create(r#"{"state":{"back":{ "a":1 },"k":1}}"#).await;
+        for actions in [
+            r#"{"stateDelta":{"visitor":1,"back":2,"k":2}}"#,
+            r#"{"stateDelta":{"back":{ "a":1 }},"stateOps":[{"op":"remove","key":"visitor"}]}"#,
+        ] {
+            server.append(format!(r#"{{"invocationId":"i","actions":{actions}}}"#)).await;
+        }
+        let event = last(&before(server, "i").await);
+        assert_eq!(event["actions"], json!({"stateDelta": {"k": 1}, "rewindBeforeInvocationId": "i"}));
+    }
+
     async fn without_keys_to_remove_it_lists_none(server: &TestServer) {
         server.create(r#"{"state":{"k":1}}"#).await;
         server.append(r#"{"invocationId":"i","actions":{"stateDelta":{"k":2}}}"#).await;
@@ -244,6 +256,7 @@ on_both_stores! {
             r#"{"beforeInvocationId":null,"toRevision":null}"#,
             r#"{"beforeInvocationId":7}"#,
             r#"{"beforeInvocationId":["i1"]}"#,
+            r#"{"beforeInvocationId":""}"#,
             r#"{"toRevision":0,"to_revision":0}"#,
             r#"{"beforeInvocationId":"i1","before_invocation_id":"i1"}"#,
             r#"{"toRevision":0,"bogus":1}"#,
@@ -574,6 +587,32 @@ on_both_stores! {
         server.post(format!("{fork}/rewind")).json(r#"{"toRevision":0}"#).await.expect(200);
         assert_folds(server, &fork).await;
         assert_eq!(server.shown().await, shown);
+    }
+
+    async fn keys_of_any_kind_are_restored(server: &TestServer) {
+        let all = |value: i64| Value::from(ODD_KEYS.iter().map(|key| ((*key).to_owned(), json!(value))).collect::<serde_json::Map<_, _>>());
+        server.create("{}").await;
+        server.append(json!({"invocationId": "a", "actions": {"stateDelta": all(1)}}).to_string()).await;
+        server.append(json!({"invocationId": "b", "actions": {"stateDelta": all(2)}}).to_string()).await;
+        assert_eq!(before(server, "b").await.json()["state"], all(1));
+        assert_eq!(before(server, "a").await.json()["state"], json!({}));
+        to(server, 2).await;
+        assert_eq!(server.state().await, all(2));
+        assert_folds(server, ONE).await;
+    }
+
+    async fn what_many_events_set_one_rewind_restores(server: &TestServer) with ["--max-value-bytes=1000", "--max-event-bytes=2000"] {
+        server.create("{}").await;
+        for value in ["a", "b"].map(|letter| letter.repeat(900)) {
+            for n in 0..10 {
+                server.append_delta(&json!({format!("k{n}"): value}).to_string()).await;
+            }
+        }
+        let past = own(server, "&atRevision=10").await;
+        let event = last(&to(server, 10).await);
+        assert_eq!(own(server, "").await, past);
+        assert_eq!(event["actions"]["stateDelta"].as_object().unwrap().len(), 10);
+        assert_folds(server, ONE).await;
     }
 
     async fn many_keys_are_restored_at_once(server: &TestServer) {

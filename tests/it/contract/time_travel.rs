@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::client::{APP_STATE, Client, EVENTS, ONE, S, STATE, USER_STATE};
+use crate::support::client::{APP_STATE, Client, EVENTS, ONE, S, STATE, USER_STATE, segment};
 use crate::support::server::{TestServer, on_both_stores};
-use crate::support::state::assert_folds;
+use crate::support::state::{ODD_KEYS, assert_folds};
 
 /// The state of [`ONE`] as it was shown when each of its revisions was the current one, with its tag.
 #[derive(Default)]
@@ -300,6 +300,25 @@ on_both_stores! {
         recorded.note(server).await;
         recorded.assert_shown(server, "after rewinds").await;
         assert_folds(server, ONE).await;
+    }
+
+    async fn keys_of_any_kind_have_a_past(server: &TestServer) {
+        let all = |value: i64| {
+            let keys = ["", "user:", "app:"].iter().flat_map(|prefix| ODD_KEYS.map(|key| format!("{prefix}{key}")));
+            Value::from(keys.map(|key| (key, json!(value))).collect::<serde_json::Map<_, _>>())
+        };
+        server.create(&json!({"sessionId": "s", "state": all(0)}).to_string()).await;
+        server.append_delta(&all(1).to_string()).await;
+        let removals: Vec<Value> = all(0).as_object().unwrap().keys().map(|key| json!({"op": "remove", "key": key})).collect();
+        server.append_ops(&Value::from(removals).to_string()).await;
+        for (revision, shown) in [(0, all(0)), (1, all(1)), (2, json!({}))] {
+            assert_eq!(state_at(server, revision).await, shown, "at {revision}");
+        }
+        for key in ODD_KEYS {
+            let keys = segment(&format!("app:{key}"));
+            let shown = server.get(format!("{}&keys={keys}", at(1))).await.expect(200).json();
+            assert_eq!(shown, json!({format!("app:{key}"): 1}));
+        }
     }
 
     async fn many_keys_over_many_revisions(server: &TestServer) {

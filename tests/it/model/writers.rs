@@ -133,29 +133,37 @@ async fn patch(api: Api, path: &'static str) -> Vec<(i64, State)> {
     patches
 }
 
-/// Sessions in turn, each with one of the revisions that it has by then.
+/// Sessions in turn, each with the revision that it has by then.
 async fn turn(api: &Api, sessions: &[String], turn: usize) -> (String, usize) {
     sleep(Duration::from_millis(20)).await;
     let path = sessions[turn % sessions.len()].clone();
     let current = index(&api.get(&format!("{path}?numRecentEvents=0")).await.expect(200).json()["revision"]);
-    (path, turn * 7 % current.max(1))
+    (path, current)
+}
+
+/// Some revision before this one.
+fn before(revision: usize, turn: usize) -> usize {
+    turn * 7 % revision.max(1)
 }
 
 async fn rewind(api: Api) {
     let sessions: Vec<String> = (0..USERS).map(|user| session(user, SESSIONS - 1)).collect();
     for n in 0..TURNS {
-        let (path, revision) = turn(&api, &sessions, n).await;
-        let answer = api.post(&format!("{path}/rewind"), &json!({"toRevision": revision})).await;
+        let (path, current) = turn(&api, &sessions, n).await;
+        let answer = api.post(&format!("{path}/rewind"), &json!({"toRevision": before(current, n)})).await;
         // There is nothing to rewind before the first event.
-        assert!(answer.status == 200 || revision == 0, "{answer:?}");
+        assert!(answer.status == 200 || current == 0, "{answer:?}");
     }
 }
 
+/// Forks what is there just then, and what was there before.
 async fn fork(api: Api) {
     let sessions: Vec<String> = all_sessions().collect();
     for n in 0..TURNS {
-        let (path, revision) = turn(&api, &sessions, n).await;
-        api.post(&format!("{path}/fork"), &json!({"atRevision": revision})).await.expect(201);
+        let (path, current) = turn(&api, &sessions, n).await;
+        for body in [json!({}), json!({"atRevision": before(current, n)})] {
+            api.post(&format!("{path}/fork"), &body).await.expect(201);
+        }
     }
 }
 
@@ -163,11 +171,13 @@ async fn fork(api: Api) {
 async fn look_back(api: Api) -> Vec<(String, String)> {
     let sessions: Vec<String> = all_sessions().collect();
     let mut seen = Vec::new();
-    for n in 0..2 * TURNS {
-        let (path, revision) = turn(&api, &sessions, n).await;
-        let path = format!("{path}/state?atRevision={revision}");
-        let text = api.get(&path).await.expect(200).text;
-        seen.push((path, text));
+    for n in 0..TURNS {
+        let (path, current) = turn(&api, &sessions, n).await;
+        for revision in [current, before(current, n)] {
+            let path = format!("{path}/state?atRevision={revision}");
+            let text = api.get(&path).await.expect(200).text;
+            seen.push((path, text));
+        }
     }
     seen
 }

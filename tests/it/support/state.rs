@@ -6,6 +6,10 @@ use serde_json::value::RawValue;
 
 use super::client::{Client, raw_in};
 
+/// Session keys that are easily spoilt on their way.
+pub const ODD_KEYS: [&str; 11] =
+    ["", ":", "\"", "a\"b\\c", "\u{1}\n\u{7f}", "é😀", "Temp:x", "foo:bar", "a/b~c", "%' --", " "];
+
 /// Keys with their values, as written.
 pub type State = BTreeMap<String, String>;
 
