@@ -24,4 +24,5 @@ def test_the_example_prints_its_transcript(own_server: Server) -> None:
             text=True,
             check=False,
         )
-        assert (ran.stderr, ran.stdout) == ("", shown.removesuffix("```\n"))
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout == shown.removesuffix("```\n")
