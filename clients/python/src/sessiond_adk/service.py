@@ -128,7 +128,7 @@ class SessiondSessionService(BaseSessionService):
         )
         if created.code == "session_already_exists":
             if created.in_doubt:
-                found = await self._get(app_name, user_id, name)
+                found = await self._get(app_name, user_id, name, GetSessionConfig(num_recent_events=0))
                 if found and found.seen == 0 and session_state(found.state) == session_state(initial):
                     return found
             raise AlreadyExistsError(f"Session with id {name} already exists.")
