@@ -1,0 +1,240 @@
+"""Requests to sessiond: one connection pool for each event loop, bounded retries, errors."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+import random
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+logger = logging.getLogger("sessiond_adk")
+
+# Answers to send the request again after: refused for now (429, 503), or no word from the server (the others, of which
+# proxies make 502 and 504).
+_RETRIED = frozenset({408, 429, 502, 503, 504})
+
+# The request never left this process, so it did not happen.
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+# Seconds before the first retry, doubled for each further one up to the second number, and spread by jitter.
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 2.0
+
+
+class SessiondError(Exception):
+    """sessiond refused a request, or could not be reached for as long as the service keeps trying.
+
+    Errors for which ADK has a class of its own are raised as that: `SessionNotFoundError`, `AlreadyExistsError`,
+    `StaleSessionError`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        outcome: str | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        """Takes what the answer said; all but the message is None if there was no answer, or no such field in it."""
+        super().__init__(message)
+        self.status = status
+        """The HTTP status."""
+        self.code = code
+        """sessiond's stable word for the error."""
+        self.outcome = outcome
+        """`not_applied`, or `unknown` if a write may have happened. Appending the same event again is safe."""
+        self.request_id = request_id
+        """What to look for in the server's log."""
+
+
+class SessiondInputError(SessiondError, ValueError):
+    """What was sent breaks a rule of sessiond (status 400, 413, 414, 415 or 422): sending it again would not help."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer that is final: a success, or an error that sending the request again would not change."""
+
+    status: int
+    headers: httpx.Headers
+    body: Any
+    """The JSON of the answer; None if it has none."""
+    in_doubt: bool
+    """Whether an earlier attempt may have been applied without its answer having arrived."""
+
+    @property
+    def code(self) -> str | None:
+        """sessiond's word for the error; None for a success, and for an error that is not sessiond's."""
+        return _text(self.body, "code") if self.status >= 400 else None
+
+    def success(self) -> Any:
+        """Returns the body of a success, and raises `SessiondError` otherwise."""
+        if self.status in (200, 201):
+            if not isinstance(self.body, dict):
+                raise SessiondError(f"The answer with status {self.status} is not sessiond's.", status=self.status)
+            return self.body
+        if self.status == 204:
+            return None
+        raise _error(self.status, self.body)
+
+
+class Client:
+    """Sends requests that may be sent twice, and does so if an answer does not come.
+
+    Every event loop that uses it gets a connection pool of its own, since connections belong to the loop that opened
+    them; `Runner.run` starts a loop for each call.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        timeout: float,
+        retry_for: float,
+        ssl_context: ssl.SSLContext | None,
+    ) -> None:
+        """See `SessiondSessionService`. `url` has no trailing slash."""
+        self._url = url
+        self._headers = dict(headers)
+        self._timeout = timeout
+        self._retry_for = retry_for
+        # Made once, since to load the certificates takes longer than a request.
+        self._tls = ssl_context or (httpx.create_ssl_context() if url.startswith("https:") else False)
+        self._pools: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """Sends a request until there is a final answer, or no time left for another attempt.
+
+        Args:
+          method: The method of a request that has the same effect when it is sent twice.
+          path: The path, percent-encoded, see `segments`.
+          body: What is sent as JSON, if it is not None.
+          params: The query.
+          headers: Headers of this request.
+
+        Raises:
+          SessiondError: There was no final answer in time.
+          ValueError: The body cannot be written as JSON, for it holds a NaN, an infinity or half a character.
+        """
+        content = None if body is None else _json(body)
+        sent = {**({} if content is None else {"Content-Type": "application/json"}), **(headers or {})}
+        deadline = time.monotonic() + self._retry_for
+        in_doubt = False
+        for attempt in itertools.count():
+            wait = min(_FIRST_WAIT * 2**attempt, _LONGEST_WAIT)
+            cause: Exception | None = None
+            try:
+                response = await self._pool().request(
+                    method, self._url + path, content=content, params=params, headers=sent
+                )
+            except httpx.UnsupportedProtocol:
+                raise
+            except httpx.TransportError as error:
+                cause = error
+                in_doubt = in_doubt or not isinstance(error, _NOT_SENT)
+                failure = SessiondError(f"sessiond cannot be reached: {str(error) or type(error).__name__}.")
+            else:
+                answer = _parse(response)
+                if response.status_code not in _RETRIED:
+                    return Reply(response.status_code, response.headers, answer, in_doubt)
+                in_doubt = in_doubt or _text(answer, "outcome") != "not_applied"
+                failure = _error(response.status_code, answer)
+                wait = max(wait, _retry_after(response))
+            wait *= random.uniform(1.0, 1.5)
+            if time.monotonic() + wait > deadline:
+                if method != "GET":
+                    failure.outcome = "unknown" if in_doubt else "not_applied"
+                raise failure from cause
+            logger.info("%s Trying again in %.1f s.", failure, wait)
+            await asyncio.sleep(wait)
+        raise AssertionError("the loop above ends with an answer or an error")
+
+    async def close(self) -> None:
+        """Closes the connections of the running event loop, and forgets those of loops that ended.
+
+        The next request opens new ones.
+        """
+        self._forget_ended_loops()
+        pool = self._pools.pop(asyncio.get_running_loop(), None)
+        if pool is not None:
+            await pool.aclose()
+
+    def _pool(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        pool = self._pools.get(loop)
+        if pool is None:
+            self._forget_ended_loops()
+            pool = self._pools[loop] = httpx.AsyncClient(
+                headers=self._headers,
+                timeout=self._timeout,
+                verify=self._tls,
+                # Kept for less than the 75 s after which sessiond closes a connection that nobody uses.
+                limits=httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=60.0),
+            )
+        return pool
+
+    def _forget_ended_loops(self) -> None:
+        for loop in list(self._pools):
+            if loop.is_closed():
+                self._pools.pop(loop, None)
+
+
+def segments(*ids: str) -> str:
+    """Returns ids as segments of a path, each with its slash before it, percent-encoded."""
+    # Dots are never encoded by `quote`, and a client may resolve such segments: the server must see and refuse them.
+    return "".join("/" + (id.replace(".", "%2E") if id in (".", "..") else quote(id, safe="")) for id in ids)
+
+
+def _json(body: Any) -> bytes:
+    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _parse(response: httpx.Response) -> Any:
+    try:
+        return json.loads(response.content)
+    except ValueError:
+        return None
+
+
+def _text(body: Any, field: str) -> str | None:
+    value = body.get(field) if isinstance(body, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def _error(status: int, body: Any) -> SessiondError:
+    kind = SessiondInputError if status in (400, 413, 414, 415, 422) else SessiondError
+    code = _text(body, "code")
+    detail = _text(body, "detail") or _text(body, "title") or "the answer is not sessiond's"
+    return kind(
+        f"sessiond answered {status}{f' {code}' if code else ''}: {detail}.",
+        status=status,
+        code=code,
+        outcome=_text(body, "outcome"),
+        request_id=_text(body, "requestId"),
+    )
+
+
+def _retry_after(response: httpx.Response) -> float:
+    try:
+        return max(0.0, float(response.headers.get("Retry-After", "0")))
+    except ValueError:
+        return 0.0

@@ -1,0 +1,103 @@
+"""ADK's sessions and events as sessiond's JSON, and back."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, cast
+
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.sessions.session import Session
+from google.adk.sessions.state import State
+from pydantic import PrivateAttr
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+logger = logging.getLogger("sessiond_adk")
+
+# ADK refuses fields of `actions` that it does not know, such as `stateOps`, or those of a newer ADK.
+_ACTIONS = frozenset(
+    name for field, info in EventActions.model_fields.items() for name in (field, info.alias) if name is not None
+)
+
+
+class StoredSession(Session):
+    """A session as ADK knows it, with the revision at which it was seen in the store.
+
+    Copies (`model_copy`, `copy.deepcopy`) have it, too; nothing that is written out does.
+    """
+
+    _revision: int = PrivateAttr(default=0)
+
+    def saw(self, sequence: int) -> None:
+        """Counts an event that was appended through this object.
+
+        A gap before it means that others appended events which this object has not seen. Then the revision stays, and
+        the object is stale.
+        """
+        if sequence == self._revision + 1:
+            self._revision = sequence
+
+    @property
+    def seen(self) -> int:
+        """The revision of the stored session up to which this object has seen all events."""
+        return self._revision
+
+
+def session_from_wire(stored: dict[str, Any]) -> StoredSession:
+    """Returns ADK's session for one that sessiond answered, without events if the answer has none."""
+    session = StoredSession(
+        id=stored["id"],
+        app_name=stored["appName"],
+        user_id=stored["userId"],
+        state=stored.get("state", {}),
+        events=[event_from_wire(event) for event in stored.get("events", ())],
+        last_update_time=stored["lastUpdateTime"],
+    )
+    session._revision = stored["revision"]
+    return session
+
+
+def event_from_wire(stored: dict[str, Any]) -> Event:
+    """Returns ADK's event for one that sessiond answered, whoever wrote it.
+
+    Fields of `actions` that the installed ADK does not know are left out. A key that the event removed is shown in its
+    `state_delta` as None, which is how ADK's rewind, that folds the deltas, recognises a removal.
+    """
+    actions = stored.get("actions") or {}
+    delta = actions.get("stateDelta") or {}
+    removed = {
+        operation["key"]: None
+        for operation in actions.get("stateOps") or ()
+        if operation["op"] == "remove" and operation["key"] not in delta
+    }
+    known = {name: value for name, value in actions.items() if name in _ACTIONS and value is not None}
+    return Event.model_validate({**stored, "actions": {**known, "stateDelta": {**delta, **removed}}})
+
+
+def event_to_wire(event: Event) -> dict[str, Any]:
+    """Returns an event as sessiond takes it, without `temp:` keys. The event is left as it is."""
+    written = event.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"actions": {"state_delta"}})
+    written["actions"]["stateDelta"] = state_to_wire(event.actions.state_delta)
+    return written
+
+
+def state_to_wire(state: dict[str, Any]) -> dict[str, Any]:
+    """Returns state as JSON, without `temp:` keys.
+
+    What JSON does not have is converted as ADK does it, times and models faithfully, objects like functions to their
+    `repr`, with a warning. A NaN or an infinity stays, to be refused by whoever writes it out: as null it would be read
+    back as something else.
+    """
+    kept = {key: value for key, value in state.items() if not key.startswith(State.TEMP_PREFIX)}
+    try:
+        written = to_jsonable_python(kept)
+    except PydanticSerializationError:
+        logger.warning("Some values of state are not JSON; a text that describes them is stored in their place.")
+        written = to_jsonable_python(kept, serialize_unknown=True)
+    return cast(dict[str, Any], written)
+
+
+def session_state(state: dict[str, Any]) -> dict[str, Any]:
+    """Returns the keys of a merged state that are the session's own."""
+    shared = (State.APP_PREFIX, State.USER_PREFIX)
+    return {key: value for key, value in state.items() if not key.startswith(shared)}

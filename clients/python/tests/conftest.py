@@ -1,0 +1,56 @@
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sessiond_adk import SessiondSessionService
+
+from .support import postgres
+from .support.process import Server
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that all tests share, on each database."""
+    with ExitStack() as stack:
+        folder = tmp_path_factory.mktemp(request.param)
+        url = f"sqlite://{folder}/test.db" if request.param == "sqlite" else stack.enter_context(postgres.database())
+        server = Server(url, folder / "sessiond.log")
+        stack.callback(server.stop)
+        yield server
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[Server]:
+    """A server for one test, on SQLite, that it may stop and start."""
+    server = Server(f"sqlite://{tmp_path}/test.db", tmp_path / "sessiond.log")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+async def service(server: Server) -> AsyncIterator[SessiondSessionService]:
+    async with SessiondSessionService(server.url) as service:
+        yield service
+
+
+@pytest.fixture
+async def strict(server: Server) -> AsyncIterator[SessiondSessionService]:
+    async with SessiondSessionService(server.url, strict=True) as service:
+        yield service
+
+
+@pytest.fixture
+def app() -> str:
+    """The name of an app that no other test uses."""
+    return f"app_{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def plain(server: Server) -> Iterator[httpx.Client]:
+    """Another client of the same server, which knows nothing of ADK."""
+    with httpx.Client(base_url=f"{server.url}/v1") as client:
+        yield client

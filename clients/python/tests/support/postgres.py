@@ -1,0 +1,81 @@
+"""A PostgreSQL of the tests, in a temporary folder; or databases on the server that TEST_DATABASE_URL names."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from .process import free_port
+
+
+@contextmanager
+def database() -> Iterator[str]:
+    """Gives the URL of a fresh database. It goes with the server; on that of TEST_DATABASE_URL it stays."""
+    if given := os.environ.get("TEST_DATABASE_URL"):
+        yield _create_database(given)
+    else:
+        with _server() as url:
+            yield _create_database(url)
+
+
+def _create_database(server: str) -> str:
+    name = f"sessiond_test_{uuid.uuid4().hex}"
+    psql = shutil.which("psql", path=f"{_bin()}{os.pathsep}{os.environ['PATH']}")
+    assert psql, "psql, which comes with PostgreSQL, is not installed"
+    create = f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0"
+    subprocess.run([psql, "--no-psqlrc", "--quiet", "--dbname", server, "--command", create], check=True)
+    return urlsplit(server)._replace(path=f"/{name}").geturl()
+
+
+@contextmanager
+def _server() -> Iterator[str]:
+    bin = _bin()
+    # PostgreSQL refuses to run as root.
+    user = "postgres" if os.geteuid() == 0 else None
+    with tempfile.TemporaryDirectory(prefix="sessiond-adk-pg-") as folder:
+        if user:
+            shutil.chown(folder, user)
+
+        def run(*command: str) -> None:
+            subprocess.run(command, user=user, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+        run(
+            f"{bin}/initdb",
+            "-D",
+            "data",
+            "-U",
+            "postgres",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+        )
+        port = free_port()
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off"
+        run(f"{bin}/pg_ctl", "start", "-w", "-D", "data", "-l", "server.log", "-o", options)
+        try:
+            yield f"postgres://postgres@127.0.0.1:{port}/postgres"
+        finally:
+            run(f"{bin}/pg_ctl", "stop", "-w", "-m", "immediate", "-D", "data")
+
+
+def _bin() -> Path:
+    """Where the server's programs are: the newest of the usual places, else what is on the PATH."""
+    places = [
+        *Path("/usr/lib/postgresql").glob("*/bin"),
+        *Path("/usr").glob("pgsql-*/bin"),
+        *Path("/usr/local").glob("pgsql*/bin"),
+        *Path("/opt/homebrew/opt").glob("postgresql*/bin"),
+    ]
+    found = [place for place in places if (place / "initdb").is_file()]
+    if found:
+        return max(found, key=lambda place: int((re.findall(r"\d+", str(place)) or ["0"])[-1]))
+    on_path = shutil.which("initdb")
+    assert on_path, "PostgreSQL is not installed: install it (apt-get install postgresql), or set TEST_DATABASE_URL"
+    return Path(on_path).resolve().parent

@@ -1,0 +1,111 @@
+"""ADK's own command line and servers on sessiond: one line in `services.py`, and the URI."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from .support.process import Server, free_port, running
+
+AGENT = """
+from google.adk.agents.llm_agent import LlmAgent
+from tests.support.model import ScriptedModel
+
+root_agent = LlmAgent(
+    name="greeter",
+    model=ScriptedModel(script=["Hello, I am scripted."] * 9),
+    instruction="Greet {user:name?}.",
+    output_key="user:greeting",
+)
+"""
+
+ADK = [sys.executable, "-m", "google.adk.cli"]
+
+
+@pytest.fixture
+def agents(tmp_path: Path, app: str) -> Path:
+    """A folder of agents, with one agent in it, as a user of ADK has it."""
+    folder = tmp_path / "agents"
+    (folder / app).mkdir(parents=True)
+    (folder / app / "agent.py").write_text(AGENT)
+    (folder / "services.py").write_text("import sessiond_adk\n")
+    return folder
+
+
+@pytest.fixture
+def env() -> dict[str, str]:
+    return {"PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+
+
+@pytest.fixture
+def plain(own_server: Server) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{own_server.url}/v1") as client:
+        yield client
+
+
+@pytest.fixture(params=["api_server", "web"])
+def adk(
+    request: pytest.FixtureRequest, own_server: Server, agents: Path, env: dict[str, str]
+) -> Iterator[httpx.Client]:
+    url = f"http://127.0.0.1:{free_port()}"
+    uri = own_server.url.replace("http://", "sessiond://")
+    command = [*ADK, request.param, f"--session_service_uri={uri}", "--port", url.rpartition(":")[2], str(agents)]
+    with running(*command, url=f"{url}/list-apps", env=env), httpx.Client(base_url=url) as client:
+        yield client
+
+
+def test_servers_of_adk_keep_sessions_in_sessiond(adk: httpx.Client, plain: httpx.Client, app: str) -> None:
+    sessions = f"/apps/{app}/users/user/sessions"
+    created = adk.post(sessions, json={"state": {"topic": "tea", "user:name": "Ada"}}).json()
+    assert adk.post(sessions, json={"sessionId": "s2"}).status_code == 200
+    assert adk.post(sessions, json={"sessionId": "s2"}).status_code == 409
+
+    message = {"role": "user", "parts": [{"text": "Hello"}]}
+    run = {"appName": app, "userId": "user", "sessionId": created["id"], "newMessage": message}
+    (said,) = adk.post("/run", json=run).raise_for_status().json()
+    assert said["content"]["parts"] == [{"text": "Hello, I am scripted."}]
+
+    listed = adk.get(sessions).json()
+    assert {session["id"] for session in listed} == {created["id"], "s2"}
+    assert all(session["events"] == [] for session in listed)
+    shared = {"user:name": "Ada", "user:greeting": "Hello, I am scripted."}
+    assert {session["id"]: session["state"] for session in listed} == {
+        created["id"]: {"topic": "tea", **shared},
+        "s2": shared,
+    }
+
+    patched = adk.patch(f"{sessions}/s2", json={"stateDelta": {"app:x": 1}}).json()
+    assert patched["state"] == {"app:x": 1, **shared}
+    assert adk.delete(f"{sessions}/s2").status_code == 200
+    assert adk.get(f"{sessions}/s2").status_code == 404
+
+    stored = plain.get(sessions + f"/{created['id']}").json()
+    assert [event["author"] for event in stored["events"]] == ["user", "greeter"]
+    assert stored["events"][1]["id"] == said["id"]
+    assert stored["state"] == {"topic": "tea", "app:x": 1, **shared}
+    assert [session["id"] for session in plain.get(sessions).json()["sessions"]] == [created["id"]]
+
+
+def test_adk_run_keeps_its_session_in_sessiond(
+    own_server: Server, plain: httpx.Client, agents: Path, app: str, env: dict[str, str]
+) -> None:
+    # This command looks for services.py in the folder of the agent.
+    (agents / "services.py").rename(agents / app / "services.py")
+    uri = own_server.url.replace("http://", "sessiond://")
+    ran = subprocess.run(
+        [*ADK, "run", f"--session_service_uri={uri}", str(agents / app)],
+        input="Hello\nexit\n",
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "[greeter]: Hello, I am scripted." in ran.stdout
+    (session,) = plain.get(f"/apps/{app}/sessions").json()["sessions"]
+    events = plain.get(f"/apps/{app}/users/{session['userId']}/sessions/{session['id']}").json()["events"]
+    assert [event["author"] for event in events] == ["user", "greeter"]

@@ -1,0 +1,230 @@
+"""Lost answers, restarts, refusals: what happens once happens once."""
+
+import asyncio
+import json
+import signal
+import time
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from google.adk.errors.already_exists_error import AlreadyExistsError
+
+from sessiond_adk import SessiondError, SessiondInputError, SessiondSessionService
+
+from .support.process import Server, free_port
+from .support.proxy import Proxy, answering, proxy
+from .test_service import event, get
+
+SESSION = json.dumps(
+    {"id": "s", "appName": "a", "userId": "u", "revision": 0, "state": {}, "events": [], "lastUpdateTime": 1.5}
+)
+
+
+@pytest.fixture
+async def network(server: Server) -> AsyncIterator[Proxy]:
+    async with proxy(server.address) as network:
+        yield network
+
+
+@pytest.fixture
+async def far(network: Proxy) -> AsyncIterator[SessiondSessionService]:
+    """The service behind a network that loses things."""
+    async with SessiondSessionService(network.url) as service:
+        yield service
+
+
+async def test_connections_are_reused(far: SessiondSessionService, network: Proxy, app: str) -> None:
+    session = await far.create_session(app_name=app, user_id="u")
+    for _ in range(10):
+        await far.append_event(session, event())
+        await get(far, session)
+    assert network.connections == 1
+
+
+@pytest.mark.parametrize("lost", ["answers", "requests"])
+async def test_an_append_is_applied_once_whatever_gets_lost(
+    far: SessiondSessionService, network: Proxy, app: str, lost: str
+) -> None:
+    session = await far.create_session(app_name=app, user_id="u")
+    for n in range(4):
+        setattr(network, f"lose_{lost}", n)
+        await far.append_event(session, event({"n": n, f"app:{n}": n}))
+    assert network.connections > 4
+    assert len(session.events) == 4
+    assert await get(far, session) == session
+
+
+async def test_a_strict_append_whose_answer_was_lost_is_not_stale(server: Server, network: Proxy, app: str) -> None:
+    async with SessiondSessionService(network.url, strict=True) as far:
+        session = await far.create_session(app_name=app, user_id="u")
+        for n in range(3):
+            network.lose_answers = 1
+            await far.append_event(session, event({"n": n}))
+        assert await get(far, session) == session
+
+
+@pytest.mark.parametrize("name", [None, "s"])
+@pytest.mark.parametrize("lost", ["answers", "requests"])
+async def test_a_session_is_created_once_whatever_gets_lost(
+    far: SessiondSessionService, network: Proxy, app: str, name: str | None, lost: str
+) -> None:
+    setattr(network, f"lose_{lost}", 2)
+    session = await far.create_session(app_name=app, user_id="u", session_id=name, state={"k": [1], "user:k": 2})
+    assert (session.state, session.events) == ({"k": [1], "user:k": 2}, [])
+    listed = (await far.list_sessions(app_name=app)).sessions
+    assert [found.id for found in listed] == [session.id]
+    assert await get(far, session) == session
+
+
+async def test_a_lost_answer_does_not_make_another_session_ours(
+    far: SessiondSessionService, service: SessiondSessionService, network: Proxy, app: str
+) -> None:
+    theirs = await service.create_session(app_name=app, user_id="u", session_id="s", state={"k": "theirs"})
+    network.lose_answers = 1
+    with pytest.raises(AlreadyExistsError):
+        await far.create_session(app_name=app, user_id="u", session_id="s", state={"k": "mine"})
+    await service.append_event(theirs, event())
+    network.lose_answers = 1
+    with pytest.raises(AlreadyExistsError):
+        await far.create_session(app_name=app, user_id="u", session_id="s", state={"k": "theirs"})
+    assert await get(service, theirs) == theirs
+
+
+async def test_reads_and_deletes_are_tried_again(far: SessiondSessionService, network: Proxy, app: str) -> None:
+    session = await far.create_session(app_name=app, user_id="u", state={"user:k": 1})
+    network.lose_answers = 1
+    assert await get(far, session) == session
+    network.lose_answers = 1
+    assert await far.get_user_state(app_name=app, user_id="u") == {"k": 1}
+    network.lose_answers = 1
+    assert (await far.list_sessions(app_name=app)).sessions == [session]
+    network.lose_answers = 1
+    await far.delete_session(app_name=app, user_id="u", session_id=session.id)
+    assert (await far.list_sessions(app_name=app)).sessions == []
+
+
+async def test_what_failed_can_be_appended_again(server: Server, network: Proxy, app: str) -> None:
+    async with SessiondSessionService(network.url, retry_for=0) as impatient:
+        session = await impatient.create_session(app_name=app, user_id="u")
+        once = event({"k": 1, "temp:k": 1})
+        network.lose_answers = 1
+        with pytest.raises(SessiondError) as failed:
+            await impatient.append_event(session, once)
+        assert failed.value.outcome == "unknown"
+        # As if nothing had happened, though it has.
+        assert (session.state, session.events, once.actions.state_delta) == ({}, [], {"k": 1, "temp:k": 1})
+        assert len((await get(impatient, session)).events) == 1
+
+        await impatient.append_event(session, once)
+        assert (session.state, session.events) == ({"k": 1, "temp:k": 1}, [once])
+        assert (await get(impatient, session)).events == [once]
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_restart_of_the_server_is_not_noticed(own_server: Server, app: str, how: signal.Signals) -> None:
+    async with SessiondSessionService(own_server.url) as service:
+        sessions = [await service.create_session(app_name=app, user_id=f"u{n}") for n in range(4)]
+        stop = asyncio.Event()
+
+        async def work(n: int) -> None:
+            while not stop.is_set():
+                await service.append_event(sessions[n], event({"n": len(sessions[n].events), f"app:{n}": n}))
+
+        workers = [asyncio.create_task(work(n)) for n in range(4)]
+        for _ in range(2):
+            await asyncio.sleep(0.3)
+            await asyncio.to_thread(own_server.stop, how)
+            await asyncio.sleep(0.5)
+            await asyncio.to_thread(own_server.start)
+        await asyncio.sleep(0.3)
+        stop.set()
+        await asyncio.gather(*workers)
+        for session in sessions:
+            stored = await get(service, session)
+            assert stored.events == session.events
+            assert len(stored.events) > 2
+
+
+async def test_a_server_that_is_not_there_is_said_to_be() -> None:
+    async with SessiondSessionService(f"http://127.0.0.1:{free_port()}", retry_for=0.5) as nowhere:
+        began = time.monotonic()
+        with pytest.raises(SessiondError, match="cannot be reached") as failed:
+            await nowhere.create_session(app_name="a", user_id="u")
+        assert failed.value.outcome == "not_applied"
+        assert 0.1 < time.monotonic() - began < 10
+
+
+async def test_a_busy_server_is_given_the_time_it_asks_for() -> None:
+    busy = '503\nRetry-After: 1\n{"code": "overloaded", "outcome": "not_applied"}'
+    async with answering(busy, "429\nRetry-After: 0\n{}", f"201\n{SESSION}") as server:
+        async with SessiondSessionService(server.url) as service:
+            began = time.monotonic()
+            session = await service.create_session(app_name="a", user_id="u")
+            assert session.id == "s"
+            assert 1.0 < time.monotonic() - began < 10
+        # The very same each time, so that it cannot be applied twice.
+        assert len(server.requests) == 3 and len(set(server.requests)) == 1
+
+
+async def test_a_busy_server_is_not_waited_for_in_vain() -> None:
+    busy = '503\nRetry-After: 60\n{"code": "overloaded", "detail": "try later", "outcome": "not_applied"}'
+    async with answering(busy) as server, SessiondSessionService(server.url) as service:
+        with pytest.raises(SessiondError, match="try later") as failed:
+            await service.create_session(app_name="a", user_id="u")
+        assert (failed.value.status, failed.value.code, failed.value.outcome) == (503, "overloaded", "not_applied")
+
+
+async def test_an_unknown_outcome_stays_unknown() -> None:
+    lost, busy = '503\n{"outcome": "unknown"}', '503\nRetry-After: 9\n{"outcome": "not_applied"}'
+    async with answering(lost, busy) as server, SessiondSessionService(server.url, retry_for=2) as service:
+        with pytest.raises(SessiondError) as failed:
+            await service.create_session(app_name="a", user_id="u")
+        assert failed.value.outcome == "unknown"
+
+
+async def test_errors_say_what_the_server_said(service: SessiondSessionService, app: str) -> None:
+    with pytest.raises(SessiondInputError, match="app") as refused:
+        await service.create_session(app_name="\x07", user_id="u")
+    assert (refused.value.status, refused.value.code) == (422, "invalid_argument")
+    assert refused.value.outcome == "not_applied"
+    assert refused.value.request_id
+    assert isinstance(refused.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    "answer", ["404\n<h1>", "200\n<h1>", "404\n{}", '404\n{"code": "not_found"}', "302\n", "200\n[]"]
+)
+async def test_another_server_is_not_taken_for_an_empty_one(answer: str) -> None:
+    async with answering(answer) as server, SessiondSessionService(server.url) as service:
+        with pytest.raises(SessiondError):
+            await service.get_session(app_name="a", user_id="u", session_id="s")
+
+
+async def test_a_slow_server_is_not_waited_for_forever() -> None:
+    async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    listener = await asyncio.start_server(silence, "127.0.0.1", 0)
+    url = "http://{}:{}".format(*listener.sockets[0].getsockname())
+    async with SessiondSessionService(url, timeout=0.2, retry_for=0.5) as service:
+        began = time.monotonic()
+        with pytest.raises(SessiondError) as failed:
+            await service.get_user_state(app_name="a", user_id="u")
+        assert isinstance(failed.value.__cause__, httpx.ReadTimeout)
+        assert failed.value.outcome is None
+        assert time.monotonic() - began < 10
+    listener.close()
+
+
+async def test_headers_and_token_are_sent_with_every_request() -> None:
+    async with answering(f"201\n{SESSION}", "200\n{}") as server:
+        async with SessiondSessionService(server.url, token="secret", headers={"X-Tenant": "t"}) as service:
+            await service.create_session(app_name="a", user_id="u")
+            await service.get_user_state(app_name="a", user_id="u")
+    for request in server.requests:
+        lines = request.lower().splitlines()
+        assert "authorization: bearer secret" in lines
+        assert "x-tenant: t" in lines
+        assert any(line.startswith("user-agent: sessiond-adk/") for line in lines)

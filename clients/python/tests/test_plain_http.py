@@ -1,0 +1,91 @@
+"""The same sessions, by this client and by plain HTTP."""
+
+import json
+
+import httpx
+import pytest
+from google.adk.events.event import Event
+from google.genai import types
+
+from sessiond_adk import SessiondSessionService
+
+from .test_service import event, get
+
+
+async def test_what_the_client_writes_is_plain_to_others(
+    service: SessiondSessionService, plain: httpx.Client, app: str
+) -> None:
+    session = await service.create_session(app_name=app, user_id="Ada/1", session_id="s 1", state={"app:model": "m"})
+    said = event({"step": 1, "user:name": "Ada", "temp:draft": "?"}, id="e1", timestamp=1700000000.25)
+    said.content = types.Content(role="user", parts=[types.Part(text="Hello")])
+    await service.append_event(session, said)
+
+    stored = plain.get(f"/apps/{app}/users/Ada%2F1/sessions/s%201").json()
+    assert stored["revision"] == 1
+    assert stored["lastUpdateTime"] == 1700000000.25
+    assert stored["state"] == {"app:model": "m", "user:name": "Ada", "step": 1}
+    (read,) = stored["events"]
+    assert (read["id"], read["author"], read["invocationId"], read["sequence"]) == ("e1", "user", "i1", 1)
+    assert read["content"] == {"parts": [{"text": "Hello"}], "role": "user"}
+    assert read["actions"]["stateDelta"] == {"step": 1, "user:name": "Ada"}
+    assert "temp:" not in json.dumps(stored)
+    assert plain.get(f"/apps/{app}/users/Ada%2F1/state").json() == {"name": "Ada"}
+
+
+async def test_what_others_write_is_read_by_the_client(
+    service: SessiondSessionService, plain: httpx.Client, app: str
+) -> None:
+    path = f"/apps/{app}/users/u/sessions"
+    created = plain.post(path, json={"sessionId": "s", "state": {"k": 1, "gone": 1}, "labels": {"env": "test"}}).json()
+    plain.patch(f"/apps/{app}/state", json={"stateDelta": {"model": "m"}})
+    appended = plain.post(
+        f"{path}/s/events",
+        json={
+            "author": "agent",
+            "content": {"role": "model", "parts": [{"text": "Hello"}]},
+            "actions": {
+                "stateDelta": {"k": 2},
+                "stateOps": [{"op": "remove", "key": "gone"}],
+                "somethingNew": {"x": 1},
+                "escalate": None,
+            },
+            "somethingElse": True,
+        },
+    ).json()
+    plain.put(f"{path}/s/state/k", json=3)
+
+    session = await service.get_session(app_name=app, user_id="u", session_id="s")
+    assert session is not None
+    assert session.state == {"k": 3, "app:model": "m"}
+    assert session.last_update_time > created["createTime"]
+    first, second = session.events
+    assert (first.id, first.author, first.timestamp) == (appended["id"], "agent", appended["timestamp"])
+    assert first.content == types.Content(role="model", parts=[types.Part(text="Hello")])
+    # A removed key is shown as ADK shows it.
+    assert first.actions.state_delta == {"k": 2, "gone": None}
+    assert second.actions.state_delta == {"k": 3}
+    assert (await service.list_sessions(app_name=app)).sessions[0].state == session.state
+
+    await service.append_event(session, event({"k": 4}))
+    assert plain.get(f"{path}/s/state/k").json() == 4
+
+
+async def test_strict_sees_what_others_append(strict: SessiondSessionService, plain: httpx.Client, app: str) -> None:
+    session = await strict.create_session(app_name=app, user_id="u")
+    plain.put(f"/apps/{app}/users/u/sessions/{session.id}/state/k", json=1).raise_for_status()
+    with pytest.raises(ValueError, match="modified in storage"):
+        await strict.append_event(session, event())
+    plain.patch(f"/apps/{app}/users/u/state", json={"stateDelta": {"k": 1}}).raise_for_status()
+    await strict.append_event(await get(strict, session), event())
+
+
+async def test_an_event_is_sent_as_adk_writes_it(
+    service: SessiondSessionService, plain: httpx.Client, app: str
+) -> None:
+    session = await service.create_session(app_name=app, user_id="u")
+    said = event({"k": 1}, content=types.Content(parts=[types.Part.from_bytes(data=b"\x00\xff", mime_type="a/b")]))
+    await service.append_event(session, said)
+    stored = plain.get(f"/apps/{app}/users/u/sessions/{session.id}/events/{said.id}").json()
+    del stored["sequence"], stored["commitTime"]
+    assert stored == json.loads(said.model_dump_json(by_alias=True, exclude_none=True))
+    assert Event.model_validate(stored) == said
