@@ -120,7 +120,14 @@ pub async fn create_with_id(mut call: Call) -> Result<Response, Problem> {
 }
 
 async fn created(call: Call, user: UserKey, id: Option<SessionId>, draft: SessionDraft) -> Result<Response, Problem> {
-    let (_, view) = call.app.service.create_session(user, id, draft, IfExists::Refuse, call.deadline).await?;
+    let created = call.app.service.create_session(user, id, draft, IfExists::Refuse, call.deadline).await;
+    let (_, view) = created.map_err(|error| match error {
+        // Not the advice of the native API: there is no PUT here.
+        service::Error::SessionAlreadyExists => {
+            Problem::new(Code::SessionAlreadyExists, "the session exists and was left as it is")
+        }
+        error => error.into(),
+    })?;
     Ok(session(&call, view))
 }
 

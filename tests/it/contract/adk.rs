@@ -229,7 +229,7 @@ on_both_stores! {
             (server.post(S).json("[]").await, 422),
             (server.put(A).await, 405),
             (server.delete(S).await, 405),
-            (server.get("/apps/app/users//sessions").await, 404),
+            (server.get("/apps/app/users//sessions").await, 422),
             (server.get("/apps/app").await, 404),
             (server.get("/list-apps?detailed=true").await, 422),
         ] {
