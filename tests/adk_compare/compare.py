@@ -14,23 +14,22 @@ Runs in the Python that has google-adk; `scripts/adk-compare` makes one.
 
 import asyncio
 import contextlib
-import json
 import os
-from pathlib import Path
 import re
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import google.adk
+import httpx
+import yaml
 from google.adk.cli.conformance.adk_web_server_client import AdkWebServerClient
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
-import httpx
-import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 S = "/apps/demo/users/ada/sessions"
@@ -121,7 +120,11 @@ def requests():
         ("create with null", "POST", S, raw("null")),
         create("with an empty object"),
         create("with nulls", sessionId=None, state=None, events=None, options=None),
-        create("with an id and state", sessionId="a", state={"k": 1, "f": 1.0, "n": None, "app:x": {"y": []}, "user:u": "ü"}),
+        create(
+            "with an id and state",
+            sessionId="a",
+            state={"k": 1, "f": 1.0, "n": None, "app:x": {"y": []}, "user:u": "ü"},
+        ),
         create("in snake_case", session_id="snake", state={"app:z": True}),
         create("with an id that exists", sessionId="a", state={"app:x": 0}),
         create("with an id to be trimmed", sessionId="  trimmed\t", state={"temp:t": 1}),
@@ -145,13 +148,31 @@ def requests():
             sessionId="fields",
             events=[
                 dict(SAID, branch=None, partial=False, turn_complete=True, errorCode="X", unknown=1, actions={}),
-                dict(SAID, id="e2", timestamp=6, custom_metadata={"a": None, "__adk_internal_x": 1}, longRunningToolIds=[]),
+                dict(
+                    SAID,
+                    id="e2",
+                    timestamp=6,
+                    custom_metadata={"a": None, "__adk_internal_x": 1},
+                    longRunningToolIds=[],
+                ),
                 dict(SAID, id="e3", timestamp=7, actions={"stateDelta": {}, "escalate": None}, output={"o": None}),
             ],
         ),
         create("with an event of nothing", sessionId="nothing", events=[{}]),
         create("with a partial event", sessionId="partial", events=[dict(SAID, partial=True)]),
-        create("with a tool call", sessionId="tool", events=[dict(SAID, content={"role": "model", "parts": [{"functionCall": {"id": "c", "name": "f", "args": {"x": None}}}]})]),
+        create(
+            "with a tool call",
+            sessionId="tool",
+            events=[
+                dict(
+                    SAID,
+                    content={
+                        "role": "model",
+                        "parts": [{"functionCall": {"id": "c", "name": "f", "args": {"x": None}}}],
+                    },
+                )
+            ],
+        ),
         create("with an event that acts", sessionId="acts", events=[acts]),
         create("with long-running calls", sessionId="acts", events=[dict(SAID, longRunningToolIds=["c"])]),
         create("with a call of ADK's protocol", sessionId="acts", events=[asks]),
@@ -159,7 +180,11 @@ def requests():
         create("with a message", sessionId="message", events=[{"message": "hi"}]),
         create("with two equal events", sessionId="equal", events=[SAID, SAID]),
         create("with two events of one id", sessionId="one-id", events=[SAID, dict(SAID, author="x")]),
-        create("with a secret", sessionId="secret", state={"c": secret, "token": "t", "rawAuthCredential": {"password": "p"}}),
+        create(
+            "with a secret",
+            sessionId="secret",
+            state={"c": secret, "token": "t", "rawAuthCredential": {"password": "p"}},
+        ),
         ("get with state", "GET", f"{S}/a", {}),
         ("get with events", "GET", f"{S}/fields", {}),
         ("get a secret", "GET", f"{S}/secret", {}),
@@ -174,12 +199,22 @@ def requests():
         ("create an evaluation's session", "POST", f"{BOB}/adk-eval-session-1", {}),
         ("create an old evaluation's session", "POST", f"{BOB}/___eval___session___1", {}),
         ("get an evaluation's session", "GET", f"{BOB}/adk-eval-session-1", {}),
-        ("create with names of any script", "POST", "/apps/d%C3%A9mo/users/%E6%97%A5%20x/sessions", {"json": {"sessionId": "a b+ü"}}),
+        (
+            "create with names of any script",
+            "POST",
+            "/apps/d%C3%A9mo/users/%E6%97%A5%20x/sessions",
+            {"json": {"sessionId": "a b+ü"}},
+        ),
         ("get with names of any script", "GET", "/apps/d%C3%A9mo/users/%E6%97%A5%20x/sessions/a%20b+%C3%BC", {}),
         ("create for another user", "POST", BOB, {"json": {"sessionId": "a", "state": {"user:u": 2, "k": 2}}}),
         ("create with the past", "POST", BOB, {"json": {"sessionId": "b", "events": [SAID], "state": {"k": 3}}}),
         ("create in an app without agent", "POST", "/apps/nobody/users/u/sessions", {}),
-        ("patch", "PATCH", f"{S}/a", {"json": {"stateDelta": {"k": {"a": None}, "new": None, "user:u": 3, "app:x": 4}}}),
+        (
+            "patch",
+            "PATCH",
+            f"{S}/a",
+            {"json": {"stateDelta": {"k": {"a": None}, "new": None, "user:u": 3, "app:x": 4}}},
+        ),
         ("patch in snake_case", "PATCH", f"{S}/a", {"json": {"state_delta": {"k": 2}, "bogus": 1}}),
         ("patch with nothing", "PATCH", f"{S}/a", {"json": {"stateDelta": {}}}),
         ("patch with a temporary key", "PATCH", f"{S}/a", {"json": {"stateDelta": {"temp:t": 1}}}),
@@ -221,7 +256,10 @@ def every_kind():
         requested_auth_configs={
             "c": {
                 "auth_scheme": {"type": "http", "scheme": "bearer"},
-                "raw_auth_credential": {"auth_type": "http", "http": {"scheme": "bearer", "credentials": {"token": "secret"}}},
+                "raw_auth_credential": {
+                    "auth_type": "http",
+                    "http": {"scheme": "bearer", "credentials": {"token": "secret"}},
+                },
                 "credential_key": "key",
             }
         },
@@ -234,7 +272,10 @@ def every_kind():
         compaction={"start_timestamp": 1.0, "end_timestamp": 2.0, "compacted_content": {"parts": [{"text": "c"}]}},
     )
     common = {"invocation_id": "i1", "author": "agent"}
-    content = {"role": "model", "parts": [{"text": "t", "thought": True}, {"function_call": {"id": "c", "name": "f", "args": {"a": None}}}]}
+    content = {
+        "role": "model",
+        "parts": [{"text": "t", "thought": True}, {"function_call": {"id": "c", "name": "f", "args": {"a": None}}}],
+    }
     return [
         Event(id="1", timestamp=1.25, content=content, actions=actions, long_running_tool_ids={"c"}, **common),
         Event(
@@ -276,7 +317,9 @@ async def append_every_kind(adk_database, sessiond):
     sessiond.post(path, json={"sessionId": "all"}).raise_for_status()
     for event in every_kind():
         text = event.model_dump_json(by_alias=True, exclude_none=True)
-        sessiond.post(f"{path}/all/events", content=text, headers={"content-type": "application/json"}).raise_for_status()
+        sessiond.post(
+            f"{path}/all/events", content=text, headers={"content-type": "application/json"}
+        ).raise_for_status()
 
 
 def masked(value, key=None):
@@ -435,7 +478,9 @@ def main():
         unknown = DIFFERENCES.keys() - {name for name, *_ in requests()}
         faults.extend(f"{name}: listed, but there is no such request" for name in unknown)
         asyncio.run(use_client(str(sessiond.base_url)))
-        print(f"google-adk {google.adk.__version__}: {len(requests())} requests, {same} the same, {len(DIFFERENCES)} as listed")
+        print(
+            f"google-adk {google.adk.__version__}: {len(requests())} requests, {same} the same, {len(DIFFERENCES)} as listed"
+        )
         print("AdkWebServerClient works")
     sys.exit("\n".join(faults) or 0)
 
