@@ -26,7 +26,9 @@ pub fn restored(event: Json<'_>, n: usize, fields: &mut Fields<'_>) -> String {
         let mut refuse = |message: &str| fields.refuse(&pointer_to(&format!("/events/{n}"), &member.key), message);
         match &*to_camel(&member.key) {
             "actions" if !has_no_actions(member.value) => refuse("must be empty: only an agent acts"),
-            "longRunningToolIds" if !is_empty(member.value) => refuse("must be empty: only an agent calls tools"),
+            "longRunningToolIds" if !is_empty(member.value, Kind::Array) => {
+                refuse("must be empty: only an agent calls tools")
+            }
             "content" if has_protocol_call(member.value) => refuse("must be without ADK's own function calls"),
             "customMetadata" => {
                 if !matches!(member.value.kind(), Kind::Object | Kind::Null) {
@@ -48,17 +50,19 @@ pub fn restored(event: Json<'_>, n: usize, fields: &mut Fields<'_>) -> String {
     object.close()
 }
 
-fn is_empty(json: Json<'_>) -> bool {
-    json.is_null()
-        || json.as_object().is_some_and(|mut members| members.next().is_none())
-        || json.as_array().is_some_and(|mut elements| elements.next().is_none())
+/// Nothing, or an empty container of this kind.
+fn is_empty(json: Json<'_>, kind: Kind) -> bool {
+    let mut children =
+        (json.as_object().into_iter().flatten().map(drop)).chain(json.as_array().into_iter().flatten().map(drop));
+    json.is_null() || json.kind() == kind && children.next().is_none()
 }
 
 fn has_no_actions(actions: Json<'_>) -> bool {
     let by_default = |name: &str| ACTION_DEFAULTS.iter().any(|(shown, _)| *shown == to_camel(name));
     actions.is_null()
         || actions.as_object().is_some_and(|mut members| {
-            members.all(|member| member.value.is_null() || by_default(&member.key) && is_empty(member.value))
+            members
+                .all(|member| member.value.is_null() || by_default(&member.key) && is_empty(member.value, Kind::Object))
         })
 }
 
@@ -112,6 +116,7 @@ mod tests {
             (r#"{"actions":{"agentState":{}}}"#, "/events/3/actions"),
             (r#"{"actions":1}"#, "/events/3/actions"),
             (r#"{"long_running_tool_ids":["a"]}"#, "/events/3/long_running_tool_ids"),
+            (r#"{"longRunningToolIds":{}}"#, "/events/3/longRunningToolIds"),
             (r#"{"content":{"parts":[{},{"function_response":{"name":"adk_request_input"}}]}}"#, "/events/3/content"),
             (r#"{"customMetadata":[]}"#, "/events/3/customMetadata"),
             (r#"{"message":"m"}"#, "/events/3/message"),

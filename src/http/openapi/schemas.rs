@@ -628,8 +628,10 @@ fn adk_create_session() -> Value {
 
 fn adk_restored_event() -> Value {
     let nothing = json!({"type": ["object", "null"], "maxProperties": 0});
-    let actions: Map<String, Value> =
-        ACTION_DEFAULTS.iter().map(|(name, _)| (format!("^({name}|{})$", to_snake(name)), nothing.clone())).collect();
+    let actions = ACTION_DEFAULTS.iter().map(|(name, _)| ((*name).to_owned(), nothing.clone())).collect();
+    let mut actions = envelope("None.", actions);
+    actions["type"] = json!(["object", "null"]);
+    actions["additionalProperties"] = json!({"type": "null"});
     let mut fields = adk_envelope(
         "What was said before, by anybody: an event without actions, without long-running calls, and without calls of \
          ADK's own functions (`adk_request_credential`, `adk_request_confirmation`, `adk_request_input`).",
@@ -639,8 +641,7 @@ fn adk_restored_event() -> Value {
             "message": false, "node_path": false, "route": false, "state": false,
         }),
     );
-    fields["properties"]["actions"] =
-        json!({"type": ["object", "null"], "patternProperties": actions, "additionalProperties": {"type": "null"}});
+    fields["properties"]["actions"] = actions;
     json!({"allOf": [reference("NewEvent"), fields]})
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::client::{self, ONE, segment};
+use crate::support::client::{ONE, segment};
 use crate::support::server::{TestServer, on_both_stores};
 
 /// As the native API's, at ADK's path.
@@ -209,7 +209,7 @@ on_both_stores! {
         assert_eq!(server.get(ONE).await.expect(200).json()["state"], json!({"k": 1}));
         server.append_delta(r#"{"k":2}"#).await;
         assert_eq!(server.get(A).await.json()["state"], json!({"k": 2}));
-        server.get(A).header("if-none-match", server.get(client::ONE).await.etag()).await.expect(304);
+        server.get(A).header("if-none-match", server.get(ONE).await.etag()).await.expect(304);
     }
 
     async fn names_may_be_anything(server: &TestServer) {
