@@ -154,6 +154,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Lets fields that nobody took pass.
+    pub fn ignore_others(&mut self) {
+        self.members.clear();
+    }
+
     /// # Errors
     /// All that was refused, and every field that nobody took.
     pub fn finish(mut self) -> Result<(), Rejected> {

@@ -18,7 +18,7 @@ use super::scope::{Scope, check_key, split};
 use super::time::{Micros, Timestamp};
 use super::{FieldError, Limits, Rejected};
 
-const EVENT_FIELDS: &[&str] = &[
+pub const EVENT_FIELDS: &[&str] = &[
     "actions",
     "author",
     "avgLogprobs",
@@ -58,7 +58,7 @@ const EVENT_FIELDS: &[&str] = &[
     "voiceActivity",
 ];
 
-const ACTION_FIELDS: &[&str] = &[
+pub const ACTION_FIELDS: &[&str] = &[
     "agentState",
     "artifactDelta",
     "compaction",
@@ -77,6 +77,9 @@ const ACTION_FIELDS: &[&str] = &[
     "transferReason",
     "transferToAgent",
 ];
+
+/// Those of the known fields that ADK does not have.
+pub const OWN_FIELDS: &[&str] = &["commitTime", "preconditions", "sequence", "stateOps"];
 
 /// An event as it is appended: complete, with its id, before it has a place in the log.
 #[derive(Debug, Clone)]

@@ -77,6 +77,16 @@ pub fn page(name: &str, items: &[String], next: Option<String>) -> String {
     object.close()
 }
 
+/// How sessions and events are written: the API's own form, or another one of the same things.
+#[derive(Clone, Copy)]
+pub struct Form {
+    /// All of a session but its events.
+    pub session: fn(&SessionView) -> ObjectText,
+    pub event: fn(&StoredEvent, &mut String),
+}
+
+const NATIVE: Form = Form { session: session_object, event: StoredEvent::write_json };
+
 /// All of a session but its events.
 pub fn session_object(view: &SessionView) -> ObjectText {
     let Head { key, .. } = &view.head;
@@ -107,21 +117,30 @@ pub fn session_object(view: &SessionView) -> ObjectText {
     object
 }
 
-pub fn push_events(out: &mut String, events: &[StoredEvent], first: bool) {
+pub fn push_events(out: &mut String, events: &[StoredEvent]) {
+    push_events_as(NATIVE, out, events, true);
+}
+
+fn push_events_as(form: Form, out: &mut String, events: &[StoredEvent], first: bool) {
     for (n, event) in events.iter().enumerate() {
         if n > 0 || !first {
             out.push(',');
         }
-        event.write_json(out);
+        (form.event)(event, out);
     }
 }
 
 /// A session with its events. Those that the view does not hold are streamed: page by page, none beyond the view's
 /// revision, so that the answer shows one moment however long it takes and however little memory it may use.
 pub fn session(app: &Arc<App>, answer: Answer, view: SessionView, events: EventQuery) -> Response {
-    let mut text = session_object(&view).into_open();
+    session_as(NATIVE, app, answer, view, events)
+}
+
+/// [`session`], in another form.
+pub fn session_as(form: Form, app: &Arc<App>, answer: Answer, view: SessionView, events: EventQuery) -> Response {
+    let mut text = (form.session)(&view).into_open();
     text.push_str(",\"events\":[");
-    push_events(&mut text, &view.events.events, true);
+    push_events_as(form, &mut text, &view.events.events, true);
     let answer = answer.tag(view.head.tag());
     if !view.events.more {
         text.push_str("]}");
@@ -129,6 +148,8 @@ pub fn session(app: &Arc<App>, answer: Answer, view: SessionView, events: EventQ
     }
     let rest = Rest {
         app: app.clone(),
+        form,
+        first: view.events.events.is_empty(),
         query: EventQuery {
             after: view.events.events.last().map_or(0, |event| event.sequence),
             before: view.head.revision + 1,
@@ -145,6 +166,9 @@ pub fn session(app: &Arc<App>, answer: Answer, view: SessionView, events: EventQ
 /// What is still to be sent of a session.
 struct Rest {
     app: Arc<App>,
+    form: Form,
+    /// No event has been sent yet.
+    first: bool,
     head: Head,
     query: EventQuery,
     next: Next,
@@ -174,8 +198,9 @@ impl Rest {
                     io::Error::other("cut")
                 })?;
                 let mut text = String::new();
-                push_events(&mut text, &events, false);
+                push_events_as(self.form, &mut text, &events, self.first);
                 if let Some(last) = events.last() {
+                    self.first = false;
                     self.query.after = last.sequence;
                 }
                 if !more {

@@ -207,7 +207,7 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     let next = page.events.last().filter(|_| page.more);
     let next = next.map(|last| binding(view.head.incarnation).token(&last.sequence));
     let mut text = String::new();
-    answer::push_events(&mut text, &page.events, true);
+    answer::push_events(&mut text, &page.events);
     Ok(Answer::ok().tag(view.head.tag()).json(answer::page("events", &[text], next)))
 }
 

@@ -1,5 +1,6 @@
 //! HTTP: the router, and what every request passes on its way to a handler and back.
 
+mod adk;
 mod answer;
 mod describe;
 mod events;
@@ -130,6 +131,15 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     PUT "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::put_key, PUT_KEY;
     DELETE "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::delete_key, DELETE_KEY;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/render" => render::render, RENDER;
+    GET "/apps/{app}/users/{user}/sessions" => adk::list, LIST;
+    POST "/apps/{app}/users/{user}/sessions" => adk::create, CREATE;
+    GET "/apps/{app}/users/{user}/sessions/{session}" => adk::get, GET;
+    POST "/apps/{app}/users/{user}/sessions/{session}" => adk::create_with_id, CREATE_WITH_ID;
+    PATCH "/apps/{app}/users/{user}/sessions/{session}" => adk::patch, PATCH;
+    DELETE "/apps/{app}/users/{user}/sessions/{session}" => adk::delete, DELETE;
+    GET "/list-apps" => adk::apps, APPS;
+    GET "/health" => adk::health, HEALTH;
+    GET "/version" => adk::version, VERSION;
     GET "/healthz" => system::health, HEALTH;
     GET "/readyz" => system::ready, READY;
     GET "/openapi.yaml" => system::openapi, OPENAPI;
@@ -210,7 +220,7 @@ fn admit(
     route: Option<&MatchedPath>,
 ) -> Result<Option<tokio::sync::OwnedSemaphorePermit>, Problem> {
     check_path(request.uri().path())?;
-    if matches!(route.map(MatchedPath::as_str), Some("/healthz" | "/readyz")) {
+    if matches!(route.map(MatchedPath::as_str), Some("/health" | "/healthz" | "/readyz")) {
         return Ok(None);
     }
     let detail = "more requests are under way than can be served; try again";

@@ -36,6 +36,11 @@ const TAGS: &[(&str, &str)] = &[
     ("Events", "The log of a session. Appending an event is how its state changes."),
     ("State", "The merged state of a session, single keys of it, and app and user state on their own."),
     ("Apps and users", "What exists."),
+    (
+        "ADK",
+        "The paths of ADK's own server, in its shapes, over the same sessions: for clients written for `adk api_server`. \
+         Parameters that are not known are ignored here.",
+    ),
     ("System", "Health, readiness, and this description."),
 ];
 
@@ -128,7 +133,7 @@ fn head_of(get: &Value) -> Value {
 fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
     let mut codes = endpoint.operation.errors.to_vec();
     codes.extend([Code::InvalidArgument, Code::Internal, Code::Overloaded]);
-    if endpoint.path.starts_with("/v1/") {
+    if ["/v1/", "/apps/"].iter().any(|prefix| endpoint.path.starts_with(prefix)) {
         codes.push(Code::StorageUnavailable);
     }
     if endpoint.operation.body.is_some() {

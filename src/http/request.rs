@@ -88,6 +88,15 @@ impl Call {
         Query::parse(&self.query, operation.query)
     }
 
+    /// As [`Call::query`], for paths of others, where what is unknown passes.
+    pub fn known_query(&self, operation: &Operation) -> Result<Query, Problem> {
+        let is_known = |pair: &&str| {
+            let name = pair.split('=').next().unwrap_or_default();
+            operation.query.iter().any(|param| param.name == name)
+        };
+        Query::parse(&self.query.split('&').filter(is_known).collect::<Vec<_>>().join("&"), operation.query)
+    }
+
     fn header(&self, name: HeaderName) -> Result<Option<&str>, Problem> {
         let mut values = self.headers.get_all(&name).iter();
         let first = values.next();

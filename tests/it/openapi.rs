@@ -225,7 +225,9 @@ async fn every_operation_is_served() {
     let mut server = Sessiond::spawn(&["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "off"], &[]);
     let base = server.base_url().await;
     let http = reqwest::Client::new();
-    for (template, method, _) in operations() {
+    for (template, method, operation) in operations() {
+        // A server of ADK ignores parameters that it does not know, and so do its paths here.
+        let lenient = operation["tags"][0] == "ADK";
         let parameters = document()["components"]["parameters"].as_object().expect("parameters");
         let path =
             parameters.values().filter(|parameter| parameter["in"] == "path").fold(template.to_owned(), |path, p| {
@@ -242,7 +244,10 @@ async fn every_operation_is_served() {
             let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
             let body = response.bytes().await.expect("a body");
             check_answer(method.as_str(), &path, status, header("content-type").as_deref(), &header, &body);
-            assert!(query.is_empty() || status == 422, "{method} {path} took a parameter that it does not know");
+            assert!(
+                query.is_empty() || lenient || status == 422,
+                "{method} {path} took a parameter that it does not know"
+            );
             let text = String::from_utf8_lossy(&body);
             assert!(!text.contains("\"not_found\"") && status != 405, "{method} {path} is not served: {text}");
         }

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::adk::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
 use crate::domain::template::{Braces, MAX_NAMES, Missing};
 
 /// The characters that `str::trim` removes. `\s` is another set in every dialect of regular expressions.
@@ -87,6 +88,16 @@ pub fn all() -> Map<String, Value> {
             "properties": {"status": {"type": "string", "enum": ["ok", "ready"]}}}),
         ),
         ("Problem", problem()),
+        ("AdkSession", adk_session(&reference("AdkEvent"))),
+        ("AdkSessionList", json!({"type": "array", "items": adk_session(&json!(false))})),
+        ("AdkEvent", adk_event()),
+        ("AdkCreateSession", adk_create_session()),
+        ("AdkRestoredEvent", adk_restored_event()),
+        ("AdkInitialState", or_null(reference("StateDelta"))),
+        ("AdkUpdateSession", adk_update_session()),
+        ("AdkApps", json!({"type": "array", "items": reference("Id")})),
+        ("AdkVersion", adk_version()),
+        ("Null", json!({"type": "null"})),
         // Of no type: a reader may take it for its text, or for what that says.
         ("OpenApi", json!({"description": "An OpenAPI 3.1 document.", "contentMediaType": "application/yaml"})),
         ("Page", json!({"type": "string", "description": "HTML.", "contentMediaType": "text/html"})),
@@ -544,6 +555,108 @@ fn render() -> Value {
     schema["required"] = json!(["template"]);
     schema["examples"] = json!([{"template": "You help {user:name} with {topic?}."}]);
     schema
+}
+
+/// A session of ADK: these fields and no others.
+fn adk_session(event: &Value) -> Value {
+    json!({
+        "type": "object", "additionalProperties": false,
+        "required": ["id", "appName", "userId", "state", "events", "lastUpdateTime"],
+        "properties": {
+            "id": reference("Id"),
+            "appName": reference("Id"),
+            "userId": reference("Id"),
+            "state": reference("State"),
+            "events": {"type": "array", "items": event},
+            "lastUpdateTime": {"type": "number"},
+        },
+    })
+}
+
+/// An event of ADK: its fields and no others, none of them `null`.
+fn adk_event() -> Value {
+    let given = json!({"not": {"type": "null"}});
+    let fields = |names: &mut dyn Iterator<Item = &'static str>| -> Map<String, Value> {
+        names.map(|name| (name.to_owned(), given.clone())).collect()
+    };
+    let names = |defaults: &[(&'static str, &str)]| defaults.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    let mut actions = fields(&mut action_fields());
+    for name in names(ACTION_DEFAULTS) {
+        actions.insert(name.to_owned(), json!({"type": "object"}));
+    }
+    let mut properties = fields(&mut event_fields());
+    properties.extend(object(json!({
+        "id": reference("Id"),
+        "timestamp": {"type": "number"},
+        "author": {"type": "string"},
+        "invocationId": {"type": "string"},
+        "actions": {
+            "type": "object", "required": names(ACTION_DEFAULTS), "properties": actions, "additionalProperties": false,
+        },
+    })));
+    let mut required = vec!["id", "timestamp", "actions"];
+    required.extend(names(EVENT_DEFAULTS));
+    json!({
+        "type": "object", "required": required, "properties": properties, "additionalProperties": false,
+        "description": "An event with the fields that ADK knows, without those that are absent or `null`, and without \
+                        secrets of credentials.",
+    })
+}
+
+/// An envelope in which other fields are ignored.
+fn adk_envelope(about: &str, fields: Value) -> Value {
+    let mut schema = object(envelope(about, object(fields)));
+    schema.remove("additionalProperties");
+    schema.into()
+}
+
+fn adk_create_session() -> Value {
+    let mut fields = object(create_session(true)["properties"].clone());
+    fields.retain(|name, _| matches!(name.as_str(), "sessionId" | "state"));
+    fields.extend(object(json!({
+        "events": {
+            "type": ["array", "null"], "maxItems": 1000, "items": reference("AdkRestoredEvent"),
+            "description": "Appended in order.",
+        },
+        "options": {"type": ["object", "null"], "maxProperties": 0, "description": "There are none."},
+    })));
+    let mut schema =
+        or_null(adk_envelope("What a new session begins with. Every field may be left out.", fields.into()));
+    schema["examples"] = json!([{"sessionId": "s1", "state": {"topic": "billing", "user:name": "Ada"}}]);
+    schema
+}
+
+fn adk_restored_event() -> Value {
+    let nothing = json!({"type": ["object", "null"], "maxProperties": 0});
+    let actions = ACTION_DEFAULTS.iter().map(|(name, _)| ((*name).to_owned(), nothing.clone())).collect();
+    let mut actions = envelope("None.", actions);
+    actions["type"] = json!(["object", "null"]);
+    actions["additionalProperties"] = json!({"type": "null"});
+    let mut fields = adk_envelope(
+        "What was said before, by anybody: an event without actions, without long-running calls, and without calls of \
+         ADK's own functions (`adk_request_credential`, `adk_request_confirmation`, `adk_request_input`).",
+        json!({
+            "longRunningToolIds": {"type": ["array", "null"], "maxItems": 0},
+            "customMetadata": {"type": ["object", "null"]},
+            "message": false, "node_path": false, "route": false, "state": false,
+        }),
+    );
+    fields["properties"]["actions"] = actions;
+    json!({"allOf": [reference("NewEvent"), fields]})
+}
+
+fn adk_update_session() -> Value {
+    let mut schema = adk_envelope("A change of state.", json!({"stateDelta": reference("StateDelta")}));
+    schema["anyOf"] = json!([{"required": ["stateDelta"]}, {"required": ["state_delta"]}]);
+    schema["examples"] = json!([{"stateDelta": {"topic": "billing"}}]);
+    schema
+}
+
+fn adk_version() -> Value {
+    let names = ["version", "language", "language_version"];
+    let properties: Map<String, Value> =
+        names.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
+    json!({"type": "object", "required": names, "properties": properties, "additionalProperties": false})
 }
 
 fn problem() -> Value {

@@ -1,0 +1,397 @@
+//! The paths of ADK's own server, `adk api_server` 2.13: its shapes, over the same service. `docs/adk.md` says where
+//! they differ from it, and why.
+//!
+//! What that server overlooks, unknown parameters and fields of a body, is overlooked here, so that its clients work
+//! unchanged; otherwise the conventions of the rest of the API hold.
+
+mod restored;
+mod secrets;
+mod shape;
+
+use std::io;
+use std::sync::Arc;
+
+use axum::body;
+use axum::http::StatusCode;
+use axum::response::Response;
+use futures_util::stream::{self, StreamExt as _};
+use tokio::time::Instant;
+
+use self::restored::restored;
+pub use self::shape::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
+use super::App;
+use super::answer::{Answer, session_as};
+use super::describe::{self, Body, Header, Kind, Operation, Param};
+use super::problem::{Code, Problem};
+use super::request::{Call, Received};
+use super::sessions::current;
+use crate::domain::Limits;
+use crate::domain::change::{Keys, parse_delta};
+use crate::domain::envelope::Fields;
+use crate::domain::ids::{SessionId, SessionKey, UserKey};
+use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
+use crate::domain::session::{IfExists, SessionDraft};
+use crate::service::{self, StateChange};
+use crate::store::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
+
+/// Sessions of ADK's evaluations, which its lists leave out.
+const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];
+
+const SESSION: &[describe::Answer] = &[describe::Answer {
+    status: StatusCode::OK,
+    about: "The session.",
+    schema: Some("AdkSession"),
+    headers: &["ETag"],
+}];
+
+pub const CREATE: Operation = Operation {
+    id: "adkCreateSession",
+    tag: "ADK",
+    summary: "Create a session",
+    description: "A blank or missing `sessionId` asks for a generated one. `events` are what was said before, without \
+                  actions: only agents act, and theirs come by the native API. Unknown fields are ignored.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "AdkCreateSession", required: false }),
+    answers: SESSION,
+    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict],
+};
+
+pub async fn create(mut call: Call) -> Result<Response, Problem> {
+    let user = call.user()?;
+    let body = call.body().await?;
+    let draft = match given(body.as_ref())? {
+        Some(json) => SessionDraft::parse(Json::trusted(&native_creation(json)?), true, call.app.service.limits())?,
+        None => SessionDraft::default(),
+    };
+    created(call, user, None, draft).await
+}
+
+/// A body that may be missing, or `null`.
+fn given(body: Option<&Received>) -> Result<Option<Json<'_>>, Problem> {
+    Ok(body.map(Received::json).transpose()?.filter(|json| !json.is_null()))
+}
+
+/// The body of the native API's request for the same session.
+fn native_creation(json: Json<'_>) -> Result<String, Problem> {
+    let mut fields = Fields::of(json, "")?;
+    let mut native = ObjectText::default();
+    for name in ["sessionId", "state", "events"] {
+        let Some(value) = fields.take(name) else { continue };
+        match value.as_array() {
+            Some(events) if name == "events" => {
+                let events: Vec<String> =
+                    events.enumerate().map(|(n, event)| restored(event, n, &mut fields)).collect();
+                native.push(name, &format!("[{}]", events.join(",")));
+            }
+            _ => native.push(name, value.text()),
+        }
+    }
+    if let Some(options) = fields.take("options")
+        && options.as_object().is_none_or(|mut members| members.next().is_some())
+    {
+        fields.refuse("options", "must be empty: there are none");
+    }
+    fields.ignore_others();
+    fields.finish()?;
+    Ok(native.close())
+}
+
+pub const CREATE_WITH_ID: Operation = Operation {
+    id: "adkCreateSessionWithId",
+    tag: "ADK",
+    summary: "Create a session with this id",
+    description: "The body is its state.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "AdkInitialState", required: false }),
+    answers: SESSION,
+    errors: &[Code::SessionAlreadyExists],
+};
+
+pub async fn create_with_id(mut call: Call) -> Result<Response, Problem> {
+    let SessionKey { user, session } = call.session()?;
+    let body = call.body().await?;
+    let state = match given(body.as_ref())? {
+        Some(json) => parse_delta(json, Keys::Merged, "", call.app.service.limits())?,
+        None => Vec::new(),
+    };
+    created(call, user, Some(session), SessionDraft { state, ..SessionDraft::default() }).await
+}
+
+async fn created(call: Call, user: UserKey, id: Option<SessionId>, draft: SessionDraft) -> Result<Response, Problem> {
+    let created = call.app.service.create_session(user, id, draft, IfExists::Refuse, call.deadline).await;
+    let (_, view) = created.map_err(|error| match error {
+        // Not the advice of the native API: there is no PUT here.
+        service::Error::SessionAlreadyExists => {
+            Problem::new(Code::SessionAlreadyExists, "the session exists and was left as it is")
+        }
+        error => error.into(),
+    })?;
+    Ok(session(&call, view))
+}
+
+fn session(call: &Call, view: SessionView) -> Response {
+    session_as(shape::FORM, &call.app, Answer::ok(), view, EventQuery::all())
+}
+
+pub const GET: Operation = Operation {
+    id: "adkGetSession",
+    tag: "ADK",
+    summary: "Read a session",
+    description: "A long history is streamed, as by the native API.",
+    query: &[],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: SESSION,
+    errors: &[Code::SessionNotFound],
+};
+
+pub async fn get(mut call: Call) -> Result<Response, Problem> {
+    let key = call.session()?;
+    if let Some(answer) = current(&mut call, &key).await? {
+        return Ok(answer);
+    }
+    let asked = (Some(StateFilter::default()), Some(EventQuery::all()));
+    let view = call.app.service.session(key, asked.0, asked.1, call.deadline).await?;
+    Ok(session(&call, view))
+}
+
+pub const PATCH: Operation = Operation {
+    id: "adkUpdateSession",
+    tag: "ADK",
+    summary: "Change a session's state",
+    description: "Through one appended event, whatever others do meanwhile. Unknown fields are ignored.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "AdkUpdateSession", required: true }),
+    answers: SESSION,
+    errors: &[Code::SessionNotFound],
+};
+
+pub async fn patch(mut call: Call) -> Result<Response, Problem> {
+    let key = call.session()?;
+    let body = call.required_body().await?;
+    let mut fields = Fields::of(body.json()?, "")?;
+    let delta = fields.take("stateDelta");
+    if delta.is_none_or(|delta| delta.kind() != JsonKind::Object) {
+        fields.refuse("stateDelta", "must be an object");
+    }
+    fields.ignore_others();
+    fields.finish()?;
+    let invocation_id = format!("p-{}", call.app.clock.fresh_id());
+    let change = StateChange { key, id: None, author: "user", invocation_id: &invocation_id, if_match: None };
+    let (_, mut view) = call.app.service.patch_state(delta, &[], change, call.deadline).await?;
+    // Of the events, nothing has been read yet.
+    view.events.more = true;
+    Ok(session(&call, view))
+}
+
+pub const DELETE: Operation = Operation {
+    id: "adkDeleteSession",
+    tag: "ADK",
+    summary: "Delete a session",
+    description: "App and user state stay. A session that is not there is fine.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "There is no such session now.",
+        schema: Some("Null"),
+        headers: &[],
+    }],
+    errors: &[],
+};
+
+pub async fn delete(call: Call) -> Result<Response, Problem> {
+    call.app.service.delete_session(call.session()?, None, call.deadline).await?;
+    Ok(Answer::ok().json("null"))
+}
+
+pub const LIST: Operation = Operation {
+    id: "adkListSessions",
+    tag: "ADK",
+    summary: "List a user's sessions",
+    description: "All of them, by `lastUpdateTime`, with merged state and without events; those of ADK's evaluations \
+                  (`adk-eval-session-…`, `___eval___session___…`) are left out. A list of more than a page of the \
+                  native API (1000 sessions or 8 MiB) is streamed page by page, each of one moment: a session that \
+                  is written to meanwhile may be in it twice, or, if its time goes back, not at all.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The sessions.",
+        schema: Some("AdkSessionList"),
+        headers: &[],
+    }],
+    errors: &[],
+};
+
+pub async fn list(call: Call) -> Result<Response, Problem> {
+    let UserKey { app, user } = call.user()?;
+    let Limits { page_rows, page_bytes, .. } = *call.app.service.limits();
+    let query = ListQuery {
+        app,
+        user: Some(user),
+        order_by: OrderBy::LastUpdateTime,
+        descending: false,
+        labels: Vec::new(),
+        after: None,
+        with_state: true,
+        max_rows: page_rows,
+        max_bytes: page_bytes,
+    };
+    array(&call.app, Pages::Sessions(query), call.deadline).await
+}
+
+const DETAILED: Param = Param {
+    name: "detailed",
+    kind: Kind::OneOf(&["false", "False", "0"]),
+    about: "Whether to describe the apps' agents, of which the server knows nothing.",
+};
+
+pub const APPS: Operation = Operation {
+    id: "adkListApps",
+    tag: "ADK",
+    summary: "List the names of the apps that have sessions or state",
+    description: "All of them, in byte order.",
+    query: &[DETAILED],
+    headers: &[],
+    body: None,
+    answers: &[describe::Answer { status: StatusCode::OK, about: "The names.", schema: Some("AdkApps"), headers: &[] }],
+    errors: &[Code::StorageUnavailable],
+};
+
+pub async fn apps(call: Call) -> Result<Response, Problem> {
+    call.known_query(&APPS)?;
+    array(&call.app, Pages::Apps { after: String::new() }, call.deadline).await
+}
+
+/// What ADK lists without pages, and is read by page all the same, so that memory does not grow with it.
+enum Pages {
+    Sessions(ListQuery),
+    Apps { after: String },
+}
+
+impl Pages {
+    /// The elements of the next page, and whether there are more.
+    async fn next(&mut self, app: &App, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+        match self {
+            Self::Sessions(query) => {
+                let page = app.service.list_sessions(query.clone(), deadline).await?;
+                query.after = page.items.last().map(|SessionView { head, .. }| ListPosition {
+                    time: head.update_time.micros,
+                    user: head.key.user.user.clone(),
+                    session: head.key.session.clone(),
+                });
+                let is_shown =
+                    |view: &&SessionView| !HIDDEN.iter().any(|mark| view.head.key.session.as_str().starts_with(mark));
+                Ok((page.items.iter().filter(is_shown).map(shape::summary).collect(), page.more))
+            }
+            Self::Apps { after } => {
+                let rows = app.service.limits().page_rows;
+                let names = app.service.apps(after, rows, deadline).await?;
+                if let Some(last) = names.last() {
+                    last.as_str().clone_into(after);
+                }
+                let quoted = |name: &str| {
+                    let mut text = String::new();
+                    push_string(&mut text, name);
+                    text
+                };
+                Ok((names.iter().map(|name| quoted(name.as_str())).collect(), names.len() == rows))
+            }
+        }
+    }
+}
+
+/// An array of all that the pages hold; beyond the first one, streamed.
+async fn array(app: &Arc<App>, mut pages: Pages, deadline: Instant) -> Result<Response, Problem> {
+    let (elements, more) = pages.next(app, deadline).await?;
+    let mut text = format!("[{}", elements.join(","));
+    if !more {
+        text.push(']');
+        return Ok(Answer::ok().json(text));
+    }
+    let rest = Rest { app: app.clone(), pages, first: elements.is_empty(), more };
+    let rest = stream::try_unfold(rest, Rest::step);
+    Ok(Answer::ok().json(body::Body::from_stream(stream::once(async { Ok(text) }).chain(rest))))
+}
+
+/// What is still to be sent of an array.
+struct Rest {
+    app: Arc<App>,
+    pages: Pages,
+    /// No element has been sent yet.
+    first: bool,
+    more: bool,
+}
+
+impl Rest {
+    async fn step(mut self) -> io::Result<Option<(String, Self)>> {
+        if !self.more {
+            return Ok(None);
+        }
+        let deadline = Instant::now() + self.app.settings.request_timeout;
+        // Too late for an error document: the answer is cut, which no client takes for a whole one.
+        let (elements, more) = self.pages.next(&self.app, deadline).await.map_err(|error| {
+            tracing::warn!(error = %error, "a streamed answer was cut");
+            io::Error::other("cut")
+        })?;
+        let mut text = String::new();
+        for element in &elements {
+            if !std::mem::take(&mut self.first) {
+                text.push(',');
+            }
+            text.push_str(element);
+        }
+        self.more = more;
+        if !more {
+            text.push(']');
+        }
+        Ok(Some((text, self)))
+    }
+}
+
+pub const HEALTH: Operation = Operation {
+    id: "adkHealth",
+    tag: "ADK",
+    summary: "Whether the process lives",
+    description: "",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[describe::Answer { status: StatusCode::OK, about: "It does.", schema: Some("Status"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn health(_: Call) -> Response {
+    Answer::ok().json("{\"status\":\"ok\"}")
+}
+
+pub const VERSION: Operation = Operation {
+    id: "adkVersion",
+    tag: "ADK",
+    summary: "What serves",
+    description: "The version of sessiond, and the version of Rust that it is written for.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[describe::Answer {
+        status: StatusCode::OK,
+        about: "The versions.",
+        schema: Some("AdkVersion"),
+        headers: &[],
+    }],
+    errors: &[],
+};
+
+pub async fn version(_: Call) -> Response {
+    let mut object = ObjectText::default();
+    object.push_str("version", env!("CARGO_PKG_VERSION"));
+    object.push_str("language", "rust");
+    object.push_str("language_version", env!("CARGO_PKG_RUST_VERSION"));
+    Answer::ok().json(object.close())
+}

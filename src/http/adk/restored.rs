@@ -1,0 +1,127 @@
+//! Events that come with a new session. `adk api_server` takes what was said, and nothing that an agent alone may
+//! claim to have done: no actions, no long-running calls, none of ADK's own function calls. Neither does this, since
+//! whoever may call one may call the other.
+
+use super::shape::{ACTION_DEFAULTS, public_metadata};
+use crate::domain::envelope::{Fields, pointer_to, to_camel};
+use crate::domain::json::{Json, Kind, ObjectText};
+
+/// Function calls by which ADK speaks to a person.
+const PROTOCOL_CALLS: &[&str] = &["adk_request_confirmation", "adk_request_credential", "adk_request_input"];
+
+/// Arguments of the constructor of ADK's `Event` in Python, which are no fields of it.
+const CONSTRUCTOR_ARGUMENTS: &[&str] = &["message", "node_path", "route", "state"];
+
+/// Marks an event as restored, for ADK's plugin that checks tool calls: it cannot know where those of such an event come
+/// from.
+const MARK: &str = "__adk_internal_restored_event";
+
+/// Checks the `n`th event of a request, and marks it as restored. What is no event stays as it is, for the one who
+/// reads events to refuse.
+pub fn restored(event: Json<'_>, n: usize, fields: &mut Fields<'_>) -> String {
+    let Some(members) = event.as_object() else { return event.text().to_owned() };
+    let mut object = ObjectText::default();
+    let mut metadata = None;
+    for member in members {
+        let mut refuse = |message: &str| fields.refuse(&pointer_to(&format!("/events/{n}"), &member.key), message);
+        match &*to_camel(&member.key) {
+            "actions" if !has_no_actions(member.value) => refuse("must be empty: only an agent acts"),
+            "longRunningToolIds" if !is_empty(member.value, Kind::Array) => {
+                refuse("must be empty: only an agent calls tools")
+            }
+            "content" if has_protocol_call(member.value) => refuse("must be without ADK's own function calls"),
+            "customMetadata" => {
+                if !matches!(member.value.kind(), Kind::Object | Kind::Null) {
+                    refuse("must be an object");
+                }
+                if metadata.replace(member.value).is_some() {
+                    refuse("is given twice, in camelCase and in snake_case");
+                }
+                continue;
+            }
+            _ if CONSTRUCTOR_ARGUMENTS.contains(&&*member.key) => refuse("is not a field of an event"),
+            _ => {}
+        }
+        object.push_raw(member.raw_key, member.value.text());
+    }
+    let mut metadata = metadata.and_then(public_metadata).unwrap_or_default();
+    metadata.push(MARK, "true");
+    object.push("customMetadata", &metadata.close());
+    object.close()
+}
+
+/// Nothing, or an empty container of this kind.
+fn is_empty(json: Json<'_>, kind: Kind) -> bool {
+    let mut children =
+        (json.as_object().into_iter().flatten().map(drop)).chain(json.as_array().into_iter().flatten().map(drop));
+    json.is_null() || json.kind() == kind && children.next().is_none()
+}
+
+fn has_no_actions(actions: Json<'_>) -> bool {
+    let by_default = |name: &str| ACTION_DEFAULTS.iter().any(|(shown, _)| *shown == to_camel(name));
+    actions.is_null()
+        || actions.as_object().is_some_and(|mut members| {
+            members
+                .all(|member| member.value.is_null() || by_default(&member.key) && is_empty(member.value, Kind::Object))
+        })
+}
+
+fn has_protocol_call(content: Json<'_>) -> bool {
+    let is_protocol_call = |part: Json<'_>| {
+        ["functionCall", "function_call", "functionResponse", "function_response"].iter().any(|kind| {
+            let name = part.get(kind).and_then(|call| call.get("name")).and_then(Json::as_str);
+            name.is_some_and(|name| PROTOCOL_CALLS.contains(&&*name))
+        })
+    };
+    content.get("parts").and_then(Json::as_array).is_some_and(|mut parts| parts.any(is_protocol_call))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Rejected;
+
+    fn check(event: &str) -> Result<String, Vec<String>> {
+        let mut fields = Fields::of(Json::trusted("{}"), "").unwrap();
+        let text = restored(Json::trusted(event), 3, &mut fields);
+        match fields.finish() {
+            Ok(()) => Ok(text),
+            Err(Rejected::Invalid(errors)) => Err(errors.into_iter().map(|error| error.field).collect()),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_event_is_marked_and_otherwise_kept() {
+        for (given, kept) in [
+            (r#"{}"#, r#"{"customMetadata":{"__adk_internal_restored_event":true}}"#),
+            (
+                r#"{"x": 1.0,"custom_metadata":{"a": "}","__adk_internal_a":1},"actions":{"state_delta":{},"escalate":null}}"#,
+                r#"{"x":1.0,"actions":{"state_delta":{},"escalate":null},"customMetadata":{"a":"}","__adk_internal_restored_event":true}}"#,
+            ),
+            (
+                r#"{"content":{"parts":[{"functionCall":{"name":"f"}}]},"longRunningToolIds":[ ],"customMetadata":null}"#,
+                r#"{"content":{"parts":[{"functionCall":{"name":"f"}}]},"longRunningToolIds":[ ],"customMetadata":{"__adk_internal_restored_event":true}}"#,
+            ),
+            ("[1]", "[1]"),
+        ] {
+            assert_eq!(check(given).as_deref(), Ok(kept));
+        }
+    }
+
+    #[test]
+    fn what_only_an_agent_does_is_refused() {
+        for (event, field) in [
+            (r#"{"actions":{"stateDelta":{"k":1}}}"#, "/events/3/actions"),
+            (r#"{"actions":{"agentState":{}}}"#, "/events/3/actions"),
+            (r#"{"actions":1}"#, "/events/3/actions"),
+            (r#"{"long_running_tool_ids":["a"]}"#, "/events/3/long_running_tool_ids"),
+            (r#"{"longRunningToolIds":{}}"#, "/events/3/longRunningToolIds"),
+            (r#"{"content":{"parts":[{},{"function_response":{"name":"adk_request_input"}}]}}"#, "/events/3/content"),
+            (r#"{"customMetadata":[]}"#, "/events/3/customMetadata"),
+            (r#"{"message":"m"}"#, "/events/3/message"),
+        ] {
+            assert_eq!(check(event), Err(vec![field.to_owned()]), "{event}");
+        }
+    }
+}
