@@ -209,43 +209,47 @@ macro_rules! next_user {
 pub const APPS: &str = names!(next_app);
 pub const USERS: &str = names!(next_user);
 
+/// The columns of a session's rows, and of a user's.
+macro_rules! of_incarnation {
+    () => {
+        "app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4"
+    };
+}
+
 /// The parts of the merged state as it was at a moment, each as the members of an object, without braces: what is still
 /// there from then, and what was there then and is no more. `$5`, `$6`, `$7` are the revisions of session, user and app
 /// then; `$8`, `$9`, `$10` the nodes where their spans may be filed; `$11`, `$12`, `$13` the keys wanted of app, user and
 /// session, or null.
 macro_rules! state_then {
-    ($member:ident, $wanted:ident, $among:ident) => {
+    ($member:ident, $wanted:ident, $filed:ident) => {
         concat!(
             "select (select ",
             $member!("'app:' || t.key"),
             " from (select t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $7",
             $wanted!("$11"),
-            " union all select t.key, l.value from app_spans t join app_log l on l.app_name = t.app_name \
-                and l.key = t.key and l.revision = t.valid_from \
-              where t.app_name = $1 and t.node",
-            $among!("$10"),
-            " and t.valid_from <= $7 and t.valid_to > $7",
+            " union all select t.key, (select l.value from app_log l where l.app_name = t.app_name and l.key = t.key \
+                and l.revision = t.valid_from) from ",
+            $filed!("app_spans", "app_name = $1", "$10"),
+            " where t.valid_from <= $7 and t.valid_to > $7",
             $wanted!("$11"),
             ") as t) as app_state, (select ",
             $member!("'user:' || t.key"),
             " from (select t.key, t.value from user_state t where t.app_name = $1 and t.user_id = $2 \
                 and t.revision <= $6",
             $wanted!("$12"),
-            " union all select t.key, l.value from user_spans t join user_log l on l.app_name = t.app_name \
-                and l.user_id = t.user_id and l.key = t.key and l.revision = t.valid_from \
-              where t.app_name = $1 and t.user_id = $2 and t.node",
-            $among!("$9"),
-            " and t.valid_from <= $6 and t.valid_to > $6",
+            " union all select t.key, (select l.value from user_log l where l.app_name = t.app_name \
+                and l.user_id = t.user_id and l.key = t.key and l.revision = t.valid_from) from ",
+            $filed!("user_spans", "app_name = $1 and user_id = $2", "$9"),
+            " where t.valid_from <= $6 and t.valid_to > $6",
             $wanted!("$12"),
             ") as t) as user_state, (select ",
             $member!("t.key"),
             " from (select t.key, t.value from session_state t where t.app_name = $1 and t.user_id = $2 \
                 and t.session_id = $3 and t.incarnation = $4 and t.revision <= $5",
             $wanted!("$13"),
-            " union all select t.key, t.value from session_spans t where t.app_name = $1 and t.user_id = $2 \
-                and t.session_id = $3 and t.incarnation = $4 and t.node",
-            $among!("$8"),
-            " and t.valid_from <= $5 and t.valid_to > $5",
+            " union all select t.key, t.value from ",
+            $filed!("session_spans", of_incarnation!(), "$8"),
+            " where t.valid_from <= $5 and t.valid_to > $5",
             $wanted!("$13"),
             ") as t) as session_state"
         )
@@ -254,16 +258,14 @@ macro_rules! state_then {
 
 /// The session keys that have changed since revision `$5`, with their values then and now.
 macro_rules! differences {
-    ($among:ident) => {
+    ($filed:ident) => {
         concat!(
-            "select coalesce(p.key, n.key) as key, p.value as was, n.value as now \
-             from (select key, value from session_spans where app_name = $1 and user_id = $2 and session_id = $3 \
-                     and incarnation = $4 and node",
-            $among!("$6"),
-            " and valid_from <= $5 and valid_to > $5) as p \
-             full join (select key, value from session_state where app_name = $1 and user_id = $2 \
-                     and session_id = $3 and incarnation = $4 and revision > $5) as n on n.key = p.key \
-             order by 1"
+            "select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (select t.key, t.value from ",
+            $filed!("session_spans", of_incarnation!(), "$6"),
+            " where t.valid_from <= $5 and t.valid_to > $5) as p \
+             full join (select key, value from session_state where ",
+            of_incarnation!(),
+            " and revision > $5) as n on n.key = p.key order by 1"
         )
     };
 }
@@ -283,15 +285,14 @@ macro_rules! removed {
 
 /// The state of a session as it was at revision `$7`, written as that of its fork; `$8` are the nodes of the path to it.
 macro_rules! copy_state {
-    ($among:ident) => {
+    ($filed:ident) => {
         concat!(
             "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
-             select app_name, user_id, $5, $6, key, value, revision from session_state \
-             where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and revision <= $7 \
-             union all select app_name, user_id, $5, $6, key, value, valid_from from session_spans \
-             where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and node",
-            $among!("$8"),
-            " and valid_from <= $7 and valid_to > $7"
+             select app_name, user_id, $5, $6, key, value, revision from session_state where ",
+            of_incarnation!(),
+            " and revision <= $7 union all select t.app_name, t.user_id, $5, $6, t.key, t.value, t.valid_from from ",
+            $filed!("session_spans", of_incarnation!(), "$8"),
+            " where t.valid_from <= $7 and t.valid_to > $7"
         )
     };
 }
@@ -317,14 +318,14 @@ pub struct Dialect {
 }
 
 macro_rules! dialect {
-    ($member:ident, $wanted:ident, $among:ident, $visible:expr, $label:expr) => {
+    ($member:ident, $wanted:ident, $among:ident, $filed:ident, $visible:expr, $label:expr) => {
         Dialect {
             visible_ascending: events_page!("asc", $visible),
             visible_descending: events_page!("desc", $visible),
-            state_then: state_then!($member, $wanted, $among),
-            differences: differences!($among),
+            state_then: state_then!($member, $wanted, $filed),
+            differences: differences!($filed),
             removed: removed!($among),
-            copy_state: copy_state!($among),
+            copy_state: copy_state!($filed),
             view: concat!(
                 "select ",
                 head_columns!(),
@@ -364,10 +365,26 @@ macro_rules! postgres_among {
         concat!(" = any(", $numbers, "::bigint[])")
     };
 }
+/// The rows `t` of a table of spans that are filed under some nodes: found by one look for each, also where the planner
+/// does not know how many there are.
+macro_rules! postgres_filed {
+    ($table:literal, $of:expr, $nodes:literal) => {
+        concat!(
+            "unnest(",
+            $nodes,
+            "::bigint[]) as n(node) cross join lateral (select * from ",
+            $table,
+            " s where ",
+            $of,
+            " and s.node = n.node offset 0) as t"
+        )
+    };
+}
 pub const POSTGRES: Dialect = dialect!(
     postgres_member,
     postgres_wanted,
     postgres_among,
+    postgres_filed,
     " and not exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) \
                       where sequence > h.first and sequence <= h.last)",
     |name| format!("(s.labels::jsonb ->> ${name})")
@@ -388,10 +405,16 @@ macro_rules! sqlite_among {
         concat!(" in (select value from json_each(", $numbers, "))")
     };
 }
+macro_rules! sqlite_filed {
+    ($table:literal, $of:expr, $nodes:literal) => {
+        concat!("json_each(", $nodes, ") as n cross join ", $table, " as t on ", $of, " and t.node = n.value")
+    };
+}
 pub const SQLITE: Dialect = dialect!(
     sqlite_member,
     sqlite_wanted,
     sqlite_among,
+    sqlite_filed,
     " and not exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key \
                       where sequence > first.value and sequence <= last.value)",
     |name| format!("json_extract(s.labels, '$.\"' || ${name} || '\"')")
