@@ -178,24 +178,65 @@ macro_rules! node {
     };
 }
 
-/// What was there until now gets a span that ends with the last parameter.
-const END_SESSION_VALUE: &str = concat!(
-    "insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value) \
-     select app_name, user_id, session_id, incarnation, ",
-    node!("$6"),
-    ", key, revision, $6, value from session_state \
-     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5"
+/// Statements that go to the database together: what was there until now gets a span that ends with `first`, the value is
+/// set or removed, and a change of shared state is logged. The parameters are the key, `first`, the value, the revision.
+macro_rules! end_session_value {
+    () => {
+        concat!(
+            "insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, \
+               value) select app_name, user_id, session_id, incarnation, ",
+            node!("$6"),
+            ", key, revision, $6, value from session_state \
+             where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5; "
+        )
+    };
+}
+const SET_SESSION_VALUE: &str = concat!(
+    end_session_value!(),
+    "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
+     values ($1, $2, $3, $4, $5, $7, $8) on conflict (app_name, user_id, session_id, incarnation, key) \
+     do update set value = excluded.value, revision = excluded.revision"
 );
-const END_USER_VALUE: &str = concat!(
-    "insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) select app_name, user_id, ",
-    node!("$4"),
-    ", key, revision, $4 from user_state where app_name = $1 and user_id = $2 and key = $3"
+const REMOVE_SESSION_VALUE: &str = concat!(
+    end_session_value!(),
+    "delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 \
+     and key = $5"
 );
-const END_APP_VALUE: &str = concat!(
-    "insert into app_spans (app_name, node, key, valid_from, valid_to) select app_name, ",
-    node!("$3"),
-    ", key, revision, $3 from app_state where app_name = $1 and key = $2"
+
+macro_rules! end_user_value {
+    () => {
+        concat!(
+            "insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) select app_name, user_id, ",
+            node!("$4"),
+            ", key, revision, $4 from user_state where app_name = $1 and user_id = $2 and key = $3; \
+             insert into user_log (app_name, user_id, key, revision, value) values ($1, $2, $3, $6, $5); "
+        )
+    };
+}
+const SET_USER_VALUE: &str = concat!(
+    end_user_value!(),
+    "insert into user_state (app_name, user_id, key, value, revision) values ($1, $2, $3, $5, $6) \
+     on conflict (app_name, user_id, key) do update set value = excluded.value, revision = excluded.revision"
 );
+const REMOVE_USER_VALUE: &str =
+    concat!(end_user_value!(), "delete from user_state where app_name = $1 and user_id = $2 and key = $3");
+
+macro_rules! end_app_value {
+    () => {
+        concat!(
+            "insert into app_spans (app_name, node, key, valid_from, valid_to) select app_name, ",
+            node!("$3"),
+            ", key, revision, $3 from app_state where app_name = $1 and key = $2; \
+             insert into app_log (app_name, key, revision, value) values ($1, $2, $5, $4); "
+        )
+    };
+}
+const SET_APP_VALUE: &str = concat!(
+    end_app_value!(),
+    "insert into app_state (app_name, key, value, revision) values ($1, $2, $4, $5) \
+     on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision"
+);
+const REMOVE_APP_VALUE: &str = concat!(end_app_value!(), "delete from app_state where app_name = $1 and key = $2");
 
 pub struct SqliteTx {
     conn: PoolConnection<sqlx::Sqlite>,
@@ -246,71 +287,31 @@ impl SqliteTx {
 
     async fn write_session(&mut self, address: (&SessionKey, i64, &str), write: &StateWrite<'_>) -> Result<()> {
         let (key, incarnation, name) = address;
-        sqlx::query(END_SESSION_VALUE)
+        sqlx::query(if write.value.is_some() { SET_SESSION_VALUE } else { REMOVE_SESSION_VALUE })
             .bind(key.app().as_str())
             .bind(key.user.user.as_str())
             .bind(key.session.as_str())
             .bind(incarnation)
             .bind(name)
             .bind(write.first)
+            .bind(write.value.as_ref().map(|value| value.text()))
+            .bind(write.revision)
             .execute(&mut *self.conn)
             .await?;
-        match &write.value {
-            Some(value) => sqlx::query(
-                "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
-                 values ($1, $2, $3, $4, $5, $6, $7) \
-                 on conflict (app_name, user_id, session_id, incarnation, key) \
-                 do update set value = excluded.value, revision = excluded.revision",
-            )
-            .bind(key.app().as_str())
-            .bind(key.user.user.as_str())
-            .bind(key.session.as_str())
-            .bind(incarnation)
-            .bind(name)
-            .bind(value.text())
-            .bind(write.revision),
-            None => sqlx::query(
-                "delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 \
-                 and incarnation = $4 and key = $5",
-            )
-            .bind(key.app().as_str())
-            .bind(key.user.user.as_str())
-            .bind(key.session.as_str())
-            .bind(incarnation)
-            .bind(name),
-        }
-        .execute(&mut *self.conn)
-        .await?;
         Ok(())
     }
 
     async fn write_user(&mut self, (key, name): (&UserKey, &str), write: &StateWrite<'_>) -> Result<()> {
-        sqlx::query(END_USER_VALUE)
+        sqlx::query(if write.value.is_some() { SET_USER_VALUE } else { REMOVE_USER_VALUE })
             .bind(key.app.as_str())
             .bind(key.user.as_str())
             .bind(name)
             .bind(write.first)
+            .bind(write.value.as_ref().map(|value| value.text()))
+            .bind(write.revision)
             .execute(&mut *self.conn)
             .await?;
-        match &write.value {
-            Some(value) => sqlx::query(
-                "insert into user_state (app_name, user_id, key, value, revision) values ($1, $2, $3, $4, $5) \
-                 on conflict (app_name, user_id, key) do update set value = excluded.value, \
-                   revision = excluded.revision",
-            )
-            .bind(key.app.as_str())
-            .bind(key.user.as_str())
-            .bind(name)
-            .bind(value.text())
-            .bind(write.revision),
-            None => sqlx::query("delete from user_state where app_name = $1 and user_id = $2 and key = $3")
-                .bind(key.app.as_str())
-                .bind(key.user.as_str())
-                .bind(name),
-        }
-        .execute(&mut *self.conn)
-        .await?;
-        self.log_user((key, name), write.revision, write.value.as_deref()).await
+        Ok(())
     }
 
     async fn log_user(&mut self, (key, name): (&UserKey, &str), revision: i64, value: Option<&RawJson>) -> Result<()> {
@@ -326,21 +327,15 @@ impl SqliteTx {
     }
 
     async fn write_app(&mut self, (key, name): (&AppName, &str), write: &StateWrite<'_>) -> Result<()> {
-        sqlx::query(END_APP_VALUE).bind(key.as_str()).bind(name).bind(write.first).execute(&mut *self.conn).await?;
-        match &write.value {
-            Some(value) => sqlx::query(
-                "insert into app_state (app_name, key, value, revision) values ($1, $2, $3, $4) \
-                 on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision",
-            )
+        sqlx::query(if write.value.is_some() { SET_APP_VALUE } else { REMOVE_APP_VALUE })
             .bind(key.as_str())
             .bind(name)
-            .bind(value.text())
-            .bind(write.revision),
-            None => sqlx::query("delete from app_state where app_name = $1 and key = $2").bind(key.as_str()).bind(name),
-        }
-        .execute(&mut *self.conn)
-        .await?;
-        self.log_app((key, name), write.revision, write.value.as_deref()).await
+            .bind(write.first)
+            .bind(write.value.as_ref().map(|value| value.text()))
+            .bind(write.revision)
+            .execute(&mut *self.conn)
+            .await?;
+        Ok(())
     }
 
     async fn log_app(&mut self, (key, name): (&AppName, &str), revision: i64, value: Option<&RawJson>) -> Result<()> {
