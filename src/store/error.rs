@@ -74,6 +74,11 @@ impl StoreError {
         Self { unclear: self.unclear || unclear, ..self }
     }
 
+    /// The same failure, for another one whom it concerns.
+    pub fn share(&self) -> Self {
+        Self { cause: self.cause, unclear: self.unclear, source: Source::Text(self.to_string()) }
+    }
+
     /// A new try of the same transaction makes sense.
     pub fn is_transient(&self) -> bool {
         matches!(self.cause, Cause::Conflict | Cause::ConnectionLost) || self.unclear
