@@ -18,6 +18,7 @@ use super::json::RawJson;
 use super::resolve::{Held, KeyNeeds, Mismatch, Refusal, Resolved, StateAddress, Working, need_key};
 use super::scope::Scope;
 use super::session::Creation;
+use super::shared::ScopeKey;
 use super::tag::{IfMatch, Tag};
 use super::time::{Micros, Timestamp};
 use super::{Limits, Rejected};
@@ -44,7 +45,14 @@ impl Append {
         self.events.iter().map(|event| event.body.len()).sum()
     }
 
-    /// Whether the scope's row must be held until the commit: it is written, or a precondition speaks of it.
+    /// The shared scopes that it [holds](Append::holds).
+    pub fn scopes(&self) -> Vec<ScopeKey> {
+        let user = self.holds(Scope::User).then(|| ScopeKey::User(self.key.user.clone()));
+        let app = self.holds(Scope::App).then(|| ScopeKey::App(self.key.app().clone()));
+        user.into_iter().chain(app).collect()
+    }
+
+    /// Whether nothing may change the scope until the commit: it is written, or a precondition speaks of it.
     /// Without the second, two writers of different scopes could each miss the other's change.
     fn holds(&self, scope: Scope) -> bool {
         self.events.iter().any(|event| event.edit.touches(scope))
@@ -100,7 +108,6 @@ pub struct Locked {
     pub incarnation: i64,
     pub revision: i64,
     pub metadata_revision: i64,
-    /// As it is stored, whatever was decided since.
     pub update_time: Micros,
     pub expire_time: Option<Micros>,
 }
@@ -155,8 +162,15 @@ pub struct EventRow<'a> {
 pub struct SessionUpdate<'a> {
     pub revision: i64,
     pub update_time: &'a Timestamp,
-    /// The update time before the batch.
-    pub was: Micros,
+    /// The session before the batch; of one that the batch creates, nothing.
+    pub was: Option<Locked>,
+}
+
+/// The revision of a shared scope before and after the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScopeUpdate {
+    pub was: i64,
+    pub revision: i64,
 }
 
 /// A state row after the batch.
@@ -213,8 +227,8 @@ impl<'a, K: Ord + Clone> StateWrites<'a, K> {
 pub struct Writes<'a> {
     pub events: Vec<EventRow<'a>>,
     pub sessions: BTreeMap<&'a SessionKey, SessionUpdate<'a>>,
-    pub users: BTreeMap<&'a UserKey, i64>,
-    pub apps: BTreeMap<&'a AppName, i64>,
+    pub users: BTreeMap<&'a UserKey, ScopeUpdate>,
+    pub apps: BTreeMap<&'a AppName, ScopeUpdate>,
     /// By session, incarnation and key.
     pub session_state: StateWrites<'a, (&'a SessionKey, i64, &'a str)>,
     pub user_state: StateWrites<'a, (&'a UserKey, &'a str)>,
@@ -447,13 +461,15 @@ fn write<'a>(
             || events.iter().any(|event| event.changes.iter().any(|change| change.scope == scope))
     };
     if changed(Scope::User) {
+        let update = ScopeUpdate { was: tag.user, revision: tag.user };
         tag.user += 1;
-        writes.users.insert(&key.user, tag.user);
+        writes.users.entry(&key.user).or_insert(update).revision = tag.user;
         heads.users.insert(key.user.clone(), tag.user);
     }
     if changed(Scope::App) {
+        let update = ScopeUpdate { was: tag.app, revision: tag.app };
         tag.app += 1;
-        writes.apps.insert(key.app(), tag.app);
+        writes.apps.entry(key.app()).or_insert(update).revision = tag.app;
         heads.apps.insert(key.app().clone(), tag.app);
     }
     for change in initial {
@@ -483,7 +499,10 @@ fn write<'a>(
             event,
             body,
         });
-        let was = heads.sessions.get(key).map_or(now, |locked| locked.update_time);
+        let was = match writes.sessions.get(key) {
+            Some(earlier) => earlier.was,
+            None => heads.sessions.get(key).copied(),
+        };
         writes.sessions.insert(key, SessionUpdate { revision: tag.revision, update_time: &event.timestamp, was });
     }
     stored
@@ -789,7 +808,7 @@ mod tests {
         // What the second one overwrote could be read in between.
         let passed = &writes.user_state.passed[0];
         assert_eq!((passed.value.as_ref().map(|value| value.text()), passed.from, passed.to), (Some("1"), 3, 4));
-        assert_eq!(writes.users[&batch[0].key.user], 4);
+        assert_eq!(writes.users[&batch[0].key.user], ScopeUpdate { was: 2, revision: 4 });
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! What bounds the wait: the transactions under way when an append arrives are of limited size, and the sessions that
 //! wait take turns, so behind them come at most one batch's worth of each other session that was there before.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,9 +17,10 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::domain::append::Append;
 use crate::domain::ids::SessionKey;
+use crate::domain::shared::ScopeKey;
 use crate::store::{AppendOutcome, Cause, Store, StoreError};
 
-/// Transactions under way at once. More do not help: they would wait for each other at the shared scopes.
+/// Transactions under way at once: while the database works on one, the next is made ready. With more, each carries less.
 const WRITERS: usize = 2;
 
 /// How much one transaction takes on, but for an append that alone is more: it holds locks, and others wait behind it.
@@ -47,6 +48,11 @@ struct Queue {
     lines: HashMap<SessionKey, Line>,
     /// Those of them that could go now, in the order of their turns.
     ready: VecDeque<SessionKey>,
+    /// Those that could, were it not for a shared scope that a transaction under way holds: they wait here, where they
+    /// hold nothing themselves, and not in the database.
+    blocked: Vec<SessionKey>,
+    /// The scopes that transactions under way hold.
+    held: HashSet<ScopeKey>,
     writers: usize,
     tickets: u64,
 }
@@ -144,6 +150,7 @@ impl Shared {
         if line.waiting.is_empty() && !line.under_way {
             queue.lines.remove(key);
             queue.ready.retain(|ready| ready != key);
+            queue.blocked.retain(|blocked| blocked != key);
         }
         true
     }
@@ -152,9 +159,12 @@ impl Shared {
     fn start(self: &Arc<Self>, queue: &mut Queue) {
         while queue.writers < WRITERS && !queue.ready.is_empty() {
             let Ok(runtime) = Handle::try_current() else { return };
-            let (sessions, waiting) = queue.take();
+            let Batch { sessions, scopes, waiting } = queue.take();
+            if waiting.is_empty() {
+                return;
+            }
             queue.writers += 1;
-            runtime.spawn(run(Turn { shared: self.clone(), sessions }, waiting));
+            runtime.spawn(run(Turn { shared: self.clone(), sessions, scopes }, waiting));
         }
     }
 
@@ -166,30 +176,46 @@ impl Shared {
 }
 
 impl Queue {
-    /// The next batch: from each session in turn what it has waiting, within the limits.
-    fn take(&mut self) -> (Vec<SessionKey>, Vec<Waiting>) {
-        let (mut sessions, mut batch) = (Vec::new(), Vec::new());
+    /// The next batch: from each session in turn what it has waiting, within the limits, and as far as the shared scopes
+    /// that it needs are free.
+    fn take(&mut self) -> Batch {
+        let mut batch = Batch::default();
         let mut bytes = 0;
-        while let Some(key) = self.ready.pop_front() {
+        let mut full = false;
+        while !full && let Some(key) = self.ready.pop_front() {
             let Some(line) = self.lines.get_mut(&key) else { continue };
+            let mut blocked = false;
             while let Some(next) = line.waiting.front() {
                 bytes += next.append.bytes();
-                let full = batch.len() == MOST_APPENDS || bytes > MOST_BYTES;
-                if full && !batch.is_empty() {
-                    if line.under_way {
-                        sessions.push(key);
-                    } else {
-                        self.ready.push_front(key);
-                    }
-                    return (sessions, batch);
+                full = !batch.waiting.is_empty() && (batch.waiting.len() == MOST_APPENDS || bytes > MOST_BYTES);
+                let scopes = next.append.scopes();
+                blocked = scopes.iter().any(|scope| self.held.contains(scope));
+                if full || blocked {
+                    break;
                 }
+                batch.scopes.extend(scopes);
+                batch.waiting.extend(line.waiting.pop_front());
                 line.under_way = true;
-                batch.extend(line.waiting.pop_front());
             }
-            sessions.push(key);
+            if line.under_way {
+                batch.sessions.push(key);
+            } else if blocked {
+                self.blocked.push(key);
+            } else {
+                self.ready.push_front(key);
+            }
         }
-        (sessions, batch)
+        self.held.extend(batch.scopes.iter().cloned());
+        batch
     }
+}
+
+/// What one transaction takes on.
+#[derive(Default)]
+struct Batch {
+    sessions: Vec<SessionKey>,
+    scopes: HashSet<ScopeKey>,
+    waiting: Vec<Waiting>,
 }
 
 async fn run(turn: Turn, batch: Vec<Waiting>) {
@@ -214,15 +240,23 @@ async fn run(turn: Turn, batch: Vec<Waiting>) {
     }
 }
 
-/// The sessions of a transaction under way. Dropping it, be it by a panic, lets them go on.
+/// The sessions and scopes of a transaction under way. Dropping it, be it by a panic, lets others have them.
 struct Turn {
     shared: Arc<Shared>,
     sessions: Vec<SessionKey>,
+    scopes: HashSet<ScopeKey>,
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
         let mut queue = self.shared.queue();
+        for scope in &self.scopes {
+            queue.held.remove(scope);
+        }
+        // Before those that came later.
+        for key in std::mem::take(&mut queue.blocked).into_iter().rev() {
+            queue.ready.push_front(key);
+        }
         for key in self.sessions.drain(..) {
             let Some(line) = queue.lines.get_mut(&key) else { continue };
             line.under_way = false;

@@ -7,21 +7,22 @@ use std::time::Duration;
 use futures_util::TryStreamExt as _;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;
+use sqlx::query_builder::{QueryBuilder, Separated};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgConnection};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::pool::{Connect, Lease, Pool};
 use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
-    self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, LookUpRow, ScopeRow,
-    StateRow, ViewRow, event_page, filter_text,
+    self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, LookRow, LookUpRow,
+    ScopeRow, StateRow, ViewRow, event_page, filter_text,
 };
 use super::transactions::{Backend, Busy, Found, LockedSession, LookUp, SessionInsert, Tx};
 use super::{
     Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
 };
-use crate::domain::append::{Locked, StateWrite, Writes};
+use crate::domain::append::{Heads, Locked, Needs, StateWrite, StateWrites, Writes};
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
@@ -85,7 +86,13 @@ impl Postgres {
         .map(|(name, limit)| (name, limit.as_millis().to_string()));
         // Every statement is a few looks into indexes, whatever its values: it is planned once for each connection. With
         // a plan for every execution, an append takes twice as long.
-        let plans = [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("jit", "off")];
+        let plans = [
+            ("plan_cache_mode", "force_generic_plan"),
+            ("enable_seqscan", "off"),
+            ("enable_hashjoin", "off"),
+            ("enable_mergejoin", "off"),
+            ("jit", "off"),
+        ];
         let begin_read = "begin isolation level repeatable read, read only".to_owned();
         let begin_write = "begin isolation level read committed".to_owned();
         let (begin_read, begin_write) = match options.pgbouncer {
@@ -193,6 +200,11 @@ pub(super) async fn connect(options: &PgConnectOptions, limit: Duration) -> Resu
 
 impl Backend for Postgres {
     type Tx = PgTx;
+
+    /// Not behind PgBouncer, where time limits hold within an explicit transaction only.
+    fn is_optimistic(&self) -> bool {
+        !self.options.pgbouncer
+    }
 
     /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
     /// nothing half done.
@@ -505,11 +517,66 @@ impl Tx for PgTx {
         Ok(rows.into_iter().filter_map(found).collect())
     }
 
+    async fn look(&mut self, needs: &Needs<'_>) -> Result<Heads> {
+        // Each session with its events, at least once.
+        let mut ids: Vec<(&SessionKey, Option<&EventId>)> =
+            needs.events.iter().map(|(key, id)| (*key, Some(*id))).collect();
+        let with_events: BTreeSet<_> = needs.events.iter().map(|(key, _)| *key).collect();
+        ids.extend(needs.sessions.difference(&with_events).map(|key| (*key, None)));
+        let users: Vec<&UserKey> = needs.users.keys().copied().collect();
+        let apps: Vec<&AppName> = needs.apps.keys().copied().collect();
+        // As in `sql::EVENT`, the index by id must be the only one that serves.
+        let rows: Vec<LookRow> = sqlx::query_as(
+            "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
+               e.sequence, e.event_time, e.commit_time, e.digest, e.body \
+             from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality \
+               as k(app_name, user_id, session_id, id, n) \
+             join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
+             left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name || '' = k.app_name \
+               and e.user_id || '' = k.user_id and e.session_id || '' = k.session_id \
+             union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null \
+             from unnest($5::text[], $6::text[]) with ordinality as k(app_name, user_id, n) \
+             join user_scopes s on s.app_name = k.app_name and s.user_id = k.user_id \
+             union all select 2, k.n, s.revision, null, null, null, null, null, null, null, null, null \
+             from unnest($7::text[]) with ordinality as k(app_name, n) join app_scopes s on s.app_name = k.app_name",
+        )
+        .persistent(self.persistent)
+        .bind(ids.iter().map(|(key, _)| key.app().as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
+        .bind(users_apps(&users))
+        .bind(users_ids(&users))
+        .bind(app_names(&apps))
+        .fetch_all(&mut *self.conn)
+        .await?;
+        let mut heads = Heads::default();
+        for row in rows {
+            let at = usize::try_from(row.n).unwrap_or(0).wrapping_sub(1);
+            match (row.kind, ids.get(at), users.get(at), apps.get(at)) {
+                (0, Some((key, id)), ..) => {
+                    heads.sessions.entry((*key).clone()).or_insert_with(|| row.locked());
+                    if let (Some(id), Some(known)) = (id, row.known()?) {
+                        heads.known.entry((*key).clone()).or_default().insert((*id).clone(), known);
+                    }
+                }
+                (1, _, Some(key), _) => drop(heads.users.insert((*key).clone(), row.revision)),
+                (2, .., Some(key)) => drop(heads.apps.insert((*key).clone(), row.revision)),
+                _ => {}
+            }
+        }
+        Ok(heads)
+    }
+
+    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<()> {
+        if let Some(mut statement) = write_statement(writes) {
+            statement.build().persistent(self.persistent).execute(&mut *self.conn).await?;
+        }
+        Ok(())
+    }
+
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
-        self.write_sessions(writes).await?;
-        self.write_users(writes).await?;
-        self.write_apps(writes).await?;
-        self.write_passed(writes).await?;
+        self.write_at_once(writes).await?;
         self.drop_unused_scopes(writes).await
     }
 
@@ -580,249 +647,359 @@ macro_rules! node {
     };
 }
 
-/// What state rows are written from: their values, and the revisions that end what was there and that write them.
-struct Written<'a> {
-    values: Vec<Option<&'a str>>,
-    firsts: Vec<i64>,
-    revisions: Vec<i64>,
+/// Writes a batch in one statement; `None` if there is nothing to write.
+///
+/// All its parts see the rows as they were before it. The heads come first: each is compared with what was decided on,
+/// in lock order, and if one is no more what it was, the whole statement fails ("another transaction came first").
+/// PostgreSQL runs the parts that the last one reads as it reads them, the others after it.
+fn write_statement(writes: &Writes<'_>) -> Option<QueryBuilder<sqlx::Postgres>> {
+    let mut statement = Statement::default();
+    let mut guards = Vec::new();
+    if !writes.sessions.is_empty() {
+        write_heads(&mut statement, writes);
+        guards.push(("heads", writes.sessions.len()));
+    }
+    if !writes.users.is_empty() {
+        write_user_revisions(&mut statement, writes);
+        guards.push(("users", writes.users.len()));
+    }
+    if !writes.apps.is_empty() {
+        write_app_revisions(&mut statement, writes);
+        guards.push(("apps", writes.apps.len()));
+    }
+    if !writes.events.is_empty() {
+        write_events(&mut statement, writes);
+    }
+    if !writes.session_state.rows.is_empty() {
+        write_session_state(&mut statement, writes);
+    }
+    if !writes.user_state.rows.is_empty() {
+        write_user_state(&mut statement, writes);
+    }
+    if !writes.app_state.rows.is_empty() {
+        write_app_state(&mut statement, writes);
+    }
+    if statement.parts == 0 {
+        return None;
+    }
+    let mut sql = statement.sql;
+    sql.push(" select (case");
+    for (part, count) in guards {
+        sql.push(" when (select count(*) from ").push(part).push(") <> ").push_bind(count as i64);
+        sql.push(" then 'another transaction came first'");
+    }
+    // Never a case without a branch.
+    sql.push(" when false then '' else '1' end)::integer");
+    Some(sql)
 }
 
-impl<'a> Written<'a> {
-    fn of(writes: impl Iterator<Item = &'a StateWrite<'a>> + Clone) -> Self {
-        Self {
-            values: writes.clone().map(|write| write.value.as_ref().map(|value| value.text())).collect(),
-            firsts: writes.clone().map(|write| write.first).collect(),
-            revisions: writes.map(|write| write.revision).collect(),
-        }
+/// A statement of named parts.
+struct Statement {
+    sql: QueryBuilder<sqlx::Postgres>,
+    parts: usize,
+}
+
+impl Default for Statement {
+    fn default() -> Self {
+        Self { sql: QueryBuilder::new("with "), parts: 0 }
     }
 }
 
-impl PgTx {
-    /// Events, the sessions' own state, and their heads, in one statement: all its parts see the rows as they were before
-    /// it.
-    async fn write_sessions(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let (events, state) = (&writes.events, &writes.session_state.rows);
-        if events.is_empty() && state.is_empty() {
-            return Ok(());
-        }
-        let written = Written::of(state.values());
-        let heads: Vec<_> = writes.sessions.iter().collect();
-        sqlx::query(concat!(
-            "with appended as (insert into events (app_name, user_id, session_id, incarnation, sequence, id, \
-                 event_time, commit_time, author, invocation_id, branch, user_revision, app_revision, rewind_to, \
-                 digest, body) \
-               select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], \
-                 $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], \
-                 $14::bigint[], $15::bytea[], $16::text[])), \
-             k as materialized (select * from unnest($17::text[], $18::text[], $19::text[], $20::bigint[], \
-                 $21::text[], $22::text[], $23::bigint[], $24::bigint[]) \
-               as k(app_name, user_id, session_id, incarnation, key, value, first, revision)), \
+/// The columns of an `unnest`.
+struct Columns<'q>(Separated<'q, sqlx::Postgres, &'static str>);
+
+impl Statement {
+    /// Adds a part: what stands before the `unnest` of its rows, their columns, and what stands after them.
+    fn part(&mut self, before: &str, columns: impl FnOnce(Columns<'_>), after: &str) {
+        self.sql.push(if self.parts == 0 { "" } else { ", " }).push(before).push("unnest(");
+        columns(Columns(self.sql.separated(", ")));
+        self.sql.push(")").push(after);
+        self.parts += 1;
+    }
+}
+
+impl Columns<'_> {
+    fn add<'t, T>(mut self, kind: &str, values: impl Iterator<Item = T>) -> Self
+    where
+        Vec<T>: sqlx::Encode<'t, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+    {
+        self.0
+            .push_bind(values.collect::<Vec<T>>())
+            .push_unseparated("::")
+            .push_unseparated(kind)
+            .push_unseparated("[]");
+        self
+    }
+
+    fn texts<'t>(self, values: impl Iterator<Item = &'t str>) -> Self {
+        self.add("text", values)
+    }
+
+    fn optional_texts<'t>(self, values: impl Iterator<Item = Option<&'t str>>) -> Self {
+        self.add("text", values)
+    }
+
+    fn numbers(self, values: impl Iterator<Item = i64>) -> Self {
+        self.add("bigint", values)
+    }
+
+    fn sessions<'t>(self, keys: impl Iterator<Item = &'t SessionKey> + Clone) -> Self {
+        self.users(keys.clone().map(|key| &key.user)).texts(keys.map(|key| key.session.as_str()))
+    }
+
+    fn users<'t>(self, keys: impl Iterator<Item = &'t UserKey> + Clone) -> Self {
+        self.texts(keys.clone().map(|key| key.app.as_str())).texts(keys.map(|key| key.user.as_str()))
+    }
+
+    /// Values of state rows, the revisions that end what was there, and those that write them.
+    fn written<'t>(self, rows: impl Iterator<Item = &'t StateWrite<'t>> + Clone) -> Self {
+        self.optional_texts(rows.clone().map(|row| row.value.as_ref().map(|value| value.text())))
+            .numbers(rows.clone().map(|row| row.first))
+            .numbers(rows.map(|row| row.revision))
+    }
+}
+
+fn write_heads(statement: &mut Statement, writes: &Writes<'_>) {
+    let rows = writes.sessions.iter();
+    let was =
+        |part: fn(&Locked) -> i64| writes.sessions.values().map(move |update| update.was.as_ref().map_or(0, part));
+    statement.part(
+        "h as materialized (select * from ",
+        |columns| {
+            columns
+                .sessions(rows.clone().map(|(key, _)| *key))
+                .numbers(rows.clone().map(|(_, update)| update.revision))
+                .numbers(rows.clone().map(|(_, update)| update.update_time.micros.0))
+                .texts(rows.clone().map(|(_, update)| update.update_time.number.text()))
+                .numbers(was(|was| was.incarnation))
+                .numbers(was(|was| was.revision))
+                .numbers(was(|was| was.metadata_revision))
+                .numbers(was(|was| was.update_time.0));
+        },
+        " as h(app_name, user_id, id, revision, update_time, update_time_number, incarnation, old_revision, \
+           metadata_revision, old_update_time)), \
+         heads as (update sessions s set revision = h.revision, update_time = h.update_time, \
+             update_time_number = h.update_time_number \
+           from h where s.app_name = h.app_name and s.user_id = h.user_id and s.id = h.id \
+             and s.incarnation = h.incarnation and s.revision = h.old_revision \
+             and s.metadata_revision = h.metadata_revision returning 1), \
+         moved as (update session_updates o set update_time = h.update_time from h where o.app_name = h.app_name \
+           and o.user_id = h.user_id and o.update_time = h.old_update_time and o.id = h.id)",
+    );
+}
+
+/// Revisions of scopes that are there, or that the batch makes.
+fn write_user_revisions(statement: &mut Statement, writes: &Writes<'_>) {
+    let rows = writes.users.iter();
+    statement.part(
+        "hu as materialized (select * from ",
+        |columns| {
+            columns
+                .users(rows.clone().map(|(key, _)| *key))
+                .numbers(rows.clone().map(|(_, update)| update.revision))
+                .numbers(rows.clone().map(|(_, update)| update.was));
+        },
+        " as h(app_name, user_id, revision, old_revision)), \
+         users as (insert into user_scopes as u (app_name, user_id, revision) select app_name, user_id, revision from hu \
+           on conflict (app_name, user_id) do update set revision = excluded.revision \
+             where u.revision = (select h.old_revision from hu h \
+                                 where h.app_name = excluded.app_name and h.user_id = excluded.user_id) \
+           returning 1)",
+    );
+}
+
+fn write_app_revisions(statement: &mut Statement, writes: &Writes<'_>) {
+    let rows = writes.apps.iter();
+    statement.part(
+        "ha as materialized (select * from ",
+        |columns| {
+            columns
+                .texts(rows.clone().map(|(key, _)| key.as_str()))
+                .numbers(rows.clone().map(|(_, update)| update.revision))
+                .numbers(rows.clone().map(|(_, update)| update.was));
+        },
+        " as h(app_name, revision, old_revision)), \
+         apps as (insert into app_scopes as a (app_name, revision) select app_name, revision from ha \
+           on conflict (app_name) do update set revision = excluded.revision \
+             where a.revision = (select h.old_revision from ha h where h.app_name = excluded.app_name) returning 1)",
+    );
+}
+
+fn write_events(statement: &mut Statement, writes: &Writes<'_>) {
+    let rows = writes.events.iter();
+    statement.part(
+        "appended as (insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, \
+           commit_time, author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) \
+         select * from ",
+        |columns| {
+            columns
+                .sessions(rows.clone().map(|row| row.key))
+                .numbers(rows.clone().map(|row| row.incarnation))
+                .numbers(rows.clone().map(|row| row.sequence))
+                .texts(rows.clone().map(|row| row.event.id.as_str()))
+                .numbers(rows.clone().map(|row| row.event.timestamp.micros.0))
+                .numbers(rows.clone().map(|row| row.commit_time.0))
+                .add("text", rows.clone().map(|row| filter_text(&row.event.author)))
+                .add("text", rows.clone().map(|row| filter_text(&row.event.invocation_id)))
+                .add("text", rows.clone().map(|row| row.event.branch.as_deref().map(filter_text)))
+                .numbers(rows.clone().map(|row| row.user_revision))
+                .numbers(rows.clone().map(|row| row.app_revision))
+                .add("bigint", rows.clone().map(|row| row.rewind_to))
+                .add("bytea", rows.clone().map(|row| &row.event.digest[..]))
+                .texts(rows.clone().map(|row| &*row.body));
+        },
+        ")",
+    );
+}
+
+fn write_session_state(statement: &mut Statement, writes: &Writes<'_>) {
+    let StateWrites { rows, passed } = &writes.session_state;
+    statement.part(
+        "k as materialized (select * from ",
+        |columns| {
+            columns
+                .sessions(rows.keys().map(|(key, ..)| *key))
+                .numbers(rows.keys().map(|(_, incarnation, _)| *incarnation))
+                .texts(rows.keys().map(|(.., name)| *name))
+                .written(rows.values());
+        },
+        concat!(
+            " as k(app_name, user_id, session_id, incarnation, key, value, first, revision)), \
              ended as (insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
                  valid_to, value) \
                select s.app_name, s.user_id, s.session_id, s.incarnation, ",
             node!(),
             ", s.key, s.revision, k.first, s.value \
                from k join session_state s using (app_name, user_id, session_id, incarnation, key)), \
-             gone as (delete from session_state s using k where k.value is null and s.app_name = k.app_name \
-               and s.user_id = k.user_id and s.session_id = k.session_id and s.incarnation = k.incarnation \
-               and s.key = k.key), \
              kept as (insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
                select app_name, user_id, session_id, incarnation, key, value, revision from k where value is not null \
                on conflict (incarnation, key, session_id, user_id, app_name) \
-               do update set value = excluded.value, revision = excluded.revision), \
-             h as materialized (select * from unnest($25::text[], $26::text[], $27::text[], $28::bigint[], \
-                 $29::bigint[], $30::text[], $31::bigint[]) \
-               as h(app_name, user_id, id, revision, update_time, update_time_number, was)), \
-             moved as (update session_updates o set update_time = h.update_time from h \
-               where o.app_name = h.app_name and o.user_id = h.user_id and o.update_time = h.was and o.id = h.id) \
-             update sessions s set revision = h.revision, update_time = h.update_time, \
-               update_time_number = h.update_time_number from h \
-             where s.app_name = h.app_name and s.user_id = h.user_id and s.id = h.id"
-        ))
-        .persistent(self.persistent)
-        .bind(events.iter().map(|row| row.key.app().as_str()).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.key.user.user.as_str()).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.key.session.as_str()).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.incarnation).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.sequence).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.event.id.as_str()).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.event.timestamp.micros.0).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.commit_time.0).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| filter_text(&row.event.author)).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| filter_text(&row.event.invocation_id)).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.event.branch.as_deref().map(filter_text)).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.user_revision).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.app_revision).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.rewind_to).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| &row.event.digest[..]).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| &*row.body).collect::<Vec<_>>())
-        .bind(state.keys().map(|(key, ..)| key.app().as_str()).collect::<Vec<_>>())
-        .bind(state.keys().map(|(key, ..)| key.user.user.as_str()).collect::<Vec<_>>())
-        .bind(state.keys().map(|(key, ..)| key.session.as_str()).collect::<Vec<_>>())
-        .bind(state.keys().map(|(_, incarnation, _)| *incarnation).collect::<Vec<_>>())
-        .bind(state.keys().map(|(.., name)| *name).collect::<Vec<_>>())
-        .bind(written.values)
-        .bind(written.firsts)
-        .bind(written.revisions)
-        .bind(heads.iter().map(|(key, _)| key.app().as_str()).collect::<Vec<_>>())
-        .bind(heads.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
-        .bind(heads.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
-        .bind(heads.iter().map(|(_, head)| head.revision).collect::<Vec<_>>())
-        .bind(heads.iter().map(|(_, head)| head.update_time.micros.0).collect::<Vec<_>>())
-        .bind(heads.iter().map(|(_, head)| head.update_time.number.text()).collect::<Vec<_>>())
-        .bind(heads.iter().map(|(_, head)| head.was.0).collect::<Vec<_>>())
-        .execute(&mut *self.conn)
-        .await?;
-        Ok(())
+               do update set value = excluded.value, revision = excluded.revision)"
+        ),
+    );
+    if rows.values().any(|row| row.value.is_none()) {
+        statement.sql.push(
+            ", gone as (delete from session_state s using k where k.value is null and s.app_name = k.app_name \
+               and s.user_id = k.user_id and s.session_id = k.session_id and s.incarnation = k.incarnation \
+               and s.key = k.key)",
+        );
     }
+    let spans = passed.iter().filter_map(|span| span.value.as_ref().map(|value| (span, value.text())));
+    if spans.clone().next().is_some() {
+        statement.part(
+            "passed as (insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
+               valid_to, value) select * from ",
+            |columns| {
+                columns
+                    .sessions(spans.clone().map(|(span, _)| span.key.0))
+                    .numbers(spans.clone().map(|(span, _)| span.key.1))
+                    .numbers(spans.clone().map(|(span, _)| history::node(span.from, span.to)))
+                    .texts(spans.clone().map(|(span, _)| span.key.2))
+                    .numbers(spans.clone().map(|(span, _)| span.from))
+                    .numbers(spans.clone().map(|(span, _)| span.to))
+                    .texts(spans.clone().map(|(_, value)| value));
+            },
+            ")",
+        );
+    }
+}
 
-    /// User state with its past, and the users' revisions.
-    async fn write_users(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let (scopes, state) = (&writes.users, &writes.user_state.rows);
-        if scopes.is_empty() {
-            return Ok(());
-        }
-        let written = Written::of(state.values());
-        sqlx::query(concat!(
-            "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], \
-                 $5::bigint[], $6::bigint[]) as k(app_name, user_id, key, value, first, revision)), \
-             logged as (insert into user_log (app_name, user_id, key, revision, value) \
-               select app_name, user_id, key, revision, value from k), \
-             ended as (insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
+fn write_user_state(statement: &mut Statement, writes: &Writes<'_>) {
+    let StateWrites { rows, passed } = &writes.user_state;
+    statement.part(
+        "ku as materialized (select * from ",
+        |columns| {
+            columns
+                .users(rows.keys().map(|(key, _)| *key))
+                .texts(rows.keys().map(|(_, name)| *name))
+                .written(rows.values());
+        },
+        concat!(
+            " as k(app_name, user_id, key, value, first, revision)), \
+             logged_u as (insert into user_log (app_name, user_id, key, revision, value) \
+               select app_name, user_id, key, revision, value from ku), \
+             ended_u as (insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
                select s.app_name, s.user_id, ",
             node!(),
-            ", s.key, s.revision, k.first from k join user_state s using (app_name, user_id, key)), \
-             gone as (delete from user_state s using k where k.value is null and s.app_name = k.app_name \
-               and s.user_id = k.user_id and s.key = k.key), \
-             kept as (insert into user_state (app_name, user_id, key, value, revision) \
-               select app_name, user_id, key, value, revision from k where value is not null \
+            ", s.key, s.revision, k.first from ku k join user_state s using (app_name, user_id, key)), \
+             kept_u as (insert into user_state (app_name, user_id, key, value, revision) \
+               select app_name, user_id, key, value, revision from ku where value is not null \
                on conflict (app_name, user_id, key) \
-               do update set value = excluded.value, revision = excluded.revision) \
-             update user_scopes s set revision = h.revision \
-             from unnest($7::text[], $8::text[], $9::bigint[]) as h(app_name, user_id, revision) \
-             where s.app_name = h.app_name and s.user_id = h.user_id"
-        ))
-        .persistent(self.persistent)
-        .bind(state.keys().map(|(key, _)| key.app.as_str()).collect::<Vec<_>>())
-        .bind(state.keys().map(|(key, _)| key.user.as_str()).collect::<Vec<_>>())
-        .bind(state.keys().map(|(_, name)| *name).collect::<Vec<_>>())
-        .bind(written.values)
-        .bind(written.firsts)
-        .bind(written.revisions)
-        .bind(scopes.keys().map(|key| key.app.as_str()).collect::<Vec<_>>())
-        .bind(scopes.keys().map(|key| key.user.as_str()).collect::<Vec<_>>())
-        .bind(scopes.values().copied().collect::<Vec<_>>())
-        .execute(&mut *self.conn)
-        .await?;
-        Ok(())
+               do update set value = excluded.value, revision = excluded.revision)"
+        ),
+    );
+    if rows.values().any(|row| row.value.is_none()) {
+        statement.sql.push(
+            ", gone_u as (delete from user_state s using ku k where k.value is null and s.app_name = k.app_name \
+               and s.user_id = k.user_id and s.key = k.key)",
+        );
     }
+    if !passed.is_empty() {
+        statement.part(
+            "pu as materialized (select * from ",
+            |columns| {
+                columns
+                    .users(passed.iter().map(|span| span.key.0))
+                    .texts(passed.iter().map(|span| span.key.1))
+                    .optional_texts(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())))
+                    .numbers(passed.iter().map(|span| span.from))
+                    .numbers(passed.iter().map(|span| span.to))
+                    .numbers(passed.iter().map(|span| history::node(span.from, span.to)));
+            },
+            " as k(app_name, user_id, key, value, valid_from, valid_to, node)), \
+             passed_log_u as (insert into user_log (app_name, user_id, key, revision, value) \
+               select app_name, user_id, key, valid_from, value from pu), \
+             passed_u as (insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
+               select app_name, user_id, node, key, valid_from, valid_to from pu where value is not null)",
+        );
+    }
+}
 
-    /// App state with its past, and the apps' revisions.
-    async fn write_apps(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let (scopes, state) = (&writes.apps, &writes.app_state.rows);
-        if scopes.is_empty() {
-            return Ok(());
-        }
-        let written = Written::of(state.values());
-        sqlx::query(concat!(
-            "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], \
-                 $5::bigint[]) as k(app_name, key, value, first, revision)), \
-             logged as (insert into app_log (app_name, key, revision, value) \
-               select app_name, key, revision, value from k), \
-             ended as (insert into app_spans (app_name, node, key, valid_from, valid_to) select s.app_name, ",
+fn write_app_state(statement: &mut Statement, writes: &Writes<'_>) {
+    let StateWrites { rows, passed } = &writes.app_state;
+    statement.part(
+        "ka as materialized (select * from ",
+        |columns| {
+            columns
+                .texts(rows.keys().map(|(key, _)| key.as_str()))
+                .texts(rows.keys().map(|(_, name)| *name))
+                .written(rows.values());
+        },
+        concat!(
+            " as k(app_name, key, value, first, revision)), \
+             logged_a as (insert into app_log (app_name, key, revision, value) \
+               select app_name, key, revision, value from ka), \
+             ended_a as (insert into app_spans (app_name, node, key, valid_from, valid_to) select s.app_name, ",
             node!(),
-            ", s.key, s.revision, k.first from k join app_state s using (app_name, key)), \
-             gone as (delete from app_state s using k where k.value is null and s.app_name = k.app_name \
-               and s.key = k.key), \
-             kept as (insert into app_state (app_name, key, value, revision) \
-               select app_name, key, value, revision from k where value is not null \
-               on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision) \
-             update app_scopes s set revision = h.revision \
-             from unnest($6::text[], $7::bigint[]) as h(app_name, revision) where s.app_name = h.app_name"
-        ))
-        .persistent(self.persistent)
-        .bind(state.keys().map(|(key, _)| key.as_str()).collect::<Vec<_>>())
-        .bind(state.keys().map(|(_, name)| *name).collect::<Vec<_>>())
-        .bind(written.values)
-        .bind(written.firsts)
-        .bind(written.revisions)
-        .bind(scopes.keys().map(|key| key.as_str()).collect::<Vec<_>>())
-        .bind(scopes.values().copied().collect::<Vec<_>>())
-        .execute(&mut *self.conn)
-        .await?;
-        Ok(())
+            ", s.key, s.revision, k.first from ka k join app_state s using (app_name, key)), \
+             kept_a as (insert into app_state (app_name, key, value, revision) \
+               select app_name, key, value, revision from ka where value is not null \
+               on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision)"
+        ),
+    );
+    if rows.values().any(|row| row.value.is_none()) {
+        statement.sql.push(
+            ", gone_a as (delete from app_state s using ka k where k.value is null and s.app_name = k.app_name \
+               and s.key = k.key)",
+        );
     }
-
-    /// What did not outlast its batch.
-    async fn write_passed(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let spans: Vec<_> = writes
-            .session_state
-            .passed
-            .iter()
-            .filter_map(|span| span.value.as_ref().map(|value| (span, value.text())))
-            .collect();
-        if !spans.is_empty() {
-            sqlx::query(
-                "insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
-                   valid_to, value) \
-                 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], \
-                   $7::bigint[], $8::bigint[], $9::text[])",
-            )
-            .persistent(self.persistent)
-            .bind(spans.iter().map(|(span, _)| span.key.0.app().as_str()).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.key.0.user.user.as_str()).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.key.0.session.as_str()).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.key.1).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| history::node(span.from, span.to)).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.key.2).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.from).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.to).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(_, value)| *value).collect::<Vec<_>>())
-            .execute(&mut *self.conn)
-            .await?;
-        }
-        let passed = &writes.user_state.passed;
-        if !passed.is_empty() {
-            sqlx::query(
-                "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], \
-                     $5::bigint[], $6::bigint[], $7::bigint[]) \
-                   as k(app_name, user_id, key, value, valid_from, valid_to, node)), \
-                 logged as (insert into user_log (app_name, user_id, key, revision, value) \
-                   select app_name, user_id, key, valid_from, value from k) \
-                 insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
-                 select app_name, user_id, node, key, valid_from, valid_to from k where value is not null",
-            )
-            .persistent(self.persistent)
-            .bind(passed.iter().map(|span| span.key.0.app.as_str()).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.key.0.user.as_str()).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.key.1).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.from).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.to).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| history::node(span.from, span.to)).collect::<Vec<_>>())
-            .execute(&mut *self.conn)
-            .await?;
-        }
-        let passed = &writes.app_state.passed;
-        if !passed.is_empty() {
-            sqlx::query(
-                "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], \
-                     $5::bigint[], $6::bigint[]) as k(app_name, key, value, valid_from, valid_to, node)), \
-                 logged as (insert into app_log (app_name, key, revision, value) \
-                   select app_name, key, valid_from, value from k) \
-                 insert into app_spans (app_name, node, key, valid_from, valid_to) \
-                 select app_name, node, key, valid_from, valid_to from k where value is not null",
-            )
-            .persistent(self.persistent)
-            .bind(passed.iter().map(|span| span.key.0.as_str()).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.key.1).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.from).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.to).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| history::node(span.from, span.to)).collect::<Vec<_>>())
-            .execute(&mut *self.conn)
-            .await?;
-        }
-        Ok(())
+    if !passed.is_empty() {
+        statement.part(
+            "pa as materialized (select * from ",
+            |columns| {
+                columns
+                    .texts(passed.iter().map(|span| span.key.0.as_str()))
+                    .texts(passed.iter().map(|span| span.key.1))
+                    .optional_texts(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())))
+                    .numbers(passed.iter().map(|span| span.from))
+                    .numbers(passed.iter().map(|span| span.to))
+                    .numbers(passed.iter().map(|span| history::node(span.from, span.to)));
+            },
+            " as k(app_name, key, value, valid_from, valid_to, node)), \
+             passed_log_a as (insert into app_log (app_name, key, revision, value) \
+               select app_name, key, valid_from, value from pa), \
+             passed_a as (insert into app_spans (app_name, node, key, valid_from, valid_to) \
+               select app_name, node, key, valid_from, valid_to from pa where value is not null)",
+        );
     }
 }

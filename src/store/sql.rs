@@ -7,7 +7,7 @@
 use sqlx::FromRow;
 
 use super::{ListQuery, OrderBy, StoreError, transactions::corrupt};
-use crate::domain::append::Known;
+use crate::domain::append::{Known, Locked};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
@@ -714,6 +714,45 @@ impl LookUpRow {
             body: body.unwrap_or_default(),
         };
         KnownRow { digest: digest.unwrap_or_default(), event_time: event_time.unwrap_or_default(), event }.try_into()
+    }
+}
+
+/// A row of what an append looks at without locks: of kind 0 a session with the event of one id, if it has it; of kind 1
+/// and 2 a user's and an app's revision. `n` counts the keys of a kind from 1.
+#[derive(FromRow)]
+pub struct LookRow {
+    pub kind: i32,
+    pub n: i64,
+    pub revision: i64,
+    incarnation: Option<i64>,
+    metadata_revision: Option<i64>,
+    update_time: Option<i64>,
+    expire_time: Option<i64>,
+    sequence: Option<i64>,
+    event_time: Option<i64>,
+    commit_time: Option<i64>,
+    digest: Option<Vec<u8>>,
+    body: Option<String>,
+}
+
+impl LookRow {
+    pub fn locked(&self) -> Locked {
+        Locked {
+            incarnation: self.incarnation.unwrap_or_default(),
+            revision: self.revision,
+            metadata_revision: self.metadata_revision.unwrap_or_default(),
+            update_time: Micros(self.update_time.unwrap_or_default()),
+            expire_time: self.expire_time.map(Micros),
+        }
+    }
+
+    pub fn known(self) -> Result<Option<Known>, StoreError> {
+        let Self { sequence: Some(sequence), event_time, commit_time, digest, body, .. } = self else {
+            return Ok(None);
+        };
+        let event = EventRow { sequence, commit_time: commit_time.unwrap_or_default(), body: body.unwrap_or_default() };
+        let row = KnownRow { digest: digest.unwrap_or_default(), event_time: event_time.unwrap_or_default(), event };
+        row.try_into().map(Some)
     }
 }
 

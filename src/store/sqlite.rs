@@ -22,7 +22,7 @@ use super::{
     Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
 };
-use crate::domain::append::{Locked, Passed, StateWrite, Writes};
+use crate::domain::append::{Heads, Locked, Needs, Passed, StateWrite, Writes};
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
@@ -122,6 +122,10 @@ fn lock(path: &Path) -> Result<File> {
 
 impl Backend for Sqlite {
     type Tx = SqliteTx;
+
+    fn is_optimistic(&self) -> bool {
+        false
+    }
 
     async fn migrate(&self) -> Result<()> {
         let mut conn = self.writer.acquire().await?;
@@ -516,6 +520,14 @@ impl Tx for SqliteTx {
         Ok(found)
     }
 
+    async fn look(&mut self, _: &Needs<'_>) -> Result<Heads> {
+        Err(StoreError::new(Cause::Internal, "there is one writer here, and it has the whole file"))
+    }
+
+    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<()> {
+        self.apply(writes).await
+    }
+
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
         for row in &writes.events {
             sqlx::query(
@@ -565,15 +577,15 @@ impl Tx for SqliteTx {
             .bind(update.revision)
             .bind(update.update_time.micros.0)
             .bind(update.update_time.number.text())
-            .bind(update.was.0)
+            .bind(update.was.map(|was| was.update_time.0))
             .execute(&mut *self.conn)
             .await?;
         }
-        for (key, revision) in &writes.users {
-            self.set_user_revision(key, *revision).await?;
+        for (key, update) in &writes.users {
+            self.set_user_revision(key, update.revision).await?;
         }
-        for (key, revision) in &writes.apps {
-            self.set_app_revision(key, *revision).await?;
+        for (key, update) in &writes.apps {
+            self.set_app_revision(key, update.revision).await?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -17,8 +18,8 @@ use super::{
     SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 use crate::domain::append::{
-    Append, Heads, Known, Locked, Needs, Outcome, Writes, creation_needs, decide, decide_creation, distinct_events,
-    needs,
+    Append, Heads, Known, Locked, Needs, Outcome, ScopeUpdate, Writes, creation_needs, decide, decide_creation,
+    distinct_events, needs,
 };
 use crate::domain::change::Change;
 use crate::domain::event::{EventDraft, Rewind, StoredEvent};
@@ -38,6 +39,10 @@ type Result<T> = std::result::Result<T, StoreError>;
 const SWEEP_SESSIONS: i64 = 50;
 const SWEEP_ROWS: i64 = 1000;
 
+/// After a try without locks in which another process came first, so many go on with locks: where processes write the same
+/// sessions or shared scopes at the same time, trying costs more than it saves.
+const DOUBTS: u32 = 32;
+
 /// The least time that a COMMIT is given, however close the deadline is: an unclear outcome is worse than a late one.
 const COMMIT_GRACE: Duration = Duration::from_secs(1);
 
@@ -45,6 +50,8 @@ const COMMIT_GRACE: Duration = Duration::from_secs(1);
 pub trait Backend: Send + Sync + 'static {
     type Tx: Tx;
 
+    /// Whether appends are tried without locks: [`Tx::look`], then [`Tx::write_at_once`].
+    fn is_optimistic(&self) -> bool;
     fn migrate(&self) -> impl Future<Output = Result<()>> + Send;
     fn check(&self) -> impl Future<Output = Result<()>> + Send;
     /// Begins what reads one moment; `single` promises that it will be one statement.
@@ -122,6 +129,12 @@ pub trait Tx: Send {
     fn lock_apps(&mut self, keys: &[&AppName]) -> impl Future<Output = Result<Vec<i64>>> + Send;
     /// Reads without locks, all at one moment.
     fn look_up(&mut self, look_up: &LookUp<'_>) -> impl Future<Output = Result<Found>> + Send;
+
+    /// Reads, without locks and at one moment, what [`Tx::lock_sessions`] and all after it would.
+    fn look(&mut self, needs: &Needs<'_>) -> impl Future<Output = Result<Heads>> + Send;
+    /// Writes and commits in one statement, unless a head is no more what it was: then it fails with
+    /// [`Cause::Conflict`].
+    fn write_at_once(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<()>> + Send;
 
     /// Inserts the row; `false` if the session exists.
     fn insert_session(&mut self, insert: &SessionInsert<'_>) -> impl Future<Output = Result<bool>> + Send;
@@ -237,11 +250,13 @@ pub struct Transactions<B> {
     backend: B,
     /// Told how long each transaction waited for its connection and BEGIN.
     on_wait: OnceLock<OnWait>,
+    /// How many of the next appends are not to be tried without locks.
+    doubts: AtomicU32,
 }
 
 impl<B: Backend> Transactions<B> {
     pub fn new(backend: B) -> Self {
-        Self { backend, on_wait: OnceLock::new() }
+        Self { backend, on_wait: OnceLock::new(), doubts: AtomicU32::new(0) }
     }
 
     /// Runs the part of a transaction before its end. Nothing has happened if this fails: dropping the
@@ -277,6 +292,46 @@ impl<B: Backend> Transactions<B> {
     async fn commit(&self, tx: B::Tx, deadline: Instant) -> Result<()> {
         let limit = deadline.max(Instant::now() + COMMIT_GRACE);
         timeout_at(limit, tx.commit()).await.unwrap_or_else(|_| Err(out_of_time())).map_err(StoreError::in_commit)
+    }
+
+    /// Whether an append may be tried without locks: not shortly after that was in vain.
+    fn may_try(&self) -> bool {
+        let less = |doubts: u32| doubts.checked_sub(1);
+        self.backend.is_optimistic() && self.doubts.fetch_update(Relaxed, Relaxed, less).is_err()
+    }
+
+    /// Appends without locks: reads at one moment, decides, and writes in one statement that fails if what was decided
+    /// on has changed. Two round trips where a transaction takes six. `None`: it takes locks.
+    async fn try_append(&self, batch: &[Arc<Append>], deadline: Instant) -> Result<Option<Vec<Option<AppendOutcome>>>> {
+        if batch.iter().any(|append| append.with_state) {
+            return Ok(None);
+        }
+        let needs = needs(batch.iter().map(|append| &**append));
+        let mut tx = self.read(true, deadline).await?;
+        let mut heads = self.within(deadline, load_unlocked(&mut tx, &needs)).await?;
+        let mut writes = Writes::default();
+        let outcomes: Vec<_> = batch
+            .iter()
+            .map(|append| Some(AppendOutcome { outcome: decide(&mut heads, append, &mut writes), view: None }))
+            .collect();
+        if !writes.is_empty() && !guard(&needs, &heads, &mut writes) {
+            self.release(tx, deadline).await;
+            return Ok(None);
+        }
+        if !writes.is_empty() {
+            let limit = deadline.min(Instant::now() + self.backend.unit_limit()).max(Instant::now() + COMMIT_GRACE);
+            let written = timeout_at(limit, tx.write_at_once(&writes)).await.unwrap_or_else(|_| Err(out_of_time()));
+            match written.map_err(StoreError::in_one_statement) {
+                Ok(()) => {}
+                Err(error) if matches!(error.cause, Cause::Conflict | Cause::Overloaded) && !error.unclear => {
+                    self.doubts.store(DOUBTS, Relaxed);
+                    return Ok(None);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.release(tx, deadline).await;
+        Ok(Some(outcomes))
     }
 
     async fn end(&self, tx: B::Tx, wrote: bool, deadline: Instant) -> Result<()> {
@@ -359,6 +414,43 @@ async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, busy: Busy) -> Result<Heads>
     for (key, id, known) in found.events {
         heads.known.entry(key).or_default().insert(id, known);
     }
+    load_keys(tx, needs, &mut heads).await?;
+    Ok(heads)
+}
+
+/// [`load`] without locks. The heads are of one moment, and the values of a later one: whoever changed a value in between
+/// changed a head too, and the write fails.
+async fn load_unlocked<X: Tx>(tx: &mut X, needs: &Needs<'_>) -> Result<Heads> {
+    let mut heads = tx.look(needs).await?;
+    load_keys(tx, needs, &mut heads).await?;
+    Ok(heads)
+}
+
+/// Adds to `writes` the heads that were decided on and are not written, so that they are compared; whether that can be
+/// done: a scope that is not there cannot be compared.
+fn guard<'a>(needs: &Needs<'a>, heads: &Heads, writes: &mut Writes<'a>) -> bool {
+    let same = |revision: i64| (revision > 0).then_some(ScopeUpdate { was: revision, revision });
+    for (key, _) in needs.users.iter().filter(|(_, held)| **held) {
+        let revision = heads.users.get(*key).copied().unwrap_or(0);
+        match same(revision) {
+            Some(same) => drop(writes.users.entry(*key).or_insert(same)),
+            None if writes.users.contains_key(*key) => {}
+            None => return false,
+        }
+    }
+    for (key, _) in needs.apps.iter().filter(|(_, held)| **held) {
+        let revision = heads.apps.get(*key).copied().unwrap_or(0);
+        match same(revision) {
+            Some(same) => drop(writes.apps.entry(*key).or_insert(same)),
+            None if writes.apps.contains_key(*key) => {}
+            None => return false,
+        }
+    }
+    true
+}
+
+/// Loads what lies behind the heads: values, and places in the log.
+async fn load_keys<X: Tx>(tx: &mut X, needs: &Needs<'_>, heads: &mut Heads) -> Result<()> {
     heads.values = values(tx, &needs.keys, &heads.sessions).await?;
     for (key, invocation) in &needs.invocations {
         if let Some(locked) = heads.sessions.get(*key)
@@ -367,7 +459,7 @@ async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, busy: Busy) -> Result<Heads>
             heads.invocations.entry((*key).clone()).or_default().insert((*invocation).to_owned(), sequence);
         }
     }
-    Ok(heads)
+    Ok(())
 }
 
 /// Reads state keys, those that are not there included; keys of sessions that are not there are left out.
@@ -747,6 +839,11 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn append(&self, batch: &[Arc<Append>], deadline: Instant) -> Result<Vec<Option<AppendOutcome>>> {
+        if self.may_try()
+            && let Some(outcomes) = self.try_append(batch, deadline).await?
+        {
+            return Ok(outcomes);
+        }
         let mut tx = self.write(deadline).await?;
         let (outcomes, wrote) = self.within(deadline, append(&mut tx, batch)).await?;
         self.end(tx, wrote, deadline).await?;
