@@ -34,6 +34,8 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 pub struct GroupCommit {
     shared: Arc<Shared>,
+    /// The longest wait for a turn: as long as for a connection, which is what an append would else wait for.
+    patience: Duration,
 }
 
 struct Shared {
@@ -73,8 +75,8 @@ enum Answer {
 }
 
 impl GroupCommit {
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { shared: Arc::new(Shared { store, queue: Mutex::default() }) }
+    pub fn new(store: Arc<dyn Store>, patience: Duration) -> Self {
+        Self { shared: Arc::new(Shared { store, queue: Mutex::default() }), patience }
     }
 
     /// Appends, together with others if there are any.
@@ -85,10 +87,14 @@ impl GroupCommit {
         let (answer, mut answered) = oneshot::channel();
         let key = append.key.clone();
         let ticket = self.shared.enqueue(append.clone(), deadline, answer);
-        let answer = match timeout_at(deadline, &mut answered).await {
+        let turn = deadline.min(Instant::now() + self.patience);
+        let answer = match timeout_at(turn, &mut answered).await {
             Ok(answer) => answer,
             Err(_) if self.shared.withdraw(&key, ticket) => {
-                return Err(StoreError::new(Cause::Timeout, "the append did not get its turn within the time limit"));
+                return Err(StoreError::new(
+                    Cause::Overloaded,
+                    "the append did not get its turn within the time limit",
+                ));
             }
             // Under way, and the transaction knows the deadline.
             Err(_) => answered.await,
