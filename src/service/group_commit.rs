@@ -202,6 +202,7 @@ async fn run(turn: Turn, batch: Vec<Waiting>) {
     let appends: Vec<Arc<Append>> = batch.iter().map(|waiting| waiting.append.clone()).collect();
     let first = batch.iter().map(|waiting| waiting.deadline).min().unwrap_or_else(Instant::now);
     let deadline = if batch.len() == 1 { first } else { first.max(Instant::now() + LEAST_TIME) };
+    let one_session = turn.sessions.len() == 1;
     let committed = turn.shared.commit(&appends, deadline).await;
     // The next transaction need not wait until these are answered.
     drop(turn);
@@ -211,7 +212,10 @@ async fn run(turn: Turn, batch: Vec<Waiting>) {
             .map(|outcome| outcome.map_or(Answer::Alone, |outcome| Answer::Done(Ok(outcome))))
             .collect(),
         Err(error) if batch.len() == 1 => vec![Answer::Done(Err(error))],
-        Err(error) if error.is_transient() => batch.iter().map(|_| Answer::Done(Err(error.share()))).collect(),
+        // Tried alone, each would only wait for the same lock once more.
+        Err(error) if error.is_transient() || one_session && error.cause == Cause::Overloaded => {
+            batch.iter().map(|_| Answer::Done(Err(error.share()))).collect()
+        }
         Err(_) => batch.iter().map(|_| Answer::Alone).collect(),
     };
     for (waiting, answer) in batch.into_iter().zip(answers) {
