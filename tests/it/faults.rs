@@ -353,17 +353,29 @@ async fn a_locked_sqlite_file_is_overload() {
     verify(&place.url()).await;
 }
 
+/// Sessions of their own: those of one session would wait for one lock together.
+const TWO: [&str; 2] = ["s", "t"];
+
+async fn create_two(api: &Api) {
+    for id in TWO {
+        api.post(SESSIONS, &json!({"sessionId": id})).await.expect(201);
+    }
+}
+
+/// The `n`th append, to one of the two.
+fn append_in_turn(api: &Api, n: usize) -> impl Future<Output = Answer> + Send + 'static {
+    let (api, path) = (api.clone(), format!("{SESSIONS}/{}/events", TWO[n % 2]));
+    async move { api.post(&path, &json!({"id": format!("e{n}")})).await }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_used_up_pool_refuses_and_queues_nobody() {
     let database = database().await;
     let args = ["--database-connections=2", "--acquire-timeout=300ms", "--lock-timeout=50s", "--statement-timeout=50s"];
     let server = Server::start(&database.url, &[&args[..], &["--request-timeout=55s"]].concat()).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    create_two(&server).await;
     let mut held = lock(&database, "sessions").await;
-    let append = |n: usize| {
-        let api = server.api.clone();
-        async move { api.post(EVENTS, &json!({"id": format!("e{n}")})).await }
-    };
+    let append = |n: usize| append_in_turn(&server, n);
     let served: Vec<_> = (0..2).map(|n| tokio::spawn(append(n))).collect();
     waiting(&mut held, 2).await;
     let refused = together((2..102).map(append)).await;
@@ -375,7 +387,10 @@ async fn a_used_up_pool_refuses_and_queues_nobody() {
         answer.await.unwrap().expect(201);
     }
     server.get("/readyz").await.expect(200);
-    assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 2, "nobody was queued");
+    for id in TWO {
+        let session = server.get(&format!("{SESSIONS}/{id}")).await.expect(200).json();
+        assert_eq!(session["revision"], 1, "nobody was queued");
+    }
     verify(&database.url).await;
 }
 
@@ -384,12 +399,9 @@ async fn requests_beyond_the_limit_are_refused_at_once() {
     let database = database().await;
     let args = ["--max-in-flight=2", "--lock-timeout=50s", "--statement-timeout=50s", "--request-timeout=55s"];
     let server = Server::start(&database.url, &args).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    create_two(&server).await;
     let mut held = lock(&database, "sessions").await;
-    let append = |n: usize| {
-        let api = server.api.clone();
-        async move { api.post(EVENTS, &json!({"id": format!("e{n}")})).await }
-    };
+    let append = |n: usize| append_in_turn(&server, n);
     let served: Vec<_> = (0..2).map(|n| tokio::spawn(append(n))).collect();
     waiting(&mut held, 2).await;
     together((2..34).map(append)).await.iter().for_each(overloaded);
@@ -402,7 +414,7 @@ async fn requests_beyond_the_limit_are_refused_at_once() {
     for answer in served {
         answer.await.unwrap().expect(201);
     }
-    server.post(EVENTS, &json!({"id": "e2"})).await.expect(201);
+    append(2).await.expect(201);
     verify(&database.url).await;
 }
 
