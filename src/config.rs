@@ -118,7 +118,8 @@ pub struct Config {
 
     /// Longest wait for a free database connection, as a duration; then 503 `overloaded`
     ///
-    /// Kept by sessiond. With SQLite, the one connection that writes is waited for in the same way.
+    /// Kept by sessiond. With SQLite, the one connection that writes is waited for in the same way, and with either an
+    /// append its turn to share a transaction.
     #[arg(long, env = "SESSIOND_ACQUIRE_TIMEOUT", default_value = "2s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
     pub acquire_timeout: Duration,

@@ -35,7 +35,7 @@ pub async fn serve(
     metrics.watch_pool(move || watched.pool());
     let measured = metrics.clone();
     store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
-    let service = Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone());
+    let service = Service::new(store.clone(), clock.clone(), config.limits(), config.acquire_timeout, metrics.clone());
     let app = App::new(service, config.http_settings(), metrics.clone(), clock);
 
     let (stop, stopped) = watch::channel(false);

@@ -35,6 +35,8 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 pub struct GroupCommit {
     shared: Arc<Shared>,
+    /// The longest wait for a turn: as long as for a connection, which is what an append would else wait for.
+    patience: Duration,
 }
 
 struct Shared {
@@ -79,8 +81,8 @@ enum Answer {
 }
 
 impl GroupCommit {
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { shared: Arc::new(Shared { store, queue: Mutex::default() }) }
+    pub fn new(store: Arc<dyn Store>, patience: Duration) -> Self {
+        Self { shared: Arc::new(Shared { store, queue: Mutex::default() }), patience }
     }
 
     /// Appends, together with others if there are any.
@@ -91,10 +93,14 @@ impl GroupCommit {
         let (answer, mut answered) = oneshot::channel();
         let key = append.key.clone();
         let ticket = self.shared.enqueue(append.clone(), deadline, answer);
-        let answer = match timeout_at(deadline, &mut answered).await {
+        let turn = deadline.min(Instant::now() + self.patience);
+        let answer = match timeout_at(turn, &mut answered).await {
             Ok(answer) => answer,
             Err(_) if self.shared.withdraw(&key, ticket) => {
-                return Err(StoreError::new(Cause::Timeout, "the append did not get its turn within the time limit"));
+                return Err(StoreError::new(
+                    Cause::Overloaded,
+                    "the append did not get its turn within the time limit",
+                ));
             }
             // Under way, and the transaction knows the deadline.
             Err(_) => answered.await,
@@ -222,6 +228,7 @@ async fn run(turn: Turn, batch: Vec<Waiting>) {
     let appends: Vec<Arc<Append>> = batch.iter().map(|waiting| waiting.append.clone()).collect();
     let first = batch.iter().map(|waiting| waiting.deadline).min().unwrap_or_else(Instant::now);
     let deadline = if batch.len() == 1 { first } else { first.max(Instant::now() + LEAST_TIME) };
+    let one_session = turn.sessions.len() == 1;
     let committed = turn.shared.commit(&appends, deadline).await;
     // The next transaction need not wait until these are answered.
     drop(turn);
@@ -231,7 +238,10 @@ async fn run(turn: Turn, batch: Vec<Waiting>) {
             .map(|outcome| outcome.map_or(Answer::Alone, |outcome| Answer::Done(Ok(outcome))))
             .collect(),
         Err(error) if batch.len() == 1 => vec![Answer::Done(Err(error))],
-        Err(error) if error.is_transient() => batch.iter().map(|_| Answer::Done(Err(error.share()))).collect(),
+        // Tried alone, each would only wait for the same lock once more.
+        Err(error) if error.is_transient() || one_session && error.cause == Cause::Overloaded => {
+            batch.iter().map(|_| Answer::Done(Err(error.share()))).collect()
+        }
         Err(_) => batch.iter().map(|_| Answer::Alone).collect(),
     };
     for (waiting, answer) in batch.into_iter().zip(answers) {

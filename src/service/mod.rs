@@ -150,8 +150,15 @@ fn is_replay(done: &Done) -> bool {
 }
 
 impl Service {
-    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
-        Self { appends: GroupCommit::new(store.clone()), store, clock, limits, metrics, to_sweep: Notify::new() }
+    /// `turn` is the longest wait of an append for its turn.
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        limits: Limits,
+        turn: Duration,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self { appends: GroupCommit::new(store.clone(), turn), store, clock, limits, metrics, to_sweep: Notify::new() }
     }
 
     pub fn limits(&self) -> &Limits {

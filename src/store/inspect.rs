@@ -454,7 +454,7 @@ impl Inspector {
         let mut found: Vec<Incarnation> = Vec::new();
         while found.len() < PAGE_ROWS as usize {
             let number = found.last().unwrap_or(after).number;
-            // One look into the index for each, however many rows it has.
+            // All rows of each, as no index has the names that stand beside its number.
             let query = Query::new(
                 "select i.app_name, i.user_id, i.session_id, i.incarnation, cast(case \
                    when exists (select 1 from sessions s where s.app_name = i.app_name and s.user_id = i.user_id \
@@ -462,15 +462,24 @@ impl Inspector {
                    when exists (select 1 from buried_sessions b where b.app_name = i.app_name \
                      and b.user_id = i.user_id and b.session_id = i.session_id and b.incarnation = i.incarnation) then 1 \
                    else 0 end as bigint) \
-                 from (select app_name, user_id, session_id, incarnation from ",
+                 from (select distinct app_name, user_id, session_id, incarnation from ",
             )
+            .sql(table)
+            .sql(" where incarnation = (select incarnation from ")
             .sql(table)
             .sql(" where incarnation > ")
             .number(number)
-            .sql(" order by incarnation limit 1) as i");
-            let row: Option<(String, String, String, i64, i64)> = self.rows(query).await?.into_iter().next();
-            let Some((app, user, session, number, known)) = row else { break };
-            found.push(Incarnation { name: SessionName { app, user, session }, number, known: known == 1 });
+            .sql(" order by incarnation limit 1)) as i order by i.app_name, i.user_id, i.session_id");
+            let rows: Vec<(String, String, String, i64, i64)> = self.rows(query).await?;
+            if rows.is_empty() {
+                break;
+            }
+            let of = |(app, user, session, number, known)| Incarnation {
+                name: SessionName { app, user, session },
+                number,
+                known: known == 1,
+            };
+            found.extend(rows.into_iter().map(of));
         }
         self.end().await?;
         Ok(found)

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use crate::support::{
-    http::{Answer, Api, PATIENCE, Place, Server, on_both_databases, spawn, together, verify},
+    http::{Answer, Api, PATIENCE, PATIENT, Place, Server, on_both_databases, spawn, together, verify},
     load::{self, Load, check_log},
     postgres::{Database, address, database, dedicated, through},
     proxy::TcpProxy,
@@ -332,6 +332,109 @@ async fn a_lock_that_is_held_too_long_is_overload() {
     verify(&database.url).await;
 }
 
+/// Appends that come together share transactions; a session that somebody else has locked is not let in.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_session_holds_up_no_other() {
+    const OTHERS: usize = 30;
+    const LOCKED: usize = 5;
+    let database = database().await;
+    let patient = Server::start(&database.url, PATIENT).await;
+    let hasty = Server::start(&database.url, HASTY).await;
+    for n in 0..=10 {
+        patient.post(SESSIONS, &json!({"sessionId": format!("s{n}")})).await.expect(201);
+    }
+    // To `s0`, which will be locked, and to others, in turn.
+    let appends = |api: &Api, name: &str| {
+        let append = |session: usize, n: usize| {
+            let (api, id) = (api.clone(), format!("{name}-{n}"));
+            let event = json!({"id": id, "actions": {"stateDelta": {"k": n, "user:k": n, "app:k": n}}});
+            tokio::spawn(async move { api.post(&format!("{SESSIONS}/s{session}/events"), &event).await })
+        };
+        let (mut others, mut locked) = (Vec::new(), Vec::new());
+        for n in 0..OTHERS {
+            others.push(append(1 + n % 10, n));
+            if n % (OTHERS / LOCKED) == 0 {
+                locked.push(append(0, OTHERS + n));
+            }
+        }
+        (others, locked)
+    };
+    let lock = async || {
+        let mut held = PgConnection::connect(&database.url).await.unwrap();
+        sqlx::raw_sql("begin; select 1 from sessions where id = 's0' for update").execute(&mut held).await.unwrap();
+        held
+    };
+    for round in 0..3 {
+        let held = lock().await;
+        let (others, locked) = appends(&patient, &format!("patient{round}"));
+        for other in others {
+            other.await.unwrap().expect(201);
+        }
+        assert!(locked.iter().all(|append| !append.is_finished()), "they wait, and nobody for them");
+        held.close().await.unwrap();
+        for append in locked {
+            append.await.unwrap().expect(201);
+        }
+
+        let held = lock().await;
+        let name = format!("hasty{round}");
+        let (others, locked) = appends(&hasty, &name);
+        for other in others {
+            other.await.unwrap().expect(201);
+        }
+        for append in locked {
+            overloaded(&append.await.unwrap());
+        }
+        held.close().await.unwrap();
+        // The same once more: what was refused was not applied, and what succeeded is known.
+        let (others, locked) = appends(&hasty, &name);
+        for other in others {
+            assert_eq!(other.await.unwrap().expect(200).header("idempotent-replayed"), Some("true"));
+        }
+        for append in locked {
+            append.await.unwrap().expect(201);
+        }
+    }
+    for n in 0..=10 {
+        let session = patient.get(&format!("{SESSIONS}/s{n}")).await.expect(200).json();
+        check_log(&session);
+        assert_eq!(session["revision"], 6 * if n == 0 { LOCKED } else { OTHERS / 10 });
+    }
+    verify(&database.url).await;
+}
+
+/// The answer to a COMMIT that several appends share is lost, or the COMMIT itself: each of them finds out on its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_answer_to_a_shared_commit_is_found_out() {
+    let (database, proxy, server) = behind_proxy(&[]).await;
+    for n in 0..4 {
+        server.post(SESSIONS, &json!({"sessionId": format!("s{n}")})).await.expect(201);
+    }
+    let append = |round: usize, n: usize| {
+        let event = json!({"id": format!("e{round}-{n}"), "actions": {"stateDelta": {"k": n, "app:k": n}}});
+        let (api, path) = (server.api.clone(), format!("{SESSIONS}/s{}/events", n % 4));
+        async move { api.post(&path, &event).await }
+    };
+    for round in 0..20 {
+        let fired = proxy.fired();
+        if round % 2 == 0 {
+            proxy.cut_on(COMMIT)
+        } else {
+            proxy.cut_before(COMMIT)
+        };
+        for answer in together((0..32).map(|n| append(round, n))).await {
+            assert_eq!(answer.clone().expect(201).header("idempotent-replayed"), None, "{answer:?}");
+        }
+        assert_eq!(proxy.fired(), fired + 1);
+    }
+    for n in 0..4 {
+        let session = server.get(&format!("{SESSIONS}/s{n}")).await.expect(200).json();
+        assert_eq!(session["revision"], 20 * 8);
+        check_log(&session);
+    }
+    verify(&database.url).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_sqlite_file_is_overload() {
     let place = Place::sqlite();
@@ -353,17 +456,29 @@ async fn a_locked_sqlite_file_is_overload() {
     verify(&place.url()).await;
 }
 
+/// Sessions of their own: those of one session would wait for one lock together.
+const TWO: [&str; 2] = ["s", "t"];
+
+async fn create_two(api: &Api) {
+    for id in TWO {
+        api.post(SESSIONS, &json!({"sessionId": id})).await.expect(201);
+    }
+}
+
+/// The `n`th append, to one of the two.
+fn append_in_turn(api: &Api, n: usize) -> impl Future<Output = Answer> + Send + 'static {
+    let (api, path) = (api.clone(), format!("{SESSIONS}/{}/events", TWO[n % 2]));
+    async move { api.post(&path, &json!({"id": format!("e{n}")})).await }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_used_up_pool_refuses_and_queues_nobody() {
     let database = database().await;
     let args = ["--database-connections=2", "--acquire-timeout=300ms", "--lock-timeout=50s", "--statement-timeout=50s"];
     let server = Server::start(&database.url, &[&args[..], &["--request-timeout=55s"]].concat()).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    create_two(&server).await;
     let mut held = lock(&database, "sessions").await;
-    let append = |n: usize| {
-        let api = server.api.clone();
-        async move { api.post(EVENTS, &json!({"id": format!("e{n}")})).await }
-    };
+    let append = |n: usize| append_in_turn(&server, n);
     let served: Vec<_> = (0..2).map(|n| tokio::spawn(append(n))).collect();
     waiting(&mut held, 2).await;
     let refused = together((2..102).map(append)).await;
@@ -375,7 +490,10 @@ async fn a_used_up_pool_refuses_and_queues_nobody() {
         answer.await.unwrap().expect(201);
     }
     server.get("/readyz").await.expect(200);
-    assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 2, "nobody was queued");
+    for id in TWO {
+        let session = server.get(&format!("{SESSIONS}/{id}")).await.expect(200).json();
+        assert_eq!(session["revision"], 1, "nobody was queued");
+    }
     verify(&database.url).await;
 }
 
@@ -384,12 +502,9 @@ async fn requests_beyond_the_limit_are_refused_at_once() {
     let database = database().await;
     let args = ["--max-in-flight=2", "--lock-timeout=50s", "--statement-timeout=50s", "--request-timeout=55s"];
     let server = Server::start(&database.url, &args).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    create_two(&server).await;
     let mut held = lock(&database, "sessions").await;
-    let append = |n: usize| {
-        let api = server.api.clone();
-        async move { api.post(EVENTS, &json!({"id": format!("e{n}")})).await }
-    };
+    let append = |n: usize| append_in_turn(&server, n);
     let served: Vec<_> = (0..2).map(|n| tokio::spawn(append(n))).collect();
     waiting(&mut held, 2).await;
     together((2..34).map(append)).await.iter().for_each(overloaded);
@@ -402,7 +517,7 @@ async fn requests_beyond_the_limit_are_refused_at_once() {
     for answer in served {
         answer.await.unwrap().expect(201);
     }
-    server.post(EVENTS, &json!({"id": "e2"})).await.expect(201);
+    append(2).await.expect(201);
     verify(&database.url).await;
 }
 

@@ -28,6 +28,7 @@ on_both_databases!(
     creates_of_one_id_have_one_winner,
     get_or_creates_of_one_id_agree,
     appends_are_numbered_without_gaps,
+    appends_of_every_fate_get_their_own_answers,
     one_event_sent_many_times_is_stored_once,
     a_precondition_on_the_revision_has_one_winner,
     a_precondition_on_the_whole_tag_has_one_winner,
@@ -125,24 +126,155 @@ async fn get_or_creates_of_one_id_agree(place: Place) {
 async fn appends_are_numbered_without_gaps(place: Place) {
     let fleet = place.fleet(PATIENT).await;
     create(&fleet.api(0), "s").await;
-    let answers = together((0..64).map(|n| {
+    // Every fourth one is of three events.
+    let answers = together((0..200).map(|n| {
         let api = fleet.api(n);
-        async move { api.post(EVENTS, &delta(&format!("k{n}"), n)).await }
+        let event = delta(&format!("k{n}"), n);
+        let body = if n % 4 == 0 { json!([delta("first", n), delta("second", n), event]) } else { event };
+        async move { api.post(EVENTS, &body).await }
     }))
     .await;
-    assert_eq!(count(&answers, 201, 201), 64);
-    let mut numbers: Vec<_> = answers.iter().map(|answer| answer.json()["sequence"].as_i64().unwrap()).collect();
-    numbers.sort_unstable();
-    assert_eq!(numbers, (1..=64).collect::<Vec<_>>());
+    assert_eq!(count(&answers, 201, 201), 200);
     let session = fleet.api(1).get(SESSION).await.expect(200).json();
-    assert_eq!(session["revision"], 64);
+    assert_eq!(session["revision"], 300);
     check_log(&session);
-    for answer in answers {
-        let event = answer.json();
-        let at = event["sequence"].as_u64().unwrap() as usize - 1;
-        assert_eq!(session["events"][at], event, "what was answered is what was stored");
-        assert_eq!(answer.tag()[0], event["sequence"].to_string());
+    let mut numbers = Vec::new();
+    for (n, answer) in answers.iter().enumerate() {
+        let answered = answer.json();
+        let events = answered.as_array().cloned().unwrap_or_else(|| vec![answered]);
+        assert_eq!(events.len(), if n % 4 == 0 { 3 } else { 1 });
+        let first = events[0]["sequence"].as_u64().unwrap() as usize;
+        for (at, event) in (first..).zip(&events) {
+            assert_eq!(event["sequence"], at, "those of one request follow each other");
+            assert_eq!(session["events"][at - 1], *event, "what was answered is what was stored");
+            numbers.push(at);
+        }
+        assert_eq!(events.last().unwrap()["actions"]["stateDelta"], json!({format!("k{n}"): n}), "one's own event");
+        assert_eq!(answer.tag()[0], events.last().unwrap()["sequence"].to_string());
     }
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=300).collect::<Vec<_>>());
+    fleet.verify().await;
+}
+
+/// Appends that come together may share a transaction, and none learns of the others: each is judged on its own, and what
+/// one is refused for does not touch those beside it.
+async fn appends_of_every_fate_get_their_own_answers(place: Place) {
+    const FATES: usize = 10;
+    const ROUNDS: usize = 4;
+    const EACH: usize = 7;
+    let fleet = place.fleet(PATIENT).await;
+    let known = json!({"id": "known", "author": "a", "actions": {"stateDelta": {"text": "no number", "temp:t": 1}}});
+    let mut stored = Vec::new();
+    for id in 0..3 {
+        create(&fleet.api(0), &id.to_string()).await;
+        stored.push(fleet.api(0).post(&format!("{SESSIONS}/{id}/events"), &known).await.expect(201));
+    }
+    let add = |keys: &[&str]| -> Value {
+        keys.iter().map(|key| json!({"op": "increment", "key": key, "value": 1})).collect()
+    };
+    let mut succeeded = vec![Vec::new(); 3];
+    for round in 0..ROUNDS {
+        let answers = together((0..FATES * EACH).map(|n| {
+            let (api, fate, name) = (fleet.api(n), n % FATES, format!("e{round}-{n}"));
+            let session = format!("{SESSIONS}/{}", n % 3);
+            let (events, state) = (format!("{session}/events"), format!("{session}/state"));
+            let mut known = known.clone();
+            let all = add(&["n", "user:n", "app:n"]);
+            async move {
+                match fate {
+                    0 => api.post(&events, &delta(&name, n)).await,
+                    1 => api.post(&events, &json!({"id": name, "actions": {"stateOps": all}})).await,
+                    2 => api.patch(&state, &json!({"stateDelta": {name: n}})).await,
+                    3 => api.delete(&format!("{state}/absent")).await,
+                    // Of a user who is not there, either.
+                    4 => {
+                        let nowhere = format!("{APP}/users/nobody/sessions/{}/events", n % 3);
+                        api.post(&nowhere, &json!({"id": name, "actions": {"stateOps": all}})).await
+                    }
+                    5 => {
+                        known["author"] = json!("b");
+                        api.post(&events, &known).await
+                    }
+                    6 => api.post_if_match(&events, "\"0\"", &delta("app:stale", n)).await,
+                    7 => {
+                        // The first of the two would do.
+                        let wrong = add(&["user:n", "text"]);
+                        let batch = json!([delta("user:lost", n), {"id": name, "actions": {"stateOps": wrong}}]);
+                        api.post(&events, &batch).await
+                    }
+                    8 => api.post_if_match(&events, "\"0\"", &known).await,
+                    _ => {
+                        let wanted = json!([{"key": "text", "exists": false}]);
+                        let event = json!({"actions": {"stateDelta": {"lost": n}, "preconditions": wanted}});
+                        api.post(&events, &event).await
+                    }
+                }
+            }
+        }))
+        .await;
+        for (n, answer) in answers.iter().enumerate() {
+            let refused = |status: u16, code: &str| {
+                let problem = answer.clone().expect(status).json();
+                assert_eq!(
+                    (&problem["code"], &problem["outcome"]),
+                    (&json!(code), &json!("not_applied")),
+                    "{answer:?}"
+                );
+                problem
+            };
+            let name = format!("e{round}-{n}");
+            let session = n % 3;
+            match n % FATES {
+                0 => {
+                    let event = answer.clone().expect(201).json();
+                    assert_eq!(event["actions"]["stateDelta"], json!({name: n}), "{answer:?}");
+                    succeeded[session].push(event);
+                }
+                1 => {
+                    let event = answer.clone().expect(201).json();
+                    assert_eq!(event["id"], name, "{answer:?}");
+                    succeeded[session].push(event);
+                }
+                2 => {
+                    assert_eq!(answer.header("idempotent-replayed"), None, "{answer:?}");
+                    assert_eq!(answer.clone().expect(200).json()[&name], n, "a writer sees its own write");
+                }
+                3 => assert!(answer.clone().expect(204).tag()[0] != "0"),
+                4 => drop(refused(404, "session_not_found")),
+                5 => drop(refused(409, "event_id_conflict")),
+                6 => assert!(refused(412, "revision_mismatch")["revision"].as_i64().unwrap() > 0),
+                7 => assert_eq!(refused(422, "invalid_argument")["errors"][0]["field"], "/1/actions/stateOps/1"),
+                8 => {
+                    assert_eq!(answer.clone().expect(200).text, stored[session].text);
+                    assert_eq!(answer.header("idempotent-replayed"), Some("true"));
+                }
+                _ => assert!(refused(412, "revision_mismatch")["revision"].as_i64().unwrap() > 0),
+            }
+        }
+    }
+    let mut counted = 0;
+    for (id, succeeded) in succeeded.iter().enumerate() {
+        let answer = fleet.api(id).get(&format!("{SESSIONS}/{id}")).await.expect(200);
+        let session = answer.json();
+        check_log(&session);
+        for event in succeeded {
+            assert_eq!(session["events"][event["sequence"].as_u64().unwrap() as usize - 1], *event);
+        }
+        let adding = succeeded.iter().filter(|event| event["actions"].get("stateOps").is_some()).count();
+        assert_eq!(session["state"]["n"], adding, "each added one");
+        counted += adding;
+        // Besides those there are the event of the start and the patches, a third of them each.
+        let patches = (0..FATES * EACH).filter(|n| n % FATES == 2 && n % 3 == id).count() * ROUNDS;
+        assert_eq!(session["revision"], 1 + succeeded.len() + patches);
+        let state = session["state"].as_object().unwrap();
+        assert!(["absent", "lost", "app:stale", "user:lost"].iter().all(|key| !state.contains_key(*key)), "{session}");
+    }
+    let state = fleet.api(0).get(&format!("{SESSIONS}/0/state")).await.expect(200);
+    assert_eq!((&state.json()["user:n"], &state.json()["app:n"]), (&json!(counted), &json!(counted)));
+    assert_eq!(state.tag()[1..3], [counted.to_string(), counted.to_string()], "one step for each that changed it");
+    let users = fleet.api(0).get(&format!("{APP}/users")).await.expect(200).json();
+    assert_eq!(users["users"], json!([{"userId": "u"}]), "who was refused left nothing behind");
     fleet.verify().await;
 }
 
