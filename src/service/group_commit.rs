@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::domain::append::Append;
 use crate::domain::ids::SessionKey;
 use crate::domain::shared::ScopeKey;
-use crate::store::{AppendOutcome, Cause, Store, StoreError};
+use crate::store::{AppendOutcome, Busy, Cause, Store, StoreError};
 
 /// Transactions under way at once: while the database works on one, the next is made ready. With more, each carries less.
 const WRITERS: usize = 2;
@@ -118,7 +118,7 @@ impl GroupCommit {
     /// # Errors
     /// As [`Store::append`].
     pub async fn append_alone(&self, append: Arc<Append>, deadline: Instant) -> Result<AppendOutcome> {
-        let outcomes = self.shared.commit(&[append], deadline).await?;
+        let outcomes = self.shared.commit(&[append], Busy::Wait, deadline).await?;
         outcomes
             .into_iter()
             .flatten()
@@ -176,8 +176,8 @@ impl Shared {
 
     /// The one place that knows what has just been committed. What one session's outcomes say is in the order of its
     /// sequence, from call to call too, unless it was tried alone.
-    async fn commit(&self, batch: &[Arc<Append>], deadline: Instant) -> Result<Vec<Option<AppendOutcome>>> {
-        self.store.append(batch, deadline).await
+    async fn commit(&self, batch: &[Arc<Append>], busy: Busy, deadline: Instant) -> Result<Vec<Option<AppendOutcome>>> {
+        self.store.append(batch, busy, deadline).await
     }
 }
 
@@ -228,8 +228,7 @@ async fn run(turn: Turn, batch: Vec<Waiting>) {
     let appends: Vec<Arc<Append>> = batch.iter().map(|waiting| waiting.append.clone()).collect();
     let first = batch.iter().map(|waiting| waiting.deadline).min().unwrap_or_else(Instant::now);
     let deadline = if batch.len() == 1 { first } else { first.max(Instant::now() + LEAST_TIME) };
-    let one_session = turn.sessions.len() == 1;
-    let committed = turn.shared.commit(&appends, deadline).await;
+    let committed = turn.shared.commit(&appends, Busy::LeaveOut, deadline).await;
     // The next transaction need not wait until these are answered.
     drop(turn);
     let answers: Vec<Answer> = match committed {
@@ -238,10 +237,7 @@ async fn run(turn: Turn, batch: Vec<Waiting>) {
             .map(|outcome| outcome.map_or(Answer::Alone, |outcome| Answer::Done(Ok(outcome))))
             .collect(),
         Err(error) if batch.len() == 1 => vec![Answer::Done(Err(error))],
-        // Tried alone, each would only wait for the same lock once more.
-        Err(error) if error.is_transient() || one_session && error.cause == Cause::Overloaded => {
-            batch.iter().map(|_| Answer::Done(Err(error.share()))).collect()
-        }
+        Err(error) if error.is_transient() => batch.iter().map(|_| Answer::Done(Err(error.share()))).collect(),
         Err(_) => batch.iter().map(|_| Answer::Alone).collect(),
     };
     for (waiting, answer) in batch.into_iter().zip(answers) {

@@ -91,11 +91,14 @@ pub trait Store: Send + Sync + 'static {
     /// Creates a session, or finds it.
     async fn create(&self, creation: &Creation, deadline: Instant) -> Result<CreateOutcome, StoreError>;
 
-    /// Appends to sessions in one transaction; each append is judged on its own, in the given order.
-    ///
-    /// Nobody waits for a session of someone else: of several sessions, one that is not there, or that another
-    /// transaction has locked, is left out (`None`), and its appends are to be tried alone.
-    async fn append(&self, batch: &[Arc<Append>], deadline: Instant) -> Result<Vec<Option<AppendOutcome>>, StoreError>;
+    /// Appends to sessions in one transaction; each append is judged on its own, in the given order. One that was left
+    /// out is `None`.
+    async fn append(
+        &self,
+        batch: &[Arc<Append>],
+        busy: Busy,
+        deadline: Instant,
+    ) -> Result<Vec<Option<AppendOutcome>>, StoreError>;
 
     async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome, StoreError>;
 
@@ -288,6 +291,14 @@ impl EventQuery {
             max_bytes: 1 << 20,
         }
     }
+}
+
+/// What to do about sessions that another transaction has locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Busy {
+    Wait,
+    /// Leave them out; also those that are not there, which look the same.
+    LeaveOut,
 }
 
 /// What one append of a batch came to.

@@ -17,9 +17,9 @@ use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, LookRow, LookUpRow,
     ScopeRow, StateRow, ViewRow, event_page, filter_text,
 };
-use super::transactions::{Backend, Busy, Found, LockedSession, LookUp, SessionInsert, Tx};
+use super::transactions::{Backend, Found, LockedSession, LookUp, SessionInsert, Tx};
 use super::{
-    Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
+    Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
 };
 use crate::domain::append::{Heads, Locked, Needs, StateWrite, StateWrites, Writes};
@@ -40,6 +40,9 @@ pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
+
+/// How long a statement that takes no locks beforehand may wait for a row that another transaction has locked.
+const UNLOCKED_WAIT: Duration = Duration::from_millis(20);
 
 /// The pause before a server that refuses connections is asked again.
 const CONNECT_PAUSE: Duration = Duration::from_millis(50);
@@ -78,7 +81,8 @@ impl Postgres {
         let connect = connect_options(url)?;
         let settings = [
             ("statement_timeout", limits.statement),
-            ("lock_timeout", limits.lock_wait),
+            // What commits by itself holds others up while it waits, and is tried with locks after that.
+            ("lock_timeout", if options.pgbouncer { limits.lock_wait } else { limits.lock_wait.min(UNLOCKED_WAIT) }),
             // Frees the locks of a process that stopped or was cut off from the network in the middle of a transaction:
             // the others would wait for it until TCP gives up, after minutes or hours.
             ("idle_in_transaction_session_timeout", limits.acquire + limits.statement),
@@ -93,17 +97,17 @@ impl Postgres {
             ("enable_mergejoin", "off"),
             ("jit", "off"),
         ];
-        let begin_read = "begin isolation level repeatable read, read only".to_owned();
-        let begin_write = "begin isolation level read committed".to_owned();
-        let (begin_read, begin_write) = match options.pgbouncer {
-            false => (begin_read, begin_write),
-            // It refuses them as start-up parameters, and what is set for longer than a transaction others would get.
-            true => {
-                let local: String =
-                    settings.iter().map(|(name, limit)| format!("; set local {name} = {limit}")).collect();
-                (format!("{begin_read}{local}"), format!("{begin_write}{local}; {}", durable!("true")))
-            }
+        // PgBouncer refuses all that as start-up parameters, and what is set for longer than a transaction others would
+        // get.
+        let local: String = match options.pgbouncer {
+            false => String::new(),
+            true => settings.iter().map(|(name, limit)| format!("; set local {name} = {limit}")).collect(),
         };
+        let begin_read = format!("begin isolation level repeatable read, read only{local}");
+        let durable = if options.pgbouncer { concat!("; ", durable!("true")) } else { "" };
+        let lock = limits.lock_wait.as_millis();
+        let begin_write =
+            format!("begin isolation level read committed{local}; set local lock_timeout = {lock}{durable}");
         let server = Server {
             options: if options.pgbouncer { connect.clone() } else { connect.clone().options(settings).options(plans) },
             pgbouncer: options.pgbouncer,

@@ -17,9 +17,9 @@ use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow,
     StateRow, ViewRow, event_page, filter_text,
 };
-use super::transactions::{Backend, Busy, Found, LockedSession, LookUp, SessionInsert, Tx};
+use super::transactions::{Backend, Found, LockedSession, LookUp, SessionInsert, Tx};
 use super::{
-    Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
+    Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
 };
 use crate::domain::append::{Heads, Locked, Needs, Passed, StateWrite, Writes};

@@ -13,9 +13,9 @@ use async_trait::async_trait;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    AppendOutcome, Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, ListQuery, MetadataUpdate, Moment,
-    MomentQuery, OnWait, Page, PoolUse, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome, ScopeView, ScopeWrite,
-    SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
+    AppendOutcome, Busy, Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, ListQuery, MetadataUpdate,
+    Moment, MomentQuery, OnWait, Page, PoolUse, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome, ScopeView,
+    ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 use crate::domain::append::{
     Append, Heads, Known, Locked, Needs, Outcome, ScopeUpdate, Writes, creation_needs, decide, decide_creation,
@@ -61,13 +61,6 @@ pub trait Backend: Send + Sync + 'static {
     fn unit_limit(&self) -> Duration;
     fn pool(&self) -> PoolUse;
     fn close(&self) -> impl Future<Output = ()> + Send;
-}
-
-/// What to do about a row that someone else has locked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Busy {
-    Wait,
-    LeaveOut,
 }
 
 /// A locked row of a session, live or expired.
@@ -349,16 +342,13 @@ fn out_of_time() -> StoreError {
 }
 
 /// Appends a batch, and reads the states that are asked for, all as the whole batch left them.
-async fn append<X: Tx>(tx: &mut X, batch: &[Arc<Append>]) -> Result<(Vec<Option<AppendOutcome>>, bool)> {
-    // Nobody waits for a lock that someone else waits for.
-    let several = batch.iter().any(|append| append.key != batch[0].key);
-    let busy = if several { Busy::LeaveOut } else { Busy::Wait };
+async fn append<X: Tx>(tx: &mut X, batch: &[Arc<Append>], busy: Busy) -> Result<(Vec<Option<AppendOutcome>>, bool)> {
     let mut heads = load(tx, &needs(batch.iter().map(|append| &**append)), busy).await?;
     let mut writes = Writes::default();
     let outcomes: Vec<Option<Outcome>> = batch
         .iter()
         .map(|append| {
-            let there = !several || heads.sessions.contains_key(&append.key);
+            let there = busy == Busy::Wait || heads.sessions.contains_key(&append.key);
             there.then(|| decide(&mut heads, append, &mut writes))
         })
         .collect();
@@ -838,14 +828,14 @@ impl<B: Backend> Store for Transactions<B> {
         Ok(outcome)
     }
 
-    async fn append(&self, batch: &[Arc<Append>], deadline: Instant) -> Result<Vec<Option<AppendOutcome>>> {
+    async fn append(&self, batch: &[Arc<Append>], busy: Busy, deadline: Instant) -> Result<Vec<Option<AppendOutcome>>> {
         if self.may_try()
             && let Some(outcomes) = self.try_append(batch, deadline).await?
         {
             return Ok(outcomes);
         }
         let mut tx = self.write(deadline).await?;
-        let (outcomes, wrote) = self.within(deadline, append(&mut tx, batch)).await?;
+        let (outcomes, wrote) = self.within(deadline, append(&mut tx, batch, busy)).await?;
         self.end(tx, wrote, deadline).await?;
         Ok(outcomes)
     }

@@ -31,6 +31,9 @@ const HASTY: &[&str] =
 /// The whole message by which the service commits; `commit` alone is a word of its BEGIN, too.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bcommit\0";
 
+/// Part of an event's text: an append to PostgreSQL sends it in the one statement that also commits.
+const WRITE: &[u8] = b"\"timestamp\":";
+
 on_both_databases!(kill_9_under_load);
 
 /// A server whose database is behind a proxy.
@@ -128,11 +131,25 @@ async fn kill_9_under_load(place: Place) {
 
 /// Runs `write` with the answer to its COMMIT lost (`swallowed`), or the COMMIT itself.
 async fn unclear(proxy: &TcpProxy, swallowed: bool, write: impl Future<Output = Answer>) -> Answer {
+    unclear_by(COMMIT, proxy, swallowed, write).await
+}
+
+/// [`unclear`], of an append.
+async fn unclear_append(proxy: &TcpProxy, swallowed: bool, append: impl Future<Output = Answer>) -> Answer {
+    unclear_by(WRITE, proxy, swallowed, append).await
+}
+
+async fn unclear_by(
+    what: &'static [u8],
+    proxy: &TcpProxy,
+    swallowed: bool,
+    write: impl Future<Output = Answer>,
+) -> Answer {
     let fired = proxy.fired();
     if swallowed {
-        proxy.cut_on(COMMIT)
+        proxy.cut_on(what)
     } else {
-        proxy.cut_before(COMMIT)
+        proxy.cut_before(what)
     };
     let answer = write.await;
     assert_eq!(proxy.fired(), fired + 1, "the trap was met once: {answer:?}");
@@ -159,24 +176,24 @@ async fn a_lost_answer_to_commit_is_found_out() {
         assert_eq!(server.put(&format!("{user}/p"), &json!({})).await.expect(200).tag(), put.tag());
 
         let event = json!({"id": "e", "author": "a", "actions": {"stateDelta": {"k": 1, "user:k": 1}}});
-        let stored = unclear(&proxy, swallowed, server.post(&events, &event)).await.expect(201);
+        let stored = unclear_append(&proxy, swallowed, server.post(&events, &event)).await.expect(201);
         fresh(&stored);
         assert_eq!(server.post(&events, &event).await.expect(200).text, stored.text);
         // Without an id of the client's: the service keeps the one that it made.
-        fresh(&unclear(&proxy, swallowed, server.post(&events, &json!({"author": "a"}))).await.expect(201));
+        fresh(&unclear_append(&proxy, swallowed, server.post(&events, &json!({"author": "a"}))).await.expect(201));
         // The precondition was met, and is not asked about again.
         let event_by_revision = json!({"author": "a"});
         let append = server.post_if_match(&events, "\"4\"", &event_by_revision);
-        fresh(&unclear(&proxy, swallowed, append).await.expect(201));
+        fresh(&unclear_append(&proxy, swallowed, append).await.expect(201));
         let batch = json!([{"id": "b1"}, {"id": "e", "author": "a", "actions": event["actions"]}, {"id": "b2"}]);
-        let stored = unclear(&proxy, swallowed, server.post(&events, &batch)).await.expect(201).json();
+        let stored = unclear_append(&proxy, swallowed, server.post(&events, &batch)).await.expect(201).json();
         assert_eq!([&stored[0]["sequence"], &stored[1]["sequence"], &stored[2]["sequence"]], [6, 3, 7]);
 
         let patched = unclear(&proxy, swallowed, server.patch(&state, &json!({"stateDelta": {"k": 2}}))).await;
         fresh(&patched);
         assert_eq!(patched.expect(200).json()["k"], 2);
-        fresh(&unclear(&proxy, swallowed, server.put(&format!("{state}/x"), &json!([1]))).await.expect(200));
-        fresh(&unclear(&proxy, swallowed, server.delete(&format!("{state}/x"))).await.expect(204));
+        fresh(&unclear_append(&proxy, swallowed, server.put(&format!("{state}/x"), &json!([1]))).await.expect(200));
+        fresh(&unclear_append(&proxy, swallowed, server.delete(&format!("{state}/x"))).await.expect(204));
         let named = json!({"displayName": "n", "labels": {"a": "b"}});
         let renamed = unclear(&proxy, swallowed, server.patch(&session, &named)).await.expect(200);
         assert_eq!(renamed.json()["displayName"], "n");
@@ -219,10 +236,11 @@ async fn an_unclear_commit_stays_unclear_if_the_database_is_busy() {
     // The append is held up after it has the session's row, for which another one queues meanwhile.
     let mut user = lock(&database, "user_scopes").await;
     proxy.cut_on(COMMIT);
-    let event = json!({"id": "e", "actions": {"stateDelta": {"user:k": 1}}});
+    // Its answer shows the state, so it takes locks.
+    let change = json!({"eventId": "e", "stateDelta": {"user:k": 1}});
     let append = tokio::spawn({
-        let (api, event) = (server.api.clone(), event.clone());
-        async move { api.post(EVENTS, &event).await }
+        let (api, change) = (server.api.clone(), change.clone());
+        async move { api.patch(STATE, &change).await }
     });
     waiting(&mut user, 1).await;
     let queued = tokio::spawn(async move { (lock(&database, "sessions").await, database) });
@@ -232,7 +250,7 @@ async fn an_unclear_commit_stays_unclear_if_the_database_is_busy() {
     let answer = append.await.unwrap();
     assert_eq!(answer.outcome_of_503(), "unknown");
     session.close().await.unwrap();
-    let again = server.post(EVENTS, &event).await.expect(200);
+    let again = server.patch(STATE, &change).await.expect(200);
     assert_eq!(again.header("idempotent-replayed"), Some("true"));
     assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 1);
     verify(&database.url).await;
@@ -245,7 +263,7 @@ async fn an_unclear_commit_stays_unclear_if_the_database_stays_away() {
     // The service's second try comes within milliseconds, and may be faster than the cut.
     for n in 0..100 {
         let fired = proxy.fired();
-        proxy.cut_on(COMMIT);
+        proxy.cut_on(WRITE);
         let event = json!({"id": format!("e{n}")});
         let append = tokio::spawn({
             let (api, event) = (server.api.clone(), event.clone());
@@ -403,7 +421,7 @@ async fn a_locked_session_holds_up_no_other() {
     verify(&database.url).await;
 }
 
-/// The answer to a COMMIT that several appends share is lost, or the COMMIT itself: each of them finds out on its own.
+/// The answer to what several appends commit by is lost, or that itself: each of them finds out on its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_answer_to_a_shared_commit_is_found_out() {
     let (database, proxy, server) = behind_proxy(&[]).await;
@@ -418,9 +436,9 @@ async fn a_lost_answer_to_a_shared_commit_is_found_out() {
     for round in 0..20 {
         let fired = proxy.fired();
         if round % 2 == 0 {
-            proxy.cut_on(COMMIT)
+            proxy.cut_on(WRITE)
         } else {
-            proxy.cut_before(COMMIT)
+            proxy.cut_before(WRITE)
         };
         for answer in together((0..32).map(|n| append(round, n))).await {
             assert_eq!(answer.clone().expect(201).header("idempotent-replayed"), None, "{answer:?}");
@@ -580,7 +598,8 @@ async fn a_replica_that_is_cut_off_lets_go_of_its_locks() {
     let mut held = lock(&database, "user_scopes").await;
     let append = tokio::spawn({
         let api = lonely.api.clone();
-        async move { api.post(EVENTS, &json!({"id": "lonely", "actions": {"stateDelta": {"user:k": 1}}})).await }
+        // Its answer shows the state, so it takes locks.
+        async move { api.patch(STATE, &json!({"eventId": "lonely", "stateDelta": {"user:k": 1}})).await }
     });
     waiting(&mut held, 1).await;
     proxy.strand();
