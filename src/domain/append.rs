@@ -40,9 +40,11 @@ pub struct Append {
 }
 
 impl Append {
-    /// How much text it stores, but for what operators come to.
-    pub fn bytes(&self) -> usize {
-        self.events.iter().map(|event| event.body.len()).sum()
+    /// About how much memory deciding it takes: the text that it stores, and a guess at each value that operators and
+    /// preconditions read, as nobody knows its size before.
+    pub fn weight(&self) -> usize {
+        const READ: usize = 64 << 10;
+        self.events.iter().map(|event| event.body.len() + READ * event.edit.reads().count()).sum()
     }
 
     /// The shared scopes that it [holds](Append::holds).

@@ -192,7 +192,7 @@ impl Queue {
             let Some(line) = self.lines.get_mut(&key) else { continue };
             let mut blocked = false;
             while let Some(next) = line.waiting.front() {
-                bytes += next.append.bytes();
+                bytes += next.append.weight();
                 full = !batch.waiting.is_empty() && (batch.waiting.len() == MOST_APPENDS || bytes > MOST_BYTES);
                 let scopes = next.append.scopes();
                 blocked = scopes.iter().any(|scope| self.held.contains(scope));
@@ -274,5 +274,98 @@ impl Drop for Turn {
         }
         queue.writers -= 1;
         self.shared.start(&mut queue);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Limits;
+    use crate::domain::event::EventDraft;
+    use crate::domain::ids::{AppName, EventId, SessionId, UserId, UserKey};
+    use crate::domain::json::Json;
+    use crate::domain::time::Micros;
+
+    fn key(session: &str) -> SessionKey {
+        let user = UserKey { app: AppName::parse("app").unwrap(), user: UserId::parse("user").unwrap() };
+        SessionKey { user, session: SessionId::parse(session).unwrap() }
+    }
+
+    impl Queue {
+        /// An append whose event sets `state_key`, with so many bytes of text.
+        fn push(&mut self, session: &str, state_key: &str, bytes: usize) {
+            let text = format!(r#"{{"text":"{}","actions":{{"stateDelta":{{"{state_key}":1}}}}}}"#, "x".repeat(bytes));
+            let draft = EventDraft::parse(Json::trusted(&text), "", None, &Limits::none()).unwrap();
+            let event = draft.seal(EventId::parse("e").unwrap(), Micros(0));
+            let append = Append {
+                key: key(session),
+                events: vec![event],
+                if_match: None,
+                only_if_present: None,
+                limits: Limits::none(),
+                now: Micros(0),
+                with_state: false,
+            };
+            let line = self.lines.entry(key(session)).or_default();
+            let (answer, _) = oneshot::channel();
+            let deadline = Instant::now();
+            self.tickets += 1;
+            line.waiting.push_back(Waiting { ticket: self.tickets, append: Arc::new(append), deadline, answer });
+            if !line.under_way && line.waiting.len() == 1 {
+                self.ready.push_back(key(session));
+            }
+        }
+
+        /// The tickets of the next batch.
+        fn next(&mut self) -> Vec<u64> {
+            self.take().waiting.iter().map(|waiting| waiting.ticket).collect()
+        }
+    }
+
+    #[test]
+    fn what_waits_goes_together_in_the_order_of_each_session() {
+        let mut queue = Queue::default();
+        for session in ["a", "b", "a", "c", "b"] {
+            queue.push(session, "k", 0);
+        }
+        assert_eq!(queue.next(), [1, 3, 2, 5, 4]);
+        queue.push("a", "k", 0);
+        queue.push("d", "k", 0);
+        assert_eq!(queue.next(), [7], "a session is in one transaction at a time");
+    }
+
+    #[test]
+    fn a_session_with_many_gets_one_batch() {
+        let mut queue = Queue::default();
+        for _ in 0..2 * MOST_APPENDS {
+            queue.push("hot", "k", 0);
+        }
+        queue.push("b", "k", 0);
+        assert_eq!(queue.next().len(), MOST_APPENDS);
+        assert_eq!(queue.next(), [2 * MOST_APPENDS as u64 + 1]);
+    }
+
+    #[test]
+    fn a_large_one_goes_alone() {
+        let mut queue = Queue::default();
+        for (session, bytes) in [("a", 10), ("b", 2 * MOST_BYTES), ("c", 10), ("d", MOST_BYTES / 2)] {
+            queue.push(session, "k", bytes);
+        }
+        assert_eq!(queue.next(), [1]);
+        assert_eq!(queue.next(), [2]);
+        assert_eq!(queue.next(), [3, 4]);
+        assert_eq!(queue.next(), [0; 0]);
+    }
+
+    #[test]
+    fn what_needs_a_held_scope_waits_and_what_does_not_goes() {
+        let mut queue = Queue::default();
+        queue.push("a", "app:k", 0);
+        assert_eq!(queue.next(), [1]);
+        queue.push("b", "app:k", 0);
+        queue.push("b", "k", 0);
+        queue.push("c", "user:k", 0);
+        assert_eq!(queue.next(), [4], "b's first holds up b's second, as they keep their order");
+        assert_eq!(queue.blocked, [key("b")]);
     }
 }

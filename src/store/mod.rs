@@ -231,6 +231,13 @@ pub struct SessionQuery {
     pub events: Option<EventQuery>,
 }
 
+impl SessionQuery {
+    /// Whether it asks for the state with a range of events, which is what most readers ask for.
+    fn is_plain(&self) -> bool {
+        self.state.is_some() && self.events.as_ref().is_some_and(EventQuery::is_range)
+    }
+}
+
 /// Which part of the merged state: per scope `None` for all keys, or the keys.
 #[derive(Debug, Clone, Default)]
 pub struct StateFilter {
@@ -275,6 +282,12 @@ pub struct EventQuery {
 }
 
 impl EventQuery {
+    /// Whether it picks by sequence alone, in ascending order.
+    fn is_range(&self) -> bool {
+        let Self { since, author, invocation_id, branch, exclude_rewound, descending, .. } = self;
+        since.is_none() && (author, invocation_id, branch) == (&None, &None, &None) && !exclude_rewound && !descending
+    }
+
     /// Every event in sequence order, in pages for streaming: how much of a history is in memory at a time.
     pub fn all() -> Self {
         Self {

@@ -15,7 +15,7 @@ use super::pool::{Connect, Lease, Pool};
 use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, LookRow, LookUpRow,
-    ScopeRow, StateRow, ViewRow, event_page, filter_text,
+    ScopeRow, StateRow, ViewRow, WholeRow, event_page, filter_text,
 };
 use super::transactions::{Backend, Found, LockedSession, LookUp, SessionInsert, Tx};
 use super::{
@@ -263,6 +263,10 @@ impl Backend for Postgres {
         super::all_applied(&MIGRATOR, &applied)
     }
 
+    fn is_one_statement(&self, query: &SessionQuery) -> bool {
+        query.events.is_none() || query.is_plain()
+    }
+
     async fn read(&self, single: bool) -> Result<PgTx> {
         let begin = if single && !self.options.pgbouncer { None } else { Some(&*self.begin_read) };
         self.begin(begin).await
@@ -361,6 +365,31 @@ fn app_names<'a>(keys: &[&'a AppName]) -> Vec<&'a str> {
 
 impl Tx for PgTx {
     shared_primitives!();
+
+    async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
+        let (Some(filter), Some(events), true) = (&query.state, &query.events, query.is_plain()) else {
+            return self.view_in_parts(query).await;
+        };
+        let row: Option<WholeRow> = sqlx::query_as(sql::POSTGRES_WHOLE)
+            .persistent(self.persistent)
+            .bind(query.key.app().as_str())
+            .bind(query.key.user.user.as_str())
+            .bind(query.key.session.as_str())
+            .bind(query.now.0)
+            .bind(Self::keys(filter.app.as_deref()))
+            .bind(Self::keys(filter.user.as_deref()))
+            .bind(Self::keys(filter.session.as_deref()))
+            .bind(events.after)
+            .bind(events.before)
+            .bind(events.last)
+            .bind(events.max_rows as i64 + 1)
+            .bind(events.max_bytes as i64)
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        let Some(row) = row else { return Ok(None) };
+        let view = row.view(events.max_rows)?;
+        Ok(query.incarnation.is_none_or(|wanted| wanted == view.head.incarnation).then_some(view))
+    }
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, busy: Busy) -> Result<Vec<LockedSession>> {
         macro_rules! lock {

@@ -79,48 +79,6 @@ macro_rules! shared_primitives {
             Ok(())
         }
 
-        async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
-            let key = &query.key;
-            let (head, state) = match &query.state {
-                None => {
-                    let row: Option<HeadRow> = sqlx::query_as(sql::HEAD)
-                        .persistent(self.persistent)
-                        .bind(key.app().as_str())
-                        .bind(key.user.user.as_str())
-                        .bind(key.session.as_str())
-                        .bind(query.now.0)
-                        .fetch_optional(&mut *self.conn)
-                        .await?;
-                    let Some(row) = row else { return Ok(None) };
-                    (Head::try_from(row)?, None)
-                }
-                Some(filter) => {
-                    let row: Option<ViewRow> = sqlx::query_as(Self::DIALECT.view)
-                        .persistent(self.persistent)
-                        .bind(key.app().as_str())
-                        .bind(key.user.user.as_str())
-                        .bind(key.session.as_str())
-                        .bind(query.now.0)
-                        .bind(Self::keys(filter.app.as_deref()))
-                        .bind(Self::keys(filter.user.as_deref()))
-                        .bind(Self::keys(filter.session.as_deref()))
-                        .fetch_optional(&mut *self.conn)
-                        .await?;
-                    let Some(row) = row else { return Ok(None) };
-                    let state = row.state.merged();
-                    (Head::try_from(row.head)?, Some(state))
-                }
-            };
-            if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
-                return Ok(None);
-            }
-            let events = match &query.events {
-                Some(events) => self.events(&head, events).await?,
-                None => EventPage::default(),
-            };
-            Ok(Some(SessionView { head, state, events }))
-        }
-
         async fn event(&mut self, key: &SessionKey, incarnation: i64, id: &EventId) -> Result<Option<StoredEvent>> {
             let row: Option<EventRow> = sqlx::query_as(sql::EVENT)
                 .persistent(self.persistent)
@@ -386,6 +344,49 @@ macro_rules! shared_helpers {
                 query = query.bind(limit);
             }
             Ok(query.execute(&mut *self.conn).await?.rows_affected())
+        }
+
+        /// A session, its state and its events in a statement each.
+        async fn view_in_parts(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
+            let key = &query.key;
+            let (head, state) = match &query.state {
+                None => {
+                    let row: Option<HeadRow> = sqlx::query_as(sql::HEAD)
+                        .persistent(self.persistent)
+                        .bind(key.app().as_str())
+                        .bind(key.user.user.as_str())
+                        .bind(key.session.as_str())
+                        .bind(query.now.0)
+                        .fetch_optional(&mut *self.conn)
+                        .await?;
+                    let Some(row) = row else { return Ok(None) };
+                    (Head::try_from(row)?, None)
+                }
+                Some(filter) => {
+                    let row: Option<ViewRow> = sqlx::query_as(Self::DIALECT.view)
+                        .persistent(self.persistent)
+                        .bind(key.app().as_str())
+                        .bind(key.user.user.as_str())
+                        .bind(key.session.as_str())
+                        .bind(query.now.0)
+                        .bind(Self::keys(filter.app.as_deref()))
+                        .bind(Self::keys(filter.user.as_deref()))
+                        .bind(Self::keys(filter.session.as_deref()))
+                        .fetch_optional(&mut *self.conn)
+                        .await?;
+                    let Some(row) = row else { return Ok(None) };
+                    let state = row.state.merged();
+                    (Head::try_from(row.head)?, Some(state))
+                }
+            };
+            if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
+                return Ok(None);
+            }
+            let events = match &query.events {
+                Some(events) => self.events(&head, events).await?,
+                None => EventPage::default(),
+            };
+            Ok(Some(SessionView { head, state, events }))
         }
 
         async fn events(&mut self, head: &Head, query: &EventQuery) -> Result<EventPage> {

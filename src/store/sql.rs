@@ -6,7 +6,7 @@
 
 use sqlx::FromRow;
 
-use super::{ListQuery, OrderBy, StoreError, transactions::corrupt};
+use super::{EventPage, ListQuery, OrderBy, SessionView, StoreError, transactions::corrupt};
 use crate::domain::append::{Known, Locked};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
@@ -426,6 +426,30 @@ pub const POSTGRES: Dialect = dialect!(
     |name| format!("(s.labels::jsonb ->> ${name})")
 );
 
+/// Head, merged state and a page of events of one session, in one statement: those after `$8` and before `$9`, the last
+/// `$10` of the whole log, up to `$11` rows and `$12` bytes. As in [`EVENTS_ASCENDING`], but `$11` is one more than fit.
+pub const POSTGRES_WHOLE: &str = concat!(
+    "select ",
+    head_columns!(),
+    ", ",
+    state_columns!(postgres_member, postgres_wanted!("$5"), postgres_wanted!("$6"), postgres_wanted!("$7")),
+    ", p.sequences, p.commit_times, p.bodies, p.total \
+     from sessions s cross join lateral ( \
+         select array_agg(sequence order by sequence) as sequences, array_agg(commit_time order by sequence) as commit_times, \
+           array_agg((select e.body from events e where e.app_name = s.app_name and e.user_id = s.user_id \
+               and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence = sized.sequence) \
+             order by sequence) as bodies, max(total) as total \
+         from (select sequence, commit_time, sum(size) over (order by sequence) as size_so_far, \
+                 row_number() over (order by sequence) as place, count(*) over () as total \
+               from (select sequence, commit_time, octet_length(body) + 80 as size from events e \
+                     where e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id \
+                       and e.incarnation = s.incarnation \
+                       and e.sequence > greatest($8, s.revision - $10) and e.sequence < $9 \
+                     order by e.sequence limit $11) as page) as sized \
+         where size_so_far <= $12 or place = 1) as p \
+     where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > $4)"
+);
+
 macro_rules! sqlite_member {
     ($key:literal) => {
         concat!("group_concat(json_quote(", $key, ") || ':' || t.value, ',' order by t.key)")
@@ -631,6 +655,34 @@ impl From<EventRow> for StoredEvent {
     }
 }
 
+/// A row of [`POSTGRES_WHOLE`].
+#[derive(FromRow)]
+pub struct WholeRow {
+    #[sqlx(flatten)]
+    view: ViewRow,
+    /// Of the events, or null if there are none.
+    sequences: Option<Vec<i64>>,
+    commit_times: Option<Vec<i64>>,
+    bodies: Option<Vec<String>>,
+    total: Option<i64>,
+}
+
+impl WholeRow {
+    pub fn view(self, max_rows: usize) -> Result<SessionView, StoreError> {
+        let Self { view, sequences, commit_times, bodies, total } = self;
+        let (sequences, times, bodies) =
+            (sequences.unwrap_or_default(), commit_times.unwrap_or_default(), bodies.unwrap_or_default());
+        let rows = sequences.into_iter().zip(times).zip(bodies);
+        let events: Vec<StoredEvent> = rows
+            .take(max_rows)
+            .map(|((sequence, commit_time), body)| EventRow { sequence, commit_time, body }.into())
+            .collect();
+        let more = events.len() < total.unwrap_or(0) as usize;
+        let state = Some(view.state.merged());
+        Ok(SessionView { head: view.head.try_into()?, state, events: EventPage { events, more } })
+    }
+}
+
 #[derive(FromRow)]
 pub struct PagedEventRow {
     #[sqlx(flatten)]
@@ -640,10 +692,10 @@ pub struct PagedEventRow {
 }
 
 /// A page from the rows of [`EVENTS_ASCENDING`] or [`EVENTS_DESCENDING`].
-pub fn event_page(rows: Vec<PagedEventRow>, max_rows: usize) -> super::EventPage {
+pub fn event_page(rows: Vec<PagedEventRow>, max_rows: usize) -> EventPage {
     let total = rows.first().map_or(0, |row| row.total as usize);
     let events: Vec<StoredEvent> = rows.into_iter().take(max_rows).map(|row| row.event.into()).collect();
-    super::EventPage { more: events.len() < total, events }
+    EventPage { more: events.len() < total, events }
 }
 
 /// A session with what an append locks of it.

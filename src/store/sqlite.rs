@@ -152,6 +152,10 @@ impl Backend for Sqlite {
         super::all_applied(&MIGRATOR, &applied)
     }
 
+    fn is_one_statement(&self, query: &SessionQuery) -> bool {
+        query.events.is_none()
+    }
+
     async fn read(&self, single: bool) -> Result<SqliteTx> {
         self.begin(&self.readers, (!single).then_some("begin")).await
     }
@@ -458,6 +462,10 @@ impl SqliteTx {
 /// Rows need no locks of their own here: the write transaction has the whole file.
 impl Tx for SqliteTx {
     shared_primitives!();
+
+    async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
+        self.view_in_parts(query).await
+    }
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, _: Busy) -> Result<Vec<LockedSession>> {
         let mut locked = Vec::with_capacity(keys.len());

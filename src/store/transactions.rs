@@ -54,6 +54,8 @@ pub trait Backend: Send + Sync + 'static {
     fn is_optimistic(&self) -> bool;
     fn migrate(&self) -> impl Future<Output = Result<()>> + Send;
     fn check(&self) -> impl Future<Output = Result<()>> + Send;
+    /// Whether [`Tx::view`] answers the query with one statement.
+    fn is_one_statement(&self, query: &SessionQuery) -> bool;
     /// Begins what reads one moment; `single` promises that it will be one statement.
     fn read(&self, single: bool) -> impl Future<Output = Result<Self::Tx>> + Send;
     fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
@@ -318,6 +320,7 @@ impl<B: Backend> Transactions<B> {
                 Ok(()) => {}
                 Err(error) if matches!(error.cause, Cause::Conflict | Cause::Overloaded) && !error.unclear => {
                     self.doubts.store(DOUBTS, Relaxed);
+                    self.release(tx, deadline).await;
                     return Ok(None);
                 }
                 Err(error) => return Err(error),
@@ -883,7 +886,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn session(&self, query: &SessionQuery, deadline: Instant) -> Result<Option<SessionView>> {
-        let mut tx = self.read(query.events.is_none(), deadline).await?;
+        let mut tx = self.read(self.backend.is_one_statement(query), deadline).await?;
         let view = self.within(deadline, tx.view(query)).await?;
         self.release(tx, deadline).await;
         Ok(view)
