@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::domain::verify::Findings;
 use crate::store::StoreError;
-use crate::store::inspect::{BELONGINGS, Incarnation, Inspector, ScopeName, SessionName};
+use crate::store::inspect::{BELONGINGS, Incarnation, Inspector, Place, ScopeName, SessionName};
 
 /// What a path segment keeps as it is (RFC 3986, section 2.3).
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -73,6 +73,14 @@ pub async fn run(database: &mut Inspector, report: &mut (dyn FnMut(&str) + Send)
             }
             page = database.incarnations(table, last).await?;
         }
+    }
+    let mut page = database.places(&Place { time: i64::MIN, ..Place::default() }).await?;
+    while let Some(last) = page.last() {
+        for Place { name, .. } in page.iter().filter(|place| !place.right) {
+            summary.differences += 1;
+            report(&format!("{}: the list by last update has it at a time that is not its own", session(name)));
+        }
+        page = database.places(last).await?;
     }
     Ok(summary)
 }

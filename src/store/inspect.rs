@@ -52,6 +52,15 @@ pub struct Incarnation {
     pub known: bool,
 }
 
+/// A place in the list by last update.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    pub name: SessionName,
+    pub time: i64,
+    /// There is such a session, and this is its time.
+    pub right: bool,
+}
+
 /// The tables whose rows belong to an incarnation of a session, and what to call such rows.
 pub const BELONGINGS: [(&str, &str); 3] =
     [("events", "events"), ("session_state", "state"), ("session_spans", "spans of past values")];
@@ -483,6 +492,37 @@ impl Inspector {
         }
         self.end().await?;
         Ok(found)
+    }
+
+    /// The next places in the list by last update, in key order.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn places(&mut self, after: &Place) -> Result<Vec<Place>> {
+        let query = Query::new(
+            "select o.app_name, o.user_id, o.update_time, o.id, cast(case \
+               when exists (select 1 from sessions s where s.app_name = o.app_name and s.user_id = o.user_id \
+                 and s.id = o.id and s.update_time = o.update_time) then 1 else 0 end as bigint) \
+             from session_updates o where (o.app_name, o.user_id, o.update_time, o.id) > (",
+        )
+        .text(&after.name.app)
+        .sql(", ")
+        .text(&after.name.user)
+        .sql(", ")
+        .number(after.time)
+        .sql(", ")
+        .text(&after.name.session)
+        .sql(") order by o.app_name, o.user_id, o.update_time, o.id limit ")
+        .number(PAGE_ROWS);
+        self.begin().await?;
+        let rows: Vec<(String, String, i64, String, i64)> = self.rows(query).await?;
+        self.end().await?;
+        let place = |(app, user, time, session, right)| Place {
+            name: SessionName { app, user, session },
+            time,
+            right: right == 1,
+        };
+        Ok(rows.into_iter().map(place).collect())
     }
 
     /// Begins what shows one moment.

@@ -2,7 +2,7 @@
 //!
 //! sqlx's own pool asks each connection that comes back whether it still lives: a round trip for every transaction, so
 //! two for a read that is one statement. Here the transaction itself says whether its connection may be used again, and
-//! only one that was idle for a while is asked.
+//! only one that was idle for a while is asked, or since another one broke: what ends one often ends all.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -49,14 +49,27 @@ struct Idle<C> {
     conn: C,
     made: Instant,
     since: Instant,
+    /// Another one was not given back since.
+    doubted: bool,
 }
 
 /// A connection in use. Dropping it closes it, which ends its transaction: only [`Lease::release`] keeps it.
 pub struct Lease<C> {
     conn: C,
     made: Instant,
-    shared: Arc<Shared<C>>,
+    home: Home<C>,
     _place: OwnedSemaphorePermit,
+}
+
+/// Where a connection goes back to. Dropping it before casts doubt on those that are there.
+struct Home<C>(Option<Arc<Shared<C>>>);
+
+impl<C> Drop for Home<C> {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.0 {
+            shared.idle().iter_mut().for_each(|idle| idle.doubted = true);
+        }
+    }
 }
 
 impl<C> Shared<C> {
@@ -78,14 +91,19 @@ impl<C: Connect> Pool<C> {
             .await
             .map_err(|_| StoreError::new(Cause::Overloaded, "all connections to the database are in use"))?
             .map_err(|_| StoreError::new(Cause::ConnectionLost, "the database is being closed"))?;
-        let lease = |conn, made| Lease { conn, made, shared: self.shared.clone(), _place: place };
+        let lease = |conn, made| Lease { conn, made, home: Home(Some(self.shared.clone())), _place: place };
         loop {
             // In a statement of its own, as the guard lives until its end.
             let idle = self.shared.idle().pop();
-            let Some(Idle { mut conn, made, since }) = idle else { break };
-            // One that does not answer is closed, and leaves time to try others.
-            if since.elapsed() <= TRUST_IDLE_FOR || matches!(timeout(self.acquire / 4, conn.ping()).await, Ok(Ok(()))) {
+            let Some(Idle { mut conn, made, since, doubted }) = idle else { break };
+            if since.elapsed() <= TRUST_IDLE_FOR && !doubted {
                 return Ok(lease(conn, made));
+            }
+            match timeout(self.acquire / 4, conn.ping()).await {
+                Ok(Ok(())) => return Ok(lease(conn, made)),
+                Ok(Err(_)) => {}
+                // To wait for the others as long would take up the time that a new one needs.
+                Err(_) => break,
             }
         }
         Ok(lease(self.connect.connect(until).await?, Instant::now()))
@@ -111,9 +129,10 @@ impl<C: Connect> Pool<C> {
 impl<C> Lease<C> {
     /// Gives the connection back: it is between two transactions.
     pub fn release(self) {
-        let Self { conn, made, shared, _place: place } = self;
+        let Self { conn, made, mut home, _place: place } = self;
+        let Some(shared) = home.0.take() else { return };
         if made.elapsed() < LIFETIME && !shared.places.is_closed() {
-            shared.idle().push(Idle { conn, made, since: Instant::now() });
+            shared.idle().push(Idle { conn, made, since: Instant::now(), doubted: false });
         }
         // After that, or there would be one more than allowed for a moment.
         drop(place);

@@ -588,6 +588,34 @@ async fn silent_connections_leave_the_pool() {
     verify(&database.url).await;
 }
 
+/// All connections of the pool have ended since they were last used, as after a failover: nobody hears of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_ended_are_replaced_unnoticed() {
+    let database = database().await;
+    let server = Server::start(&database.url, &["--sweep-interval=24h"]).await;
+    server.post(SESSIONS, &json!({"sessionId": "s", "state": {"k": 1}})).await.expect(201);
+    let mut other = PgConnection::connect(&database.url).await.unwrap();
+    let key = format!("{STATE}/k");
+    for path in [SESSION, STATE, &key, SESSIONS, USER_STATE, EVENTS, "/v1/apps"] {
+        let reads = together((0..64).map(|_| {
+            let (api, path) = (server.api.clone(), path.to_owned());
+            async move { api.get(&path).await }
+        }));
+        assert!(reads.await.iter().all(|answer| answer.status == 200));
+        let ended: i64 = sqlx::query_scalar(
+            "select count(pg_terminate_backend(pid)) from pg_stat_activity \
+             where datname = current_database() and application_name = 'sessiond'",
+        )
+        .fetch_one(&mut other)
+        .await
+        .unwrap();
+        assert!(ended > 8, "the pool is large: {ended}");
+        server.get(path).await.expect(200);
+    }
+    server.post(EVENTS, &json!({"author": "a"})).await.expect(201);
+    verify(&database.url).await;
+}
+
 /// A replica that the network cuts off in the middle of a transaction must not hold its locks for as long as TCP
 /// keeps hoping.
 #[tokio::test(flavor = "multi_thread")]

@@ -242,7 +242,13 @@ async fn damage_is_found_and_named(place: Place) {
             &[
                 "session: the update time is not that of the last event, or of the creation",
                 "session: the list by last update does not have it at its update time",
+                "session: the list by last update has it at a time that is not its own",
             ],
+        ),
+        (
+            "insert into session_updates select app_name, user_id, id, update_time + 1 from sessions \
+             where app_name = '{app}'",
+            &["session: the list by last update has it at a time that is not its own"],
         ),
         (
             "delete from session_updates where app_name = '{app}'",
@@ -291,7 +297,8 @@ async fn rows_of_nobody_are_found(place: Place) {
                from session_state; \
              insert into session_spans select app_name, user_id, session_id, 8, node, key, valid_from, valid_to, value \
                from session_spans; \
-             insert into user_log values ('shop', 'eve', 'k', 1, null)",
+             insert into user_log values ('shop', 'eve', 'k', 1, null); \
+             insert into session_updates (app_name, user_id, id, update_time) values ('shop', 'eve', 'u', 7)",
         )
         .await;
     let found = differences(&place).await;
@@ -303,13 +310,15 @@ async fn rows_of_nobody_are_found(place: Place) {
             "session shop/ada/s: events of incarnation 7, which is not there",
             &format!("session shop/ada/t: state of incarnation {incarnation}, which is not there"),
             "session shop/ada/s: spans of past values of incarnation 8, which is not there",
+            "session shop/eve/u: the list by last update has it at a time that is not its own",
         ]
     );
     // What was deleted and is yet to be swept is nobody's either, and in order.
     place
         .execute(
             "insert into buried_sessions values ('shop', 'ada', 's', 7), ('shop', 'ada', 's', 8); \
-             delete from session_state where session_id = 't'; delete from user_log where user_id = 'eve'",
+             delete from session_state where session_id = 't'; delete from user_log where user_id = 'eve'; \
+             delete from session_updates where user_id = 'eve'",
         )
         .await;
     assert_eq!(differences(&place).await, Vec::<String>::new());
