@@ -251,6 +251,13 @@ pub enum Outcome {
     Refused(Refusal),
 }
 
+impl Outcome {
+    /// Whether it appends something.
+    pub fn is_fresh(&self) -> bool {
+        matches!(self, Self::Done(done) if done.events.iter().any(|event| !event.replayed))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Done {
     /// In request order; empty if there was nothing to do.

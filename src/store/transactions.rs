@@ -305,11 +305,10 @@ impl<B: Backend> Transactions<B> {
         let mut tx = self.read(true, deadline).await?;
         let mut heads = self.within(deadline, load_unlocked(&mut tx, &needs)).await?;
         let mut writes = Writes::default();
-        let outcomes: Vec<_> = batch
-            .iter()
-            .map(|append| Some(AppendOutcome { outcome: decide(&mut heads, append, &mut writes), view: None }))
-            .collect();
-        if !writes.is_empty() && !guard(&needs, &heads, &mut writes) {
+        let outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, &mut writes)).collect();
+        // What is written is compared with what was read; a refusal because of a value is not.
+        let unsure = !needs.keys.is_empty() && !outcomes.iter().all(Outcome::is_fresh);
+        if unsure || !writes.is_empty() && !guard(&needs, &heads, &mut writes) {
             self.release(tx, deadline).await;
             return Ok(None);
         }
@@ -327,7 +326,7 @@ impl<B: Backend> Transactions<B> {
             }
         }
         self.release(tx, deadline).await;
-        Ok(Some(outcomes))
+        Ok(Some(outcomes.into_iter().map(|outcome| Some(AppendOutcome { outcome, view: None })).collect()))
     }
 
     async fn end(&self, tx: B::Tx, wrote: bool, deadline: Instant) -> Result<()> {
