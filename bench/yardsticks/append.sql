@@ -2,19 +2,20 @@
 --
 --     pgbench -n -M prepared -f append.sql -D app=bench -D sessions=1024 -D users=256 -c 64 -j 2 -T 10 URL
 --
--- It writes what one append to sessiond writes, into the same tables (setup.sql): the session's next revision, an event
--- of 1 KB, one of ten session keys with the span of the value that it ends, in every fourth append also a `user:` key,
--- in every sixteenth also an `app:` key, each with its log and span.
+-- It writes what one append to sessiond writes, into the same tables (setup.sql): the session's next revision, an
+-- event of 1 KB, one of ten session keys with the span of the value that it ends, in every fourth append also a
+-- `user:` key, in every sixteenth also an `app:` key, each with its log and span.
 --
 -- What keeps concurrent appends right: the session's row is updated first, so that appends to one session follow one
--- another, and each sees the revision that the one before it left. A statement that had to wait for that sees everything
--- else as it was before it waited. So what a value replaces is read `for no key update`, which gives the row as it is
--- now, and would have to be locked anyway. Locks are taken in one order (session, user, app): no deadlocks.
+-- another, and each sees the revision that the one before it left. A statement that had to wait for that sees
+-- everything else as it was before it waited. So what a value replaces is read `for no key update`, which gives the
+-- row as it is now, and would have to be locked anyway. Locks are taken in one order (session, user, app), so there
+-- are no deadlocks.
 --
--- Two things it does not do, as they would make it slower. The revisions of the scopes that an event saw are read without
--- a lock: after a wait for its session it may note an older one than the event before it did, which `sessiond verify`
--- reports ("user_revision is 4, and was 5 before"). And there is no SHA-256 of the event; a constant stands for it.
--- `"stateOps":[]` in the event tells `verify` that the digest is not one of the stored text.
+-- Two things it does not do, as they would make it slower. The revisions of the scopes that an event saw are read
+-- without a lock: after a wait for its session it may note an older one than the event before it did, which `sessiond
+-- verify` reports ("user_revision is 4, and was 5 before"). And there is no SHA-256 of the event; a constant stands
+-- for it. `"stateOps":[]` in the event tells `verify` that the digest is not one of the stored text.
 --
 -- Ids begin with the time, as those that the service makes do (UUIDv7), so that they go to the end of their index.
 --
@@ -45,7 +46,8 @@ with s as (
         '\x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f',
         '{"id":"' || event_id || '","timestamp":' || update_time_number || ',"invocationId":"i' || :value
             || '","author":"agent","actions":{"stateDelta":{"k' || :key || '":' || :value
-            || ('},"stateOps":[]},"content":{"role":"model","parts":[{"text":"' || repeat('What was said. ', 53) || '"}]}}')
+            || ('},"stateOps":[]},"content":{"role":"model","parts":[{"text":"'
+                || repeat('What was said. ', 53) || '"}]}}')
     from s
 ), span as (
     insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
@@ -87,7 +89,8 @@ with s as (
         '{"id":"' || event_id || '","timestamp":' || update_time_number || ',"invocationId":"i' || :value
             || '","author":"agent","actions":{"stateDelta":{"k' || :key || '":' || :value
             || E',"user\x3au":' || :value
-            || ('},"stateOps":[]},"content":{"role":"model","parts":[{"text":"' || repeat('What was said. ', 53) || '"}]}}')
+            || ('},"stateOps":[]},"content":{"role":"model","parts":[{"text":"'
+                || repeat('What was said. ', 53) || '"}]}}')
     from s, u
 ), span as (
     insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
@@ -148,7 +151,8 @@ with s as (
         '{"id":"' || event_id || '","timestamp":' || update_time_number || ',"invocationId":"i' || :value
             || '","author":"agent","actions":{"stateDelta":{"k' || :key || '":' || :value
             || E',"user\x3au":' || :value || E',"app\x3aa":' || :value
-            || ('},"stateOps":[]},"content":{"role":"model","parts":[{"text":"' || repeat('What was said. ', 53) || '"}]}}')
+            || ('},"stateOps":[]},"content":{"role":"model","parts":[{"text":"'
+                || repeat('What was said. ', 53) || '"}]}}')
     from s, u, a
 ), span as (
     insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)

@@ -1,10 +1,11 @@
--- What append.sql and read.sql run on: sessions s0, s1, ... of one app, spread over users u0, u1, ..., in sessiond's own
--- tables, on a database where `sessiond migrate` has run:
+-- What append.sql and read.sql run on: sessions s0, s1, ... of one app, spread over users u0, u1, ..., in sessiond's
+-- own tables, on a database where `sessiond migrate` has run:
 --
 --     psql -v sessions=1024 -v users=256 -v app=bench -f setup.sql URL
 --
 -- Every key that an append writes is there from the start, as in sessions that have been used for a while: append.sql
--- locks the row of a key to know what it overwrites, and a row that is not there cannot be locked. So each scope begins at revision 1, with that in its log, and `sessiond verify` agrees with what is made here.
+-- locks the row of a key to know what it overwrites, and a row that is not there cannot be locked. So each scope begins
+-- at revision 1, with that in its log, and `sessiond verify` agrees with what is made here.
 \set ON_ERROR_STOP on
 begin;
 
@@ -111,13 +112,14 @@ begin
         '\x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f',
         '{"id":"' || event_id || '","timestamp":' || number || ',"invocationId":"i' || p_value
             || '","author":"agent","actions":{"stateDelta":{' || delta
-            || ('},"stateOps":[]},"content":{"role":"model","parts":[{"text":"' || repeat('What was said. ', 53) || '"}]}}'));
+            || ('},"stateOps":[]},"content":{"role":"model","parts":[{"text":"'
+                || repeat('What was said. ', 53) || '"}]}}'));
     return new_revision;
 end
 $$;
 
--- So that every plan is one look into the right index, whenever it is made. Without statistics the server may look for a
--- session through all those of its user, as an index by creation time also has the id in it, only not in front. And
+-- So that every plan is one look into the right index, whenever it is made. Without statistics the server may look for
+-- a session through all those of its user, as an index by creation time also has the id in it, only not in front. And
 -- with the costs of a disk that turns, it rather reads all users than find one by index. The other tables have no
 -- statistics: those of an empty one would say that reading it all is best, when it is empty no more.
 alter database :"DBNAME" set random_page_cost = 1.1;

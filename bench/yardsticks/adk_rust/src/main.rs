@@ -7,7 +7,7 @@
 //! Prints one JSON object. An append is that of append.sql: an event of 1 KB, one of ten session keys, a `user:` key
 //! every 4th time, an `app:` key every 16th. Each task has sessions of its own.
 //!
-//! How the service does it decides what the figure means. An append is one transaction of ten round trips; it reads
+//! How the service does it decides what the figure means. An append is one transaction of nine round trips; it reads
 //! the states of app, user and session, and writes all three back as whole documents, with any delta, however small.
 //! Nothing is locked before it is read, so a concurrent append's change of a shared key can be lost; and as each one
 //! writes the app's row, all appends of an app wait for one another's commits. `append_event_for_identity` is the
