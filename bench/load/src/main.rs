@@ -80,7 +80,7 @@ pub struct Options {
     /// Which page of the list, the first being 1; found by following page tokens, once, before the time begins
     #[arg(long, default_value = "1")]
     walk: u64,
-    /// For fill-history
+    /// For fill-history and fill-each
     #[arg(long, default_value = "1000")]
     events: u64,
     /// For fill-state

@@ -3,6 +3,7 @@
 use std::{
     hash::{BuildHasher, RandomState},
     io::Write,
+    ops::Range,
 };
 
 use crate::Options;
@@ -33,6 +34,8 @@ pub enum Scenario {
     Mix,
     /// Change one key of a random session's state
     PatchState,
+    /// Append --events to each of the sessions, in one request each
+    FillEach,
     /// Fill the session h{EVENTS} with --events, 500 a request
     FillHistory,
     /// Create the session k{KEYS} with --keys in its state
@@ -53,7 +56,7 @@ impl Scenario {
     /// For how many requests there is work; `None` if there is no end of it.
     pub fn total(self, options: &Options) -> Option<u64> {
         match self {
-            Self::Setup => Some(options.sessions),
+            Self::Setup | Self::FillEach => Some(options.sessions),
             Self::FillHistory => Some(options.events.div_ceil(BATCH)),
             Self::FillState | Self::Stream => Some(1),
             Self::FillSessions => Some(options.count),
@@ -183,19 +186,13 @@ impl<'a> Requests<'a> {
                 self.send("PATCH", options, &session, "/state");
                 &[200]
             }
+            Scenario::FillEach => {
+                let session = Session::number(number, options);
+                self.fill(number * options.events..(number + 1) * options.events, &session)
+            }
             Scenario::FillHistory => {
-                // The same events each time, so that what was filled before is recognised.
-                let events = number * BATCH..options.events.min((number + 1) * BATCH);
-                for event in events {
-                    self.body.push(if self.body.is_empty() { b'[' } else { b',' });
-                    self.random = Random(event);
-                    self.count = event;
-                    self.event(u128::from(event), None);
-                }
-                self.body.push(b']');
                 let session = fill_history_session(options);
-                self.send("POST", options, &session, "/events");
-                &[200, 201]
+                self.fill(number * BATCH..options.events.min((number + 1) * BATCH), &session)
             }
             Scenario::FillState => {
                 put(&mut self.body, format_args!(r#"{{"state":{{"#));
@@ -233,6 +230,19 @@ impl<'a> Requests<'a> {
     fn get_events(&mut self, session: &Session) -> &'static [u16] {
         self.send("GET", self.options, session, "?numRecentEvents=10");
         &[200]
+    }
+
+    /// The same events each time, so that what was filled before is recognised.
+    fn fill(&mut self, events: Range<u64>, session: &Session) -> &'static [u16] {
+        for event in events {
+            self.body.push(if self.body.is_empty() { b'[' } else { b',' });
+            self.random = Random(event);
+            self.count = event;
+            self.event(u128::from(event), None);
+        }
+        self.body.push(b']');
+        self.send("POST", self.options, session, "/events");
+        &[200, 201]
     }
 
     fn append(&mut self, session: &Session, app_key: Option<String>) -> &'static [u16] {
