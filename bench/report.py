@@ -455,8 +455,8 @@ class Report:
             "",
             *prose(
                 """Appends at 64 connections or clients, after a time of the same length that is not counted. CPU
-                seconds are per 1,000 appends; those of PostgreSQL are of all its processes. WAL is what PostgreSQL
-                wrote to its log meanwhile."""
+                seconds are per 1,000 appends; those of PostgreSQL are of all its processes, and with pgbench include
+                that its clients connect and prepare. WAL is what PostgreSQL wrote to its log meanwhile."""
             ),
             *table(
                 [
@@ -487,7 +487,8 @@ class Report:
             peak = max(entry["peak"] for entry in stream.entries)
             rows.append([f"sessiond, peak while {events} are streamed", mib(peak)])
             more = prose(
-                f"The stream of {events} is {mib(stream('bytes_received'))} MiB and takes {stream('seconds'):.1f} s."
+                f"""The stream of {events} is {mib(stream("bytes_received"))} MiB and takes {stream("seconds"):.1f} s
+                (median of {len(stream.entries)} runs)."""
             )
         else:
             more = prose(f"Streaming a long history: errors {errors(stream)}.")

@@ -70,6 +70,8 @@ QUICK = Effort(
 
 # An event of a long history that is filled in before the measurement. Short, because it is the number that counts.
 FILLED_EVENT_BYTES = 256
+# How often a whole history is streamed.
+STREAMS = 2
 # Histories up to this length are made anew each round, since the appends that are measured make them longer.
 FRESH_HISTORY = 10_000
 
@@ -95,7 +97,9 @@ class Bench:
         entry = {"block": block, "round": self.round, "system": system} | what | result
         self.results.append(entry)
         rate = entry.get("rate")
-        figures = f"{rate:.0f}/s p50 {entry.get('p50', 0) / 1000:.2f} ms" if rate is not None else ""
+        figures = f"{rate:.0f}/s" if rate is not None else ""
+        if "p50" in entry:
+            figures += f", p50 {entry['p50'] / 1000:.2f} ms, p99 {entry['p99'] / 1000:.2f} ms"
         trouble = f" ERRORS {entry['errors_by']} {entry.get('failure', '')[-300:]}" if entry.get("errors") else ""
         say(f"  {block} {system} {' '.join(str(value) for value in what.values())}: {figures}{trouble}")
 
@@ -320,8 +324,10 @@ class Bench:
         self.note("growth", "sessiond", result, grows=grows, size=size, scenario=scenario)
 
     def streaming(self, url: str) -> None:
+        """The longest history, read whole. Of some rounds only: it is long, and its memory hardly differs."""
         events = self.effort.histories[-1]
-        for _ in self.rounds():
+        for number in range(min(STREAMS, self.effort.rounds)):
+            self.round = number
             with self.server(url) as server:
                 self.load(server, "get-state", seconds=0.2)
                 idle = memory(server.pid)["now"]
