@@ -12,6 +12,7 @@ from pathlib import Path
 import svg
 
 MIB = 2**20
+MET, NOT_MET, NO_RESULT = "met", "**not met**", "**no result**"
 
 
 class Cell:
@@ -27,8 +28,8 @@ class Cell:
 
     @property
     def good(self) -> bool:
-        """Whether it is a result: it was measured, and nothing went wrong in any round."""
-        return bool(self.entries) and not self.errors
+        """Whether it is a result: it was measured, nothing went wrong in any round, and something was answered."""
+        return bool(self.entries) and not self.errors and all(entry.get("requests", 1) for entry in self.entries)
 
     def __call__(self, name: str) -> float | None:
         """The median over the rounds, of a result."""
@@ -94,8 +95,8 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
 
 def errors(cell: Cell) -> str:
     if not cell.errors:
-        return "0"
-    return f"{cell.errors:,} ({', '.join(f'{what}: {count:,}' for what, count in cell.by.items())}): **no result**"
+        return "0" if cell.good or not cell.entries else f"no answer in time: {NO_RESULT}"
+    return f"{cell.errors:,} ({', '.join(f'{what}: {count:,}' for what, count in cell.by.items())}): {NO_RESULT}"
 
 
 LATENCIES = ["p50", "p95", "p99", "p99.9"]
@@ -140,9 +141,6 @@ class Target:
         met = ratio >= self.at_least if self.at_least is not None else ratio <= self.at_most
         figures = f"{self.form(self.first)} : {self.form(self.second)}"
         return [self.measure, figures, figure(ratio), target, MET if met else NOT_MET]
-
-
-MET, NOT_MET, NO_RESULT = "met", "**not met**", "**no result**"
 
 
 class Report:

@@ -420,6 +420,11 @@ def main() -> None:
             try:
                 known = facts(bench, arguments)
                 bench.run()
+            except BaseException:
+                left = Path(tempfile.gettempdir()) / "sessiond-bench-unfinished.json"
+                left.write_text(json.dumps(bench.results))
+                say(f"not finished; what was measured is in {left}")
+                raise
             finally:
                 bench.postgresql.stop()
             known["minutes"] = round((time.monotonic() - started) / 60, 1)

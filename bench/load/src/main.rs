@@ -106,9 +106,12 @@ fn authority(url: &str) -> Result<String, &'static str> {
 struct Tally {
     /// Of requests that succeeded.
     latencies: Histogram,
+    /// Of these, how many did so before the time was over. The others were under way then: their latency is one like
+    /// any other, but a rate with them would be too high.
+    in_time: u64,
     /// Whatever else came of a request: a status that was not expected, or the kind of failure.
     errors: BTreeMap<String, u64>,
-    /// Sent before the time began to count, whatever became of them.
+    /// Not counted, whatever became of them.
     warmup: u64,
     received: u64,
     last: Option<Instant>,
@@ -117,6 +120,7 @@ struct Tally {
 impl Tally {
     fn add(&mut self, other: &Self) {
         self.latencies.merge(&other.latencies);
+        self.in_time += other.in_time;
         for (what, count) in &other.errors {
             *self.errors.entry(what.clone()).or_default() += count;
         }
@@ -250,11 +254,17 @@ async fn run_connection(plan: &'static Plan, index: usize) -> io::Result<Tally> 
         let now = Instant::now();
         tally.last = Some(now);
         let failed = answer.is_err();
-        if turn.due < plan.counted_from {
+        // In an open loop each request that was due counts. In a closed one, each that ends: one that was sent before
+        // the time began and took long is what a stall looks like, and must not be overlooked.
+        let counted = if plan.schedule.is_open() { turn.due } else { now } >= plan.counted_from;
+        if !counted {
             tally.warmup += 1;
         } else {
             match answer {
-                Ok(status) if expected.contains(&status) => tally.latencies.record(now - turn.due),
+                Ok(status) if expected.contains(&status) => {
+                    tally.latencies.record(now - turn.due);
+                    tally.in_time += u64::from(plan.schedule.end().is_none_or(|end| now <= end));
+                }
                 Ok(status) => *tally.errors.entry(status.to_string()).or_default() += 1,
                 Err(error) => *tally.errors.entry(format!("transport: {}", error.kind())).or_default() += 1,
             }
@@ -270,14 +280,13 @@ async fn run_connection(plan: &'static Plan, index: usize) -> io::Result<Tally> 
 fn report(plan: &Plan, tally: &Tally) -> Value {
     let Plan { options, schedule, .. } = plan;
     let last = tally.last.unwrap_or(plan.counted_from).saturating_duration_since(plan.counted_from).as_secs_f64();
-    // A closed loop is stopped by the clock, so its last requests end a little after it. Work that had to be done in
-    // full took as long as it took.
-    let seconds = match schedule.end() {
-        Some(_) if schedule.is_open() => last.max(options.seconds),
-        Some(_) => options.seconds,
-        None => last,
-    };
     let successes = tally.latencies.count();
+    // A closed loop is stopped by the clock. What had to be done in full took as long as it took.
+    let (seconds, in_time) = match schedule.end() {
+        Some(_) if schedule.is_open() => (last.max(options.seconds), successes),
+        Some(_) => (options.seconds, tally.in_time),
+        None => (last, successes),
+    };
     let errors: u64 = tally.errors.values().sum();
     let cpu = clock_gettime(ClockId::ProcessCPUTime);
     let round = |value: f64| (value * 10.0).round() / 10.0;
@@ -290,7 +299,7 @@ fn report(plan: &Plan, tally: &Tally) -> Value {
         "requests": successes + errors,
         "errors": errors,
         "errors_by": tally.errors,
-        "rate": round(successes as f64 / seconds.max(1e-9)),
+        "rate": round(in_time as f64 / seconds.max(1e-9)),
         "p50": quantile(0.5),
         "p95": quantile(0.95),
         "p99": quantile(0.99),
