@@ -1,9 +1,12 @@
 -- Sessions, their events, and state in three scopes.
 --
+-- `fillfactor` leaves room in the pages of rows that are rewritten again and again.
+--
 -- Names are compared bytewise (collate "C"). Times are microseconds since 1970. JSON is text: a json column would
--- rewrite or refuse what clients may send. Keys begin with app, user, session, so that a distributed PostgreSQL can
--- shard by them. Rows of a session carry its incarnation: what a deleted session left behind never belongs to the
--- next one of the same id, and can be removed in its own time.
+-- rewrite or refuse what clients may send. Rows of a session are keyed by its incarnation, a random
+-- number: what a deleted session left behind never belongs to the next one of the same id, and can be removed in its own
+-- time; and short keys make the difference where every append adds rows to three indexes. The names are compared beside
+-- it, so that two sessions that drew the same number would get in each other's way and never read each other's data.
 
 create table sessions (
     app_name              text collate "C" not null,
@@ -27,13 +30,24 @@ create table sessions (
     -- The session of the same user, and its revision, of which this one is a fork.
     forked_from           text collate "C",
     forked_revision       bigint,
-    constraint sessions_pkey primary key (app_name, user_id, id)
-);
-create index sessions_by_user_update on sessions (app_name, user_id, update_time, id);
+    -- Begins otherwise than the other indexes: a planner without statistics takes two that begin alike for equally good, and
+    -- looks for a session through all those of its user.
+    constraint sessions_pkey primary key (id, user_id, app_name)
+) with (fillfactor = 70);
 create index sessions_by_user_create on sessions (app_name, user_id, create_time, id);
-create index sessions_by_app_update on sessions (app_name, update_time, user_id, id);
 create index sessions_by_app_create on sessions (app_name, create_time, user_id, id);
 create index sessions_by_expiry on sessions (expire_time) where expire_time is not null;
+
+-- Where sessions stand in lists by their last update, apart from them: an append changes nothing of a session that an
+-- index of it has, so its row is rewritten in its page, and no index grows.
+create table session_updates (
+    app_name    text collate "C" not null,
+    user_id     text collate "C" not null,
+    id          text collate "C" not null,
+    update_time bigint not null,
+    constraint session_updates_pkey primary key (app_name, user_id, update_time, id)
+);
+create index session_updates_by_app on session_updates (app_name, update_time, user_id, id);
 
 create table events (
     app_name      text collate "C" not null,
@@ -55,12 +69,12 @@ create table events (
     rewind_to     bigint,
     digest        bytea not null,
     body          text not null,
-    constraint events_pkey primary key (app_name, user_id, session_id, incarnation, sequence),
+    constraint events_pkey primary key (incarnation, sequence),
     -- Has no column in front that the primary key has in front: a planner that took both for equally good would look
     -- through all events of the session.
-    constraint events_id_key unique (id, incarnation, session_id, user_id, app_name)
+    constraint events_id_key unique (id, incarnation)
 );
-create index events_rewinds on events (app_name, user_id, session_id, incarnation, sequence) where rewind_to is not null;
+create index events_rewinds on events (incarnation, sequence) where rewind_to is not null;
 
 -- `revision` of a state row is the revision, of its session or scope, that wrote it last.
 create table session_state (
@@ -71,15 +85,15 @@ create table session_state (
     key         text collate "C" not null,
     value       text not null,
     revision    bigint not null,
-    constraint session_state_pkey primary key (app_name, user_id, session_id, incarnation, key)
-);
+    constraint session_state_pkey primary key (incarnation, key, session_id, user_id, app_name)
+) with (fillfactor = 80);
 
 create table user_scopes (
     app_name text collate "C" not null,
     user_id  text collate "C" not null,
     revision bigint not null,
     constraint user_scopes_pkey primary key (app_name, user_id)
-);
+) with (fillfactor = 50);
 create table user_state (
     app_name text collate "C" not null,
     user_id  text collate "C" not null,
@@ -87,20 +101,20 @@ create table user_state (
     value    text not null,
     revision bigint not null,
     constraint user_state_pkey primary key (app_name, user_id, key)
-);
+) with (fillfactor = 70);
 
 create table app_scopes (
     app_name text collate "C" not null,
     revision bigint not null,
     constraint app_scopes_pkey primary key (app_name)
-);
+) with (fillfactor = 20);
 create table app_state (
     app_name text collate "C" not null,
     key      text collate "C" not null,
     value    text not null,
     revision bigint not null,
     constraint app_state_pkey primary key (app_name, key)
-);
+) with (fillfactor = 50);
 
 -- What shared state was, so that it can be read as of an event. A log holds every change, also of sessions that are
 -- gone (a value of null: the key was removed). Spans find what held at a revision without walking the log: a value that
@@ -117,7 +131,7 @@ create table session_spans (
     valid_from  bigint not null,
     valid_to    bigint not null,
     value       text not null,
-    constraint session_spans_pkey primary key (app_name, user_id, session_id, incarnation, node, key)
+    constraint session_spans_pkey primary key (incarnation, node, key)
 );
 
 create table user_log (

@@ -1,9 +1,10 @@
 -- Sessions, their events, and state in three scopes.
 --
 -- Names are compared bytewise (the default). Times are microseconds since 1970. JSON is text: a json column would
--- rewrite or refuse what clients may send. Keys begin with app, user, session, so that a distributed PostgreSQL can
--- shard by them. Rows of a session carry its incarnation: what a deleted session left behind never belongs to the
--- next one of the same id, and can be removed in its own time.
+-- rewrite or refuse what clients may send. Rows of a session are keyed by its incarnation, a random
+-- number: what a deleted session left behind never belongs to the next one of the same id, and can be removed in its own
+-- time; and short keys make the difference where every append adds rows to three indexes. The names are compared beside
+-- it, so that two sessions that drew the same number would get in each other's way and never read each other's data.
 
 create table sessions (
     app_name              text not null,
@@ -27,13 +28,24 @@ create table sessions (
     -- The session of the same user, and its revision, of which this one is a fork.
     forked_from           text,
     forked_revision       integer,
-    constraint sessions_pkey primary key (app_name, user_id, id)
+    -- Begins otherwise than the other indexes: a planner without statistics takes two that begin alike for equally good, and
+    -- looks for a session through all those of its user.
+    constraint sessions_pkey primary key (id, user_id, app_name)
 );
-create index sessions_by_user_update on sessions (app_name, user_id, update_time, id);
 create index sessions_by_user_create on sessions (app_name, user_id, create_time, id);
-create index sessions_by_app_update on sessions (app_name, update_time, user_id, id);
 create index sessions_by_app_create on sessions (app_name, create_time, user_id, id);
 create index sessions_by_expiry on sessions (expire_time) where expire_time is not null;
+
+-- Where sessions stand in lists by their last update. Apart from them for PostgreSQL, where an update of a row that no index
+-- has to follow is cheap; here it costs the same.
+create table session_updates (
+    app_name    text not null,
+    user_id     text not null,
+    id          text not null,
+    update_time integer not null,
+    constraint session_updates_pkey primary key (app_name, user_id, update_time, id)
+) without rowid;
+create index session_updates_by_app on session_updates (app_name, update_time, user_id, id);
 
 create table events (
     app_name      text not null,
@@ -55,12 +67,12 @@ create table events (
     rewind_to     integer,
     digest        blob not null,
     body          text not null,
-    constraint events_pkey primary key (app_name, user_id, session_id, incarnation, sequence),
+    constraint events_pkey primary key (incarnation, sequence),
     -- Has no column in front that the primary key has in front: a planner that took both for equally good would look
     -- through all events of the session.
-    constraint events_id_key unique (id, incarnation, session_id, user_id, app_name)
+    constraint events_id_key unique (id, incarnation)
 );
-create index events_rewinds on events (app_name, user_id, session_id, incarnation, sequence) where rewind_to is not null;
+create index events_rewinds on events (incarnation, sequence) where rewind_to is not null;
 
 -- `revision` of a state row is the revision, of its session or scope, that wrote it last.
 create table session_state (
@@ -71,7 +83,7 @@ create table session_state (
     key         text not null,
     value       text not null,
     revision    integer not null,
-    constraint session_state_pkey primary key (app_name, user_id, session_id, incarnation, key)
+    constraint session_state_pkey primary key (incarnation, key, session_id, user_id, app_name)
 );
 
 create table user_scopes (
@@ -118,7 +130,7 @@ create table session_spans (
     valid_from  integer not null,
     valid_to    integer not null,
     value       text not null,
-    constraint session_spans_pkey primary key (app_name, user_id, session_id, incarnation, node, key)
+    constraint session_spans_pkey primary key (incarnation, node, key)
 ) without rowid;
 
 create table user_log (

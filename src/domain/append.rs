@@ -18,6 +18,7 @@ use super::json::RawJson;
 use super::resolve::{Held, KeyNeeds, Mismatch, Refusal, Resolved, StateAddress, Working, need_key};
 use super::scope::Scope;
 use super::session::Creation;
+use super::shared::ScopeKey;
 use super::tag::{IfMatch, Tag};
 use super::time::{Micros, Timestamp};
 use super::{Limits, Rejected};
@@ -32,10 +33,26 @@ pub struct Append {
     pub only_if_present: Option<(Scope, Box<str>)>,
     /// What operators come to is under the same limits as what is given.
     pub limits: Limits,
+    /// When the request arrived: whether its session has expired, and the commit time of its events.
+    pub now: Micros,
+    /// Whether the answer shows the merged state afterwards.
+    pub with_state: bool,
 }
 
 impl Append {
-    /// Whether the scope's row must be held until the commit: it is written, or a precondition speaks of it.
+    /// How much text it stores, but for what operators come to.
+    pub fn bytes(&self) -> usize {
+        self.events.iter().map(|event| event.body.len()).sum()
+    }
+
+    /// The shared scopes that it [holds](Append::holds).
+    pub fn scopes(&self) -> Vec<ScopeKey> {
+        let user = self.holds(Scope::User).then(|| ScopeKey::User(self.key.user.clone()));
+        let app = self.holds(Scope::App).then(|| ScopeKey::App(self.key.app().clone()));
+        user.into_iter().chain(app).collect()
+    }
+
+    /// Whether nothing may change the scope until the commit: it is written, or a precondition speaks of it.
     /// Without the second, two writers of different scopes could each miss the other's change.
     fn holds(&self, scope: Scope) -> bool {
         self.events.iter().any(|event| event.edit.touches(scope))
@@ -60,7 +77,7 @@ pub struct Needs<'a> {
 }
 
 /// Names what deciding `batch` takes.
-pub fn needs(batch: &[Append]) -> Needs<'_> {
+pub fn needs<'a>(batch: impl Iterator<Item = &'a Append>) -> Needs<'a> {
     let mut needs = Needs::default();
     for append in batch {
         needs.sessions.insert(&append.key);
@@ -85,12 +102,20 @@ fn need_keys(needs: &mut KeyNeeds, events: &[NewEvent], address: impl Fn(Scope, 
     }
 }
 
-/// A live session, as locked.
+/// A session, as locked.
 #[derive(Debug, Clone, Copy)]
 pub struct Locked {
     pub incarnation: i64,
     pub revision: i64,
     pub metadata_revision: i64,
+    pub update_time: Micros,
+    pub expire_time: Option<Micros>,
+}
+
+impl Locked {
+    pub fn is_live(&self, now: Micros) -> bool {
+        self.expire_time.is_none_or(|at| at > now)
+    }
 }
 
 /// An event that the session already has.
@@ -104,7 +129,7 @@ pub struct Known {
 /// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
 #[derive(Debug, Default)]
 pub struct Heads {
-    /// Sessions that exist and have not expired.
+    /// Sessions that exist, expired ones included.
     pub sessions: HashMap<SessionKey, Locked>,
     /// Revisions of shared scopes; absent is 0.
     pub users: HashMap<UserKey, i64>,
@@ -137,6 +162,15 @@ pub struct EventRow<'a> {
 pub struct SessionUpdate<'a> {
     pub revision: i64,
     pub update_time: &'a Timestamp,
+    /// The session before the batch; of one that the batch creates, nothing.
+    pub was: Option<Locked>,
+}
+
+/// The revision of a shared scope before and after the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScopeUpdate {
+    pub was: i64,
+    pub revision: i64,
 }
 
 /// A state row after the batch.
@@ -193,8 +227,8 @@ impl<'a, K: Ord + Clone> StateWrites<'a, K> {
 pub struct Writes<'a> {
     pub events: Vec<EventRow<'a>>,
     pub sessions: BTreeMap<&'a SessionKey, SessionUpdate<'a>>,
-    pub users: BTreeMap<&'a UserKey, i64>,
-    pub apps: BTreeMap<&'a AppName, i64>,
+    pub users: BTreeMap<&'a UserKey, ScopeUpdate>,
+    pub apps: BTreeMap<&'a AppName, ScopeUpdate>,
     /// By session, incarnation and key.
     pub session_state: StateWrites<'a, (&'a SessionKey, i64, &'a str)>,
     pub user_state: StateWrites<'a, (&'a UserKey, &'a str)>,
@@ -234,8 +268,8 @@ pub struct Appended {
 ///
 /// Idempotency comes before the preconditions, so that the retry of a success succeeds. Each fresh event takes the
 /// next sequence number; a shared scope's revision grows by one per append that changes it.
-pub fn decide<'a>(heads: &mut Heads, append: &'a Append, now: Micros, writes: &mut Writes<'a>) -> Outcome {
-    let Some(&locked) = heads.sessions.get(&append.key) else {
+pub fn decide<'a>(heads: &mut Heads, append: &'a Append, writes: &mut Writes<'a>) -> Outcome {
+    let Some(&locked) = heads.sessions.get(&append.key).filter(|locked| locked.is_live(append.now)) else {
         return Outcome::SessionNotFound;
     };
     let Some(plan) = plan(heads, append) else {
@@ -263,7 +297,7 @@ pub fn decide<'a>(heads: &mut Heads, append: &'a Append, now: Micros, writes: &m
             Ok(resolved) => resolved,
             Err(refusal) => return Outcome::Refused(refusal),
         };
-        stored = write(heads, &append.key, &mut tag, &[], resolved, now, writes);
+        stored = write(heads, &append.key, &mut tag, &[], resolved, append.now, writes);
         heads.sessions.insert(append.key.clone(), Locked { revision: tag.revision, ..locked });
         for (event, stored) in fresh.iter().zip(&stored) {
             heads.known.entry(append.key.clone()).or_default().insert(event.id.clone(), known(event, stored));
@@ -427,13 +461,15 @@ fn write<'a>(
             || events.iter().any(|event| event.changes.iter().any(|change| change.scope == scope))
     };
     if changed(Scope::User) {
+        let update = ScopeUpdate { was: tag.user, revision: tag.user };
         tag.user += 1;
-        writes.users.insert(&key.user, tag.user);
+        writes.users.entry(&key.user).or_insert(update).revision = tag.user;
         heads.users.insert(key.user.clone(), tag.user);
     }
     if changed(Scope::App) {
+        let update = ScopeUpdate { was: tag.app, revision: tag.app };
         tag.app += 1;
-        writes.apps.insert(key.app(), tag.app);
+        writes.apps.entry(key.app()).or_insert(update).revision = tag.app;
         heads.apps.insert(key.app().clone(), tag.app);
     }
     for change in initial {
@@ -463,7 +499,11 @@ fn write<'a>(
             event,
             body,
         });
-        writes.sessions.insert(key, SessionUpdate { revision: tag.revision, update_time: &event.timestamp });
+        let was = match writes.sessions.get(key) {
+            Some(earlier) => earlier.was,
+            None => heads.sessions.get(key).copied(),
+        };
+        writes.sessions.insert(key, SessionUpdate { revision: tag.revision, update_time: &event.timestamp, was });
     }
     stored
 }
@@ -582,14 +622,25 @@ mod tests {
 
     fn append(session: &str, events: &[&str]) -> Append {
         let events = events.iter().map(|text| event(text)).collect();
-        Append { key: key(session), events, if_match: None, only_if_present: None, limits: Limits::default() }
+        Append {
+            key: key(session),
+            events,
+            if_match: None,
+            only_if_present: None,
+            limits: Limits::default(),
+            now: NOW,
+            with_state: false,
+        }
     }
 
     /// The heads of sessions `s` and `t`, at revision 7, with user revision 2 and app revision 3.
     fn heads() -> Heads {
         let mut heads = Heads::default();
         for (session, incarnation) in [("s", 1), ("t", 2)] {
-            heads.sessions.insert(key(session), Locked { incarnation, revision: 7, metadata_revision: 0 });
+            heads.sessions.insert(
+                key(session),
+                Locked { incarnation, revision: 7, metadata_revision: 0, update_time: NOW, expire_time: None },
+            );
         }
         heads.users.insert(key("s").user, 2);
         heads.apps.insert(key("s").user.app, 3);
@@ -620,7 +671,7 @@ mod tests {
     fn a_session_that_is_not_there_is_not_found() {
         let append = append("none", &[r#"{"id":"a"}"#]);
         let mut writes = Writes::default();
-        assert_eq!(decide(&mut heads(), &append, NOW, &mut writes), Outcome::SessionNotFound);
+        assert_eq!(decide(&mut heads(), &append, &mut writes), Outcome::SessionNotFound);
         assert!(writes.is_empty());
     }
 
@@ -628,7 +679,7 @@ mod tests {
     fn fresh_events_take_the_next_numbers_in_their_order() {
         let append = append("s", &[r#"{"id":"a","timestamp":9}"#, r#"{"id":"b","timestamp":4.50}"#]);
         let mut writes = Writes::default();
-        let done = done(decide(&mut heads(), &append, NOW, &mut writes));
+        let done = done(decide(&mut heads(), &append, &mut writes));
         assert_eq!(sequences(&done), [(8, false), (9, false)]);
         assert_eq!(revisions(&done.tag), (9, 2, 3));
         let rows: Vec<_> =
@@ -648,7 +699,7 @@ mod tests {
         ];
         let append = append("s", &deltas);
         let mut writes = Writes::default();
-        let done = done(decide(&mut heads(), &append, NOW, &mut writes));
+        let done = done(decide(&mut heads(), &append, &mut writes));
         assert_eq!(revisions(&done.tag), (9, 3, 4));
         // What each event saw is what the whole transaction made.
         assert!(writes.events.iter().all(|row| (row.user_revision, row.app_revision) == (3, 4)));
@@ -665,12 +716,12 @@ mod tests {
         let first = append("s", &[r#"{"id":"a","timestamp":1,"author":"x"}"#]);
         let mut heads = heads();
         let mut writes = Writes::default();
-        let stored = done(decide(&mut heads, &first, NOW, &mut writes));
+        let stored = done(decide(&mut heads, &first, &mut writes));
         for retry in [r#"{"id":"a","timestamp":1.0,"author":"x"}"#, r#"{"author":"x","id":"a"}"#] {
-            let mut retry = append("s", &[retry]);
+            let mut retry = Append { now: Micros(9), ..append("s", &[retry]) };
             retry.if_match = Some(IfMatch::parse("\"7\"").unwrap());
             let mut writes = Writes::default();
-            let again = done(decide(&mut heads, &retry, Micros(9), &mut writes));
+            let again = done(decide(&mut heads, &retry, &mut writes));
             assert_eq!(again.events, [Appended { replayed: true, ..stored.events[0].clone() }]);
             assert_eq!(again.tag, stored.tag);
             assert!(writes.is_empty());
@@ -681,36 +732,33 @@ mod tests {
     fn other_content_or_another_time_under_a_known_id_is_a_conflict() {
         let first = append("s", &[r#"{"id":"a","timestamp":1,"author":"x"}"#]);
         let mut heads = heads();
-        decide(&mut heads, &first, NOW, &mut Writes::default());
+        decide(&mut heads, &first, &mut Writes::default());
         for other in [r#"{"id":"a","author":"y"}"#, r#"{"id":"a","timestamp":2,"author":"x"}"#] {
             let other = append("s", &[r#"{"id":"fresh"}"#, other]);
             let mut writes = Writes::default();
-            assert_eq!(decide(&mut heads, &other, NOW, &mut writes), Outcome::Refused(Refusal::EventIdConflict));
+            assert_eq!(decide(&mut heads, &other, &mut writes), Outcome::Refused(Refusal::EventIdConflict));
             assert!(writes.is_empty());
         }
         // Ids belong to their session.
         let elsewhere = append("t", &[r#"{"id":"a","author":"y"}"#]);
-        done(decide(&mut heads, &elsewhere, NOW, &mut Writes::default()));
+        done(decide(&mut heads, &elsewhere, &mut Writes::default()));
     }
 
     #[test]
     fn the_same_event_twice_in_one_append_is_stored_once() {
         let same = append("s", &[r#"{"id":"a","author":"x"}"#, r#"{"id":"b"}"#, r#"{"author":"x","id":"a"}"#]);
         let mut writes = Writes::default();
-        let done = done(decide(&mut heads(), &same, NOW, &mut writes));
+        let done = done(decide(&mut heads(), &same, &mut writes));
         assert_eq!(sequences(&done), [(8, false), (9, false), (8, true)]);
         assert_eq!(writes.events.len(), 2);
         let other = append("s", &[r#"{"id":"a","author":"x"}"#, r#"{"id":"a"}"#]);
-        assert_eq!(
-            decide(&mut heads(), &other, NOW, &mut Writes::default()),
-            Outcome::Refused(Refusal::EventIdConflict)
-        );
+        assert_eq!(decide(&mut heads(), &other, &mut Writes::default()), Outcome::Refused(Refusal::EventIdConflict));
     }
 
     #[test]
     fn a_conflict_comes_before_the_precondition_and_the_precondition_before_any_write() {
         let mut heads = heads();
-        decide(&mut heads, &append("s", &[r#"{"id":"a"}"#]), NOW, &mut Writes::default());
+        decide(&mut heads, &append("s", &[r#"{"id":"a"}"#]), &mut Writes::default());
         for (events, if_match, expected) in [
             (&[r#"{"id":"a","author":"y"}"#][..], "\"7\"", Outcome::Refused(Refusal::EventIdConflict)),
             (&[r#"{"id":"b"}"#], "\"7\"", mismatch(8, 2, 3)),
@@ -720,13 +768,13 @@ mod tests {
         ] {
             let append = Append { if_match: Some(IfMatch::parse(if_match).unwrap()), ..append("s", events) };
             let mut writes = Writes::default();
-            assert_eq!(decide(&mut heads, &append, NOW, &mut writes), expected, "{events:?} {if_match}");
+            assert_eq!(decide(&mut heads, &append, &mut writes), expected, "{events:?} {if_match}");
             assert!(writes.is_empty());
         }
         for (id, if_match) in [("c", "\"8\""), ("d", "\"9.2.3.1\""), ("e", "*")] {
             let text = format!(r#"{{"id":"{id}"}}"#);
             let append = Append { if_match: Some(IfMatch::parse(if_match).unwrap()), ..append("s", &[&text]) };
-            done(decide(&mut heads, &append, NOW, &mut Writes::default()));
+            done(decide(&mut heads, &append, &mut Writes::default()));
         }
     }
 
@@ -743,7 +791,7 @@ mod tests {
         ];
         let mut heads = heads();
         let mut writes = Writes::default();
-        let outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, NOW, &mut writes)).collect();
+        let outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, &mut writes)).collect();
         let tags: Vec<_> = outcomes[..4].iter().map(|outcome| revisions(&done(outcome.clone()).tag)).collect();
         assert_eq!(tags, [(8, 3, 3), (8, 4, 3), (10, 4, 3), (10, 4, 3)]);
         assert_eq!(sequences(&done(outcomes[3].clone())), [(8, true)]);
@@ -760,7 +808,7 @@ mod tests {
         // What the second one overwrote could be read in between.
         let passed = &writes.user_state.passed[0];
         assert_eq!((passed.value.as_ref().map(|value| value.text()), passed.from, passed.to), (Some("1"), 3, 4));
-        assert_eq!(writes.users[&batch[0].key.user], 4);
+        assert_eq!(writes.users[&batch[0].key.user], ScopeUpdate { was: 2, revision: 4 });
     }
 
     #[test]
@@ -779,7 +827,7 @@ mod tests {
             removal("3"),
         );
         let mut writes = Writes::default();
-        let mut appended = |append| done(decide(&mut heads, append, NOW, &mut writes));
+        let mut appended = |append| done(decide(&mut heads, append, &mut writes));
         assert_eq!(appended(&absent).events, []);
         assert_eq!(sequences(&appended(&set)), [(8, false)]);
         assert_eq!(sequences(&appended(&present)), [(9, false)]);
@@ -789,7 +837,7 @@ mod tests {
         let write = &writes.session_state.rows[&(&set.key, 1, "k")];
         assert_eq!((&write.value, write.first, write.revision), (&None, 8, 9));
         let stale = Append { if_match: Some(IfMatch::parse("\"7\"").unwrap()), ..removal("4") };
-        let refused = decide(&mut heads, &stale, NOW, &mut Writes::default());
+        let refused = decide(&mut heads, &stale, &mut Writes::default());
         assert_eq!(refused, mismatch(9, 2, 3));
     }
 
@@ -799,14 +847,14 @@ mod tests {
             append("t", &[r#"{"id":"a"}"#]),
             append("s", &[r#"{"id":"a","actions":{"stateDelta":{"app:x":1}}}"#, r#"{"id":"b"}"#]),
         ];
-        let needs = needs(&batch);
+        let needs = needs(batch.iter());
         assert_eq!(needs.sessions.iter().map(|key| key.session.as_str()).collect::<Vec<_>>(), ["s", "t"]);
         assert_eq!(needs.users.values().collect::<Vec<_>>(), [&false]);
         assert_eq!(needs.apps.values().collect::<Vec<_>>(), [&true]);
         assert_eq!(needs.events.len(), 3);
         for (if_match, held) in [("\"7\"", false), ("*", false), ("\"7.2.3.1\"", true)] {
             batch[0].if_match = Some(IfMatch::parse(if_match).unwrap());
-            assert_eq!(super::needs(&batch).users.values().collect::<Vec<_>>(), [&held], "{if_match}");
+            assert_eq!(super::needs(batch.iter()).users.values().collect::<Vec<_>>(), [&held], "{if_match}");
         }
     }
 
@@ -927,11 +975,11 @@ mod tests {
                 .collect();
             heads.sessions.insert(
                 creation.key.clone(),
-                Locked { incarnation: tag.incarnation, revision: tag.revision, metadata_revision: 0 },
+                Locked { incarnation: tag.incarnation, revision: tag.revision, metadata_revision: 0, update_time: NOW, expire_time: None },
             );
             let mut last = tag;
             for append in &appends {
-                last = done(decide(&mut heads, append, NOW, &mut writes)).tag;
+                last = done(decide(&mut heads, append, &mut writes)).tag;
             }
 
             let mut folded: BTreeMap<String, String> = initial

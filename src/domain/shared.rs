@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Limits;
-use super::append::Writes;
+use super::append::{ScopeUpdate, Writes};
 use super::change::{Edit, Keys};
 use super::ids::{AppName, UserKey};
 use super::resolve::{Held, KeyNeeds, Mismatch, Refusal, Resolved, StateAddress, Working, need_key};
@@ -11,7 +11,7 @@ use super::scope::Scope;
 use super::tag::IfMatch;
 
 /// Whose shared state is changed on its own, without an event.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ScopeKey {
     App(AppName),
     User(UserKey),
@@ -70,14 +70,15 @@ pub fn decide_scope<'a>(
         return Err(mismatch(failed));
     }
     let mut writes = Writes::default();
+    let update = ScopeUpdate { was: revision, revision: revision + 1 };
     for Resolved { key, value, .. } in working.resolve(&write.edit, Keys::Of(scope), &address, &write.limits)? {
         match &write.scope {
             ScopeKey::App(app) => {
-                writes.apps.insert(app, revision + 1);
+                writes.apps.insert(app, update);
                 writes.app_state.write((app, key), value, revision + 1);
             }
             ScopeKey::User(user) => {
-                writes.users.insert(user, revision + 1);
+                writes.users.insert(user, update);
                 writes.user_state.write((user, key), value, revision + 1);
             }
         }

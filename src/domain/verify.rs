@@ -64,6 +64,8 @@ pub struct SessionRow {
     pub create_time: Micros,
     pub update_time: Micros,
     pub update_time_number: String,
+    /// Whether the list by last update has it at that time.
+    pub listed: bool,
     /// A JSON object: the state at revision 0.
     pub initial_state: String,
     pub created: Seen,
@@ -379,6 +381,9 @@ impl SessionCheck {
         if !agrees {
             self.findings.note(|| "the update time is not that of the last event, or of the creation".to_owned());
         }
+        if !self.row.listed {
+            self.findings.note(|| "the list by last update does not have it at its update time".to_owned());
+        }
     }
 
     /// A row of the session's state, after [`Self::end_of_events`].
@@ -688,6 +693,7 @@ mod tests {
                 create_time: Micros(7),
                 update_time: Micros(4_500_000),
                 update_time_number: "4.50".to_owned(),
+                listed: true,
                 initial_state: r#"{"a": 0,"b":[1.0]}"#.to_owned(),
                 created: Seen { user: 2, app: 0 },
                 now: Seen { user: 5, app: 1 },
@@ -816,6 +822,7 @@ mod tests {
         let time = "the update time is not that of the last event, or of the creation";
         differs(|s| s.row.update_time = Micros(4_500_001), &[time]);
         differs(|s| s.row.update_time_number = "4.5".to_owned(), &[time]);
+        differs(|s| s.row.listed = false, &["the list by last update does not have it at its update time"]);
     }
 
     #[test]

@@ -4,14 +4,17 @@
 //! (ADK's own paths, a command) calls the same methods.
 
 mod clock;
+mod group_commit;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 pub use clock::{Clock, SystemClock};
+use group_commit::GroupCommit;
 
 use crate::domain::append::{Append, Done, Outcome};
 use crate::domain::change::Edit;
@@ -28,9 +31,9 @@ use crate::domain::time::Micros;
 use crate::domain::{FieldError, Limits, Rejected};
 use crate::metrics::Metrics;
 use crate::store::{
-    Cause, CreateOutcome, DeleteOutcome, Deletion, EventQuery, Fork, ForkOutcome, ListQuery, MetadataUpdate, Moment,
-    MomentQuery, Page, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome, ScopeView, ScopeWrite, SessionQuery,
-    SessionView, StateFilter, Store, StoreError, UpdateOutcome,
+    AppendOutcome, Cause, CreateOutcome, DeleteOutcome, Deletion, EventQuery, Fork, ForkOutcome, ListQuery,
+    MetadataUpdate, Moment, MomentQuery, Page, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome, ScopeView,
+    ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 
 /// How often one request tries its transaction.
@@ -90,6 +93,7 @@ enum Repeat {
 
 pub struct Service {
     store: Arc<dyn Store>,
+    appends: GroupCommit,
     clock: Arc<dyn Clock>,
     limits: Limits,
     metrics: Arc<Metrics>,
@@ -147,7 +151,7 @@ fn is_replay(done: &Done) -> bool {
 
 impl Service {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
-        Self { store, clock, limits, metrics, to_sweep: Notify::new() }
+        Self { appends: GroupCommit::new(store.clone()), store, clock, limits, metrics, to_sweep: Notify::new() }
     }
 
     pub fn limits(&self) -> &Limits {
@@ -340,7 +344,8 @@ impl Service {
             drafts.into_iter().enumerate().partition(|(_, draft)| draft.partial.is_some());
         let places: Vec<usize> = complete.iter().map(|(n, _)| *n).collect();
         let events = self.seal(complete.into_iter().map(|(_, draft)| draft), now)?;
-        let append = Append { key, events, if_match, only_if_present: None, limits: self.limits };
+        let append =
+            Append { key, events, if_match, only_if_present: None, limits: self.limits, now, with_state: false };
         let done = if append.events.is_empty() {
             let tag = self.head(&append.key, deadline).await?.tag();
             if append.if_match.as_ref().is_some_and(|if_match| !if_match.holds(&tag)) {
@@ -348,10 +353,7 @@ impl Service {
             }
             Done { events: Vec::new(), tag }
         } else {
-            let batch = [append];
-            let (outcomes, repeated) =
-                self.transact(Repeat::Safe, deadline, || self.store.append(&batch, now, deadline)).await?;
-            self.done(outcomes.into_iter().next().unwrap_or(Outcome::SessionNotFound), now, repeated)?
+            self.commit(append, deadline).await?.0
         };
         let stored = done.events.into_iter().map(|a| Answered::Stored { event: a.event, replayed: a.replayed });
         let partial =
@@ -418,10 +420,8 @@ impl Service {
         deadline: Instant,
     ) -> Result<(bool, SessionView)> {
         let others: Vec<_> = others.iter().map(|(name, value)| (*name, value.text())).collect();
-        let (append, now) = self.carry(change, delta.map(Json::text), &others, None)?;
-        let ((outcome, view), repeated) =
-            self.transact(Repeat::Safe, deadline, || self.store.append_and_read(&append, now, deadline)).await?;
-        let done = self.done(outcome, now, repeated)?;
+        let append = Append { with_state: true, ..self.carry(change, delta.map(Json::text), &others, None)? };
+        let (done, view) = self.commit(append, deadline).await?;
         Ok((is_replay(&done), view.ok_or(Error::SessionNotFound)?))
     }
 
@@ -439,8 +439,8 @@ impl Service {
     ) -> Result<(bool, Tag, RawJson)> {
         let mut delta = ObjectText::default();
         delta.push(state_key, value.text());
-        let (append, now) = self.carry(change, Some(&delta.close()), &[], None)?;
-        let done = self.append_carried(append, now, deadline).await?;
+        let append = self.carry(change, Some(&delta.close()), &[], None)?;
+        let (done, _) = self.commit(append, deadline).await?;
         let stored = done.events.first().and_then(|appended| {
             let event = Json::trusted(&appended.event.body);
             Some(event.get("actions")?.get("stateDelta")?.get(state_key)?.to_raw())
@@ -462,16 +462,24 @@ impl Service {
         op.push_str("op", "remove");
         op.push_str("key", state_key);
         let ops = format!("[{}]", op.close());
-        let (append, now) = self.carry(change, None, &[("stateOps", &ops)], scope::split(state_key))?;
-        let done = self.append_carried(append, now, deadline).await?;
+        let append = self.carry(change, None, &[("stateOps", &ops)], scope::split(state_key))?;
+        let (done, _) = self.commit(append, deadline).await?;
         Ok((is_replay(&done), done.tag))
     }
 
-    async fn append_carried(&self, append: Append, now: Micros, deadline: Instant) -> Result<Done> {
-        let batch = [append];
-        let (outcomes, repeated) =
-            self.transact(Repeat::Safe, deadline, || self.store.append(&batch, now, deadline)).await?;
-        self.done(outcomes.into_iter().next().unwrap_or(Outcome::SessionNotFound), now, repeated)
+    /// Appends, the first time together with others.
+    async fn commit(&self, append: Append, deadline: Instant) -> Result<(Done, Option<SessionView>)> {
+        let append = Arc::new(append);
+        let (AppendOutcome { outcome, view }, repeated) = self
+            .transact_try(Repeat::Safe, deadline, |first| {
+                let append = append.clone();
+                match first {
+                    true => Box::pin(self.appends.append(append, deadline)),
+                    false => Box::pin(self.appends.append_alone(append, deadline)),
+                }
+            })
+            .await?;
+        Ok((self.done(outcome, append.now, repeated)?, view))
     }
 
     /// App or user state on its own.
@@ -634,7 +642,7 @@ impl Service {
         delta: Option<&str>,
         others: &[(&str, &str)],
         only_if_present: Option<(scope::Scope, &str)>,
-    ) -> Result<(Append, Micros)> {
+    ) -> Result<Append> {
         let StateChange { key, id, author, invocation_id, if_match } = change;
         let text = carrier(id.as_ref(), author, invocation_id, delta, others);
         // The client's limits speak of what it sent: the value, or the body.
@@ -647,7 +655,7 @@ impl Service {
             event.edit.pointer = "".into();
         }
         let only_if_present = only_if_present.map(|(scope, key)| (scope, key.into()));
-        Ok((Append { key, events, if_match, only_if_present, limits }, now))
+        Ok(Append { key, events, if_match, only_if_present, limits, now, with_state: false })
     }
 
     fn done(&self, outcome: Outcome, now: Micros, repeated: bool) -> Result<Done> {
@@ -681,7 +689,7 @@ impl Service {
     async fn read<'a, T>(
         &'a self,
         deadline: Instant,
-        read: impl Fn() -> futures_util::future::BoxFuture<'a, std::result::Result<T, StoreError>>,
+        read: impl Fn() -> BoxFuture<'a, std::result::Result<T, StoreError>>,
     ) -> Result<T> {
         Ok(self.transact(Repeat::Safe, deadline, read).await?.0)
     }
@@ -695,13 +703,23 @@ impl Service {
         &self,
         repeat: Repeat,
         deadline: Instant,
-        run: impl Fn() -> futures_util::future::BoxFuture<'a, std::result::Result<T, StoreError>>,
+        run: impl Fn() -> BoxFuture<'a, std::result::Result<T, StoreError>>,
+    ) -> Result<(T, bool)> {
+        self.transact_try(repeat, deadline, |_| run()).await
+    }
+
+    /// [`Service::transact`] of what is told whether it is its first try.
+    async fn transact_try<'a, T>(
+        &self,
+        repeat: Repeat,
+        deadline: Instant,
+        run: impl Fn(bool) -> BoxFuture<'a, std::result::Result<T, StoreError>>,
     ) -> Result<(T, bool)> {
         let mut unclear = false;
         let mut pause = FIRST_PAUSE;
         let mut tries = 1;
         loop {
-            let error = match run().await {
+            let error = match run(tries == 1).await {
                 Ok(value) => return Ok((value, unclear)),
                 Err(error) => error,
             };

@@ -69,9 +69,22 @@ impl StoreError {
         Self { unclear, ..self }
     }
 
+    /// The same failure, but of a statement that commits by itself. A server that answers with an error has rolled it
+    /// back; everything else, a server on its way down included, leaves the outcome open.
+    pub fn in_one_statement(self) -> Self {
+        let rolled_back =
+            matches!(self.source, Source::Sqlx(Error::Database(_))) && self.cause != Cause::ConnectionLost;
+        Self { unclear: !rolled_back, ..self }
+    }
+
     /// The same failure, after an earlier try of the same write whose outcome is open.
     pub fn after_unclear(self, unclear: bool) -> Self {
         Self { unclear: self.unclear || unclear, ..self }
+    }
+
+    /// The same failure, for another one whom it concerns.
+    pub fn share(&self) -> Self {
+        Self { cause: self.cause, unclear: self.unclear, source: Source::Text(self.to_string()) }
     }
 
     /// A new try of the same transaction makes sense.
@@ -134,6 +147,8 @@ fn of_sqlstate(code: &str) -> Cause {
         "40001" // serialization_failure
         | "40P01" // deadlock_detected
         | "23505" // unique_violation: every row that we insert is locked for or keyed by us, so this is a race
+        => Cause::Conflict,
+        "22P02" // invalid_text_representation: how our one statement says that a head is no more what it was
         => Cause::Conflict,
         "55P03" => Cause::Overloaded, // lock_not_available: lock_timeout ran out
         "57014" => Cause::Timeout, // query_canceled: statement_timeout ran out

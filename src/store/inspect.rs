@@ -114,9 +114,9 @@ impl Inspector {
     /// # Errors
     /// The database fails, here as below.
     pub async fn sessions(&mut self, after: &SessionName) -> Result<Vec<SessionName>> {
-        let query = Query::new("select app_name, user_id, id from sessions where (app_name, user_id, id) > ")
-            .row(&after.values())
-            .sql(" order by app_name, user_id, id limit ")
+        let query = Query::new("select app_name, user_id, id from sessions where (id, user_id, app_name) > ")
+            .row(&[&after.session, &after.user, &after.app])
+            .sql(" order by id, user_id, app_name limit ")
             .number(PAGE_ROWS);
         self.begin().await?;
         let rows: Vec<(String, String, String)> = self.rows(query).await?;
@@ -144,11 +144,13 @@ impl Inspector {
                s.created_user_revision, s.created_app_revision, s.forked_revision, \
                coalesce((select u.revision from user_scopes u \
                          where u.app_name = s.app_name and u.user_id = s.user_id), 0), \
-               coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0) \
+               coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0), \
+               cast((select count(*) from session_updates o where o.app_name = s.app_name and o.user_id = s.user_id \
+                       and o.id = s.id and o.update_time = s.update_time) as bigint) \
              from sessions s where (s.app_name, s.user_id, s.id) = ",
         )
         .row(&name.values());
-        type Row = (i64, i64, i64, i64, String, String, i64, i64, Option<i64>, i64, i64);
+        type Row = (i64, i64, i64, i64, String, String, i64, i64, Option<i64>, i64, i64, i64);
         let row: Option<Row> = self.rows(query).await?.into_iter().next();
         let Some((
             incarnation,
@@ -162,6 +164,7 @@ impl Inspector {
             forked,
             user,
             app,
+            listed,
         )) = row
         else {
             return Ok(None);
@@ -171,6 +174,7 @@ impl Inspector {
             create_time: Micros(created),
             update_time: Micros(updated),
             update_time_number: number,
+            listed: listed == 1,
             initial_state,
             created: Seen { user: saw_user, app: saw_app },
             now: Seen { user, app },
@@ -449,7 +453,7 @@ impl Inspector {
         self.begin().await?;
         let mut found: Vec<Incarnation> = Vec::new();
         while found.len() < PAGE_ROWS as usize {
-            let Incarnation { name, number, .. } = found.last().unwrap_or(after);
+            let number = found.last().unwrap_or(after).number;
             // One look into the index for each, however many rows it has.
             let query = Query::new(
                 "select i.app_name, i.user_id, i.session_id, i.incarnation, cast(case \
@@ -461,15 +465,9 @@ impl Inspector {
                  from (select app_name, user_id, session_id, incarnation from ",
             )
             .sql(table)
-            .sql(" where (app_name, user_id, session_id, incarnation) > (")
-            .text(&name.app)
-            .sql(", ")
-            .text(&name.user)
-            .sql(", ")
-            .text(&name.session)
-            .sql(", ")
-            .number(*number)
-            .sql(") order by app_name, user_id, session_id, incarnation limit 1) as i");
+            .sql(" where incarnation > ")
+            .number(number)
+            .sql(" order by incarnation limit 1) as i");
             let row: Option<(String, String, String, i64, i64)> = self.rows(query).await?.into_iter().next();
             let Some((app, user, session, number, known)) = row else { break };
             found.push(Incarnation { name: SessionName { app, user, session }, number, known: known == 1 });

@@ -2,6 +2,7 @@
 //!
 //! - [`Store`]: one method is one transaction; no transaction handle leaves this module
 //! - [`transactions`]: the transactions themselves, written once over [`transactions::Tx`]
+//! - `pool`: connections between one transaction and the next
 //! - `postgres`, `sqlite`: the primitives of each database: lock, load, apply; no rules
 //! - `sql`: the statements that both databases share
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
@@ -9,6 +10,7 @@
 
 mod error;
 pub mod inspect;
+mod pool;
 mod postgres;
 mod shared;
 mod sql;
@@ -89,16 +91,11 @@ pub trait Store: Send + Sync + 'static {
     /// Creates a session, or finds it.
     async fn create(&self, creation: &Creation, deadline: Instant) -> Result<CreateOutcome, StoreError>;
 
-    /// Appends to sessions in one transaction; each append is judged on its own.
-    async fn append(&self, batch: &[Append], now: Micros, deadline: Instant) -> Result<Vec<Outcome>, StoreError>;
-
-    /// Appends to one session and reads its merged state in the same transaction.
-    async fn append_and_read(
-        &self,
-        append: &Append,
-        now: Micros,
-        deadline: Instant,
-    ) -> Result<(Outcome, Option<SessionView>), StoreError>;
+    /// Appends to sessions in one transaction; each append is judged on its own, in the given order.
+    ///
+    /// Nobody waits for a session of someone else: of several sessions, one that is not there, or that another
+    /// transaction has locked, is left out (`None`), and its appends are to be tried alone.
+    async fn append(&self, batch: &[Arc<Append>], deadline: Instant) -> Result<Vec<Option<AppendOutcome>>, StoreError>;
 
     async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome, StoreError>;
 
@@ -291,6 +288,14 @@ impl EventQuery {
             max_bytes: 1 << 20,
         }
     }
+}
+
+/// What one append of a batch came to.
+#[derive(Debug)]
+pub struct AppendOutcome {
+    pub outcome: Outcome,
+    /// The session with its merged state as the batch left it, if it was asked for and the append was not refused.
+    pub view: Option<SessionView>,
 }
 
 #[derive(Debug)]

@@ -6,22 +6,23 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use sqlx::migrate::Migrator;
-use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgConnection, PgPool};
-use tokio::time::timeout;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::query_builder::{QueryBuilder, Separated};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgConnection};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use super::pool::{Connect, Lease, Pool};
 use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
-    self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow,
-    StateRow, ViewRow, event_page, filter_text,
+    self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, LookRow, LookUpRow,
+    ScopeRow, StateRow, ViewRow, event_page, filter_text,
 };
-use super::transactions::{Backend, LockedSession, SessionInsert, Tx};
+use super::transactions::{Backend, Busy, Found, LockedSession, LookUp, SessionInsert, Tx};
 use super::{
     Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
 };
-use crate::domain::append::{Known, Locked, StateWrite, StateWrites, Writes};
+use crate::domain::append::{Heads, Locked, Needs, StateWrite, StateWrites, Writes};
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
@@ -40,8 +41,8 @@ pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
 
-/// A connection that was idle for longer is asked whether it still lives before it is used.
-const TRUST_IDLE_FOR: Duration = Duration::from_secs(1);
+/// The pause before a server that refuses connections is asked again.
+const CONNECT_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PostgresOptions {
@@ -51,53 +52,64 @@ pub struct PostgresOptions {
 }
 
 pub struct Postgres {
-    pool: PgPool,
+    pool: Pool<Server>,
+    connect: PgConnectOptions,
     options: PostgresOptions,
     limits: StoreLimits,
     begin_read: String,
     begin_write: String,
 }
 
+/// Sets `synchronous_commit` for a connection or a transaction: a success is answered after a durable commit, also on a
+/// server whose default is to be lax.
+macro_rules! durable {
+    ($local:literal) => {
+        concat!(
+            "select set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on' \
+               else current_setting('synchronous_commit') end, ",
+            $local,
+            ")"
+        )
+    };
+}
+
 impl Postgres {
     pub fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
-        let statement = limits.statement.as_millis();
-        let lock = limits.lock_wait.as_millis();
-        let mut connect = connect_options(url)?;
-        if !options.pgbouncer {
-            // PgBouncer refuses it as a start-up parameter.
-            connect = connect.options([("statement_timeout", statement.to_string())]);
-        }
-        let patience = limits.acquire / 4;
-        let pool = PgPoolOptions::new()
-            .max_connections(limits.connections)
-            .acquire_timeout(limits.acquire)
-            .test_before_acquire(false)
-            .before_acquire(move |conn, meta| {
-                Box::pin(async move {
-                    // One that does not answer is closed, and leaves time to try others.
-                    Ok(meta.idle_for <= TRUST_IDLE_FOR || matches!(timeout(patience, conn.ping()).await, Ok(Ok(()))))
-                })
-            })
-            .connect_lazy_with(connect);
-        // The last one frees the locks of a process that stopped or was cut off from the network in the middle of a
-        // transaction: the others would wait for it until TCP gives up, after minutes or hours.
-        let idle = (limits.acquire + limits.statement).as_millis();
-        let local = format!(
-            "set local statement_timeout = {statement}; set local lock_timeout = {lock}; \
-             set local idle_in_transaction_session_timeout = {idle}"
-        );
-        Ok(Self {
-            pool,
-            options,
-            limits,
-            begin_read: format!("begin isolation level repeatable read, read only; {local}"),
-            // A success is answered after a durable commit, also on a server whose default is to be lax.
-            begin_write: format!(
-                "begin isolation level read committed; {local}; \
-                 select set_config('synchronous_commit', 'on', true) \
-                 where current_setting('synchronous_commit') = 'off'"
-            ),
-        })
+        let connect = connect_options(url)?;
+        let settings = [
+            ("statement_timeout", limits.statement),
+            ("lock_timeout", limits.lock_wait),
+            // Frees the locks of a process that stopped or was cut off from the network in the middle of a transaction:
+            // the others would wait for it until TCP gives up, after minutes or hours.
+            ("idle_in_transaction_session_timeout", limits.acquire + limits.statement),
+        ]
+        .map(|(name, limit)| (name, limit.as_millis().to_string()));
+        // Every statement is a few looks into indexes, whatever its values: it is planned once for each connection. With
+        // a plan for every execution, an append takes twice as long.
+        let plans = [
+            ("plan_cache_mode", "force_generic_plan"),
+            ("enable_seqscan", "off"),
+            ("enable_hashjoin", "off"),
+            ("enable_mergejoin", "off"),
+            ("jit", "off"),
+        ];
+        let begin_read = "begin isolation level repeatable read, read only".to_owned();
+        let begin_write = "begin isolation level read committed".to_owned();
+        let (begin_read, begin_write) = match options.pgbouncer {
+            false => (begin_read, begin_write),
+            // It refuses them as start-up parameters, and what is set for longer than a transaction others would get.
+            true => {
+                let local: String =
+                    settings.iter().map(|(name, limit)| format!("; set local {name} = {limit}")).collect();
+                (format!("{begin_read}{local}"), format!("{begin_write}{local}; {}", durable!("true")))
+            }
+        };
+        let server = Server {
+            options: if options.pgbouncer { connect.clone() } else { connect.clone().options(settings).options(plans) },
+            pgbouncer: options.pgbouncer,
+        };
+        let pool = Pool::new(server, limits.connections, limits.acquire);
+        Ok(Self { pool, connect, options, limits, begin_read, begin_write })
     }
 
     /// sqlx's migrator prepares its statements by name, whatever the settings say. PgBouncer gives them to whoever
@@ -122,26 +134,46 @@ impl Postgres {
     }
 
     async fn try_begin(&self, begin: Option<&str>) -> Result<PgTx> {
-        let conn = self.pool.acquire().await.map_err(|error| match error {
-            // One error for two things: nobody answered, or everybody was busy.
-            sqlx::Error::PoolTimedOut if self.pool.size() < self.limits.connections => {
-                StoreError::new(Cause::Unavailable, "no connection to the database within the time limit")
-            }
-            other => other.into(),
-        })?;
-        let in_transaction = begin.is_some();
-        let mut tx = PgTx {
+        let mut conn = self.pool.acquire().await?;
+        if let Some(begin) = begin {
+            sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *conn).await?;
+        }
+        Ok(PgTx {
             conn,
             persistent: !self.options.pgbouncer,
-            in_transaction,
+            in_transaction: begin.is_some(),
             made_users: vec![],
             made_apps: vec![],
-            at_rest: false,
+        })
+    }
+}
+
+/// Where connections of the pool lead.
+struct Server {
+    options: PgConnectOptions,
+    pgbouncer: bool,
+}
+
+impl Connect for Server {
+    type Connection = PgConnection;
+
+    async fn connect(&self, until: Instant) -> Result<PgConnection> {
+        let unreachable = || StoreError::new(Cause::Unavailable, "no connection to the database within the time limit");
+        let mut conn = loop {
+            match timeout_at(until, self.options.connect()).await.map_err(|_| unreachable())? {
+                Ok(conn) => break conn,
+                // It is starting, or has no place left just now.
+                Err(sqlx::Error::Database(error)) if error.is_transient_in_connect_phase() => {}
+                Err(sqlx::Error::Io(_)) => {}
+                Err(other) => return Err(other.into()),
+            }
+            timeout_at(until, sleep(CONNECT_PAUSE)).await.map_err(|_| unreachable())?;
         };
-        if let Some(begin) = begin {
-            sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *tx.conn).await?;
+        if !self.pgbouncer {
+            let set = sqlx::raw_sql(durable!("false")).execute(&mut conn);
+            timeout_at(until, set).await.map_err(|_| unreachable())??;
         }
-        Ok(tx)
+        Ok(conn)
     }
 }
 
@@ -169,11 +201,16 @@ pub(super) async fn connect(options: &PgConnectOptions, limit: Duration) -> Resu
 impl Backend for Postgres {
     type Tx = PgTx;
 
+    /// Not behind PgBouncer, where time limits hold within an explicit transaction only.
+    fn is_optimistic(&self) -> bool {
+        !self.options.pgbouncer
+    }
+
     /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
     /// nothing half done.
     async fn migrate(&self) -> Result<()> {
         // Its own connection, closed afterwards: migrations take their time.
-        let options = (*self.pool.connect_options()).clone().statement_cache_capacity(0);
+        let options = self.connect.clone().statement_cache_capacity(0);
         let mut conn = connect(&options, self.unit_limit()).await?;
         let mut tx = conn.begin().await?;
         sqlx::raw_sql("set local statement_timeout = 0; set local lock_timeout = 0").execute(&mut *tx).await?;
@@ -236,7 +273,7 @@ impl Backend for Postgres {
     }
 
     fn pool(&self) -> PoolUse {
-        PoolUse { open: self.pool.size(), idle: self.pool.num_idle() as u32 }
+        self.pool.in_use()
     }
 
     async fn close(&self) {
@@ -244,26 +281,15 @@ impl Backend for Postgres {
     }
 }
 
+/// Dropped before its end, it is in an unknown state, perhaps on a connection that does not answer. The pool then closes
+/// the connection, which ends it for certain, and nobody waits for it.
 pub struct PgTx {
-    conn: PoolConnection<sqlx::Postgres>,
+    conn: Lease<PgConnection>,
     persistent: bool,
     /// Scope rows that may have been made just to be locked.
     made_users: Vec<UserKey>,
     made_apps: Vec<AppName>,
     in_transaction: bool,
-    /// Ended in order: the connection is good for the next one.
-    at_rest: bool,
-}
-
-impl Drop for PgTx {
-    /// A transaction, or a single read, that was not ended is in an unknown state, perhaps on a connection that does
-    /// not answer. Closing it ends it for certain, and nobody waits for it; the pool would wait for an answer, and
-    /// have one connection less meanwhile.
-    fn drop(&mut self) {
-        if !self.at_rest {
-            self.conn.close_on_drop();
-        }
-    }
 }
 
 impl PgTx {
@@ -283,7 +309,7 @@ impl PgTx {
         if self.in_transaction {
             sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
         }
-        self.at_rest = true;
+        self.conn.release();
         Ok(())
     }
 
@@ -332,13 +358,23 @@ fn app_names<'a>(keys: &[&'a AppName]) -> Vec<&'a str> {
 impl Tx for PgTx {
     shared_primitives!();
 
-    async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>) -> Result<Vec<LockedSession>> {
-        let rows: Vec<LockedRow> = sqlx::query_as(
-            "select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.expire_time \
-             from sessions s join unnest($1::text[], $2::text[], $3::text[]) as k(app_name, user_id, id) \
-               on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id \
-             order by s.app_name, s.user_id, s.id for no key update of s",
-        )
+    async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, busy: Busy) -> Result<Vec<LockedSession>> {
+        macro_rules! lock {
+            ($busy:literal) => {
+                concat!(
+                    "select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.update_time, \
+                       s.expire_time \
+                     from sessions s join unnest($1::text[], $2::text[], $3::text[]) as k(app_name, user_id, id) \
+                       on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id \
+                     order by s.app_name, s.user_id, s.id for no key update of s",
+                    $busy
+                )
+            };
+        }
+        let rows: Vec<LockedRow> = sqlx::query_as(match busy {
+            Busy::Wait => lock!(""),
+            Busy::LeaveOut => lock!(" skip locked"),
+        })
         .persistent(self.persistent)
         .bind(keys.iter().map(|key| key.app().as_str()).collect::<Vec<_>>())
         .bind(keys.iter().map(|key| key.user.user.as_str()).collect::<Vec<_>>())
@@ -384,64 +420,50 @@ impl Tx for PgTx {
         Ok(keys.iter().map(|key| rows.get(*key).copied().unwrap_or(0)).collect())
     }
 
-    async fn revisions(
-        &mut self,
-        users: &[&UserKey],
-        apps: &[&AppName],
-    ) -> Result<(HashMap<UserKey, i64>, HashMap<AppName, i64>)> {
-        let rows: Vec<(i64, Option<i64>)> = sqlx::query_as(
-            "select k.n, s.revision from unnest($1::text[], $2::text[]) with ordinality as k(app_name, user_id, n) \
-               left join user_scopes s on s.app_name = k.app_name and s.user_id = k.user_id \
-             union all \
-             select -k.n, s.revision from unnest($3::text[]) with ordinality as k(app_name, n) \
-               left join app_scopes s on s.app_name = k.app_name",
+    async fn look_up(&mut self, look_up: &LookUp<'_>) -> Result<Found> {
+        let LookUp { users, apps, events } = look_up;
+        // As in `sql::EVENT`, the index by id must be the only one that serves.
+        let rows: Vec<LookUpRow> = sqlx::query_as(
+            "select 0 as kind, k.n, s.revision, null::bigint as event_time, null::bigint as commit_time, \
+               null::bytea as digest, null::text as body \
+             from unnest($1::text[], $2::text[]) with ordinality as k(app_name, user_id, n) \
+             join user_scopes s on s.app_name = k.app_name and s.user_id = k.user_id \
+             union all select 1, k.n, s.revision, null, null, null, null \
+             from unnest($3::text[]) with ordinality as k(app_name, n) join app_scopes s on s.app_name = k.app_name \
+             union all select 2, k.n, e.sequence, e.event_time, e.commit_time, e.digest, e.body \
+             from unnest($4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[]) with ordinality \
+               as k(app_name, user_id, session_id, incarnation, id, n) \
+             join events e on e.incarnation = k.incarnation and e.id = k.id and e.app_name || '' = k.app_name \
+               and e.user_id || '' = k.user_id and e.session_id || '' = k.session_id",
         )
         .persistent(self.persistent)
         .bind(users_apps(users))
         .bind(users_ids(users))
         .bind(app_names(apps))
+        .bind(events.iter().map(|(key, ..)| key.app().as_str()).collect::<Vec<_>>())
+        .bind(events.iter().map(|(key, ..)| key.user.user.as_str()).collect::<Vec<_>>())
+        .bind(events.iter().map(|(key, ..)| key.session.as_str()).collect::<Vec<_>>())
+        .bind(events.iter().map(|(_, incarnation, _)| *incarnation).collect::<Vec<_>>())
+        .bind(events.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
         .fetch_all(&mut *self.conn)
         .await?;
-        let mut revisions = (HashMap::new(), HashMap::new());
-        for (n, revision) in rows {
-            let at = n.unsigned_abs() as usize - 1;
-            match (n > 0, users.get(at), apps.get(at)) {
-                (true, Some(key), _) => drop(revisions.0.insert((*key).clone(), revision.unwrap_or(0))),
-                (false, _, Some(key)) => drop(revisions.1.insert((*key).clone(), revision.unwrap_or(0))),
+        let mut found = Found::default();
+        for row in rows {
+            let at = usize::try_from(row.n).unwrap_or(0).wrapping_sub(1);
+            match (row.kind, users.get(at), apps.get(at), events.get(at)) {
+                (0, Some(key), ..) => drop(found.users.insert((*key).clone(), row.revision)),
+                (1, _, Some(key), _) => drop(found.apps.insert((*key).clone(), row.revision)),
+                (2, .., Some((key, _, id))) => found.events.push(((*key).clone(), (*id).clone(), row.known()?)),
                 _ => {}
             }
         }
-        Ok(revisions)
-    }
-
-    async fn known_events(
-        &mut self,
-        ids: &[(&SessionKey, i64, &EventId)],
-    ) -> Result<Vec<(SessionKey, EventId, Known)>> {
-        // As in `sql::EVENT`, the index by id must be the only one that serves.
-        let rows: Vec<KnownRow> = sqlx::query_as(
-            "select e.app_name, e.user_id, e.session_id, e.id, e.digest, e.event_time, e.sequence, e.commit_time, \
-               e.body \
-             from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) \
-               as k(app_name, user_id, session_id, incarnation, id) \
-             join events e on e.incarnation = k.incarnation and e.id = k.id and e.app_name || '' = k.app_name \
-               and e.user_id || '' = k.user_id and e.session_id || '' = k.session_id",
-        )
-        .persistent(self.persistent)
-        .bind(ids.iter().map(|(key, ..)| key.app().as_str()).collect::<Vec<_>>())
-        .bind(ids.iter().map(|(key, ..)| key.user.user.as_str()).collect::<Vec<_>>())
-        .bind(ids.iter().map(|(key, ..)| key.session.as_str()).collect::<Vec<_>>())
-        .bind(ids.iter().map(|(_, incarnation, _)| *incarnation).collect::<Vec<_>>())
-        .bind(ids.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
-        .fetch_all(&mut *self.conn)
-        .await?;
-        rows.into_iter().map(KnownRow::decode).collect()
+        Ok(found)
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
         let row: Option<LockedRow> = sqlx::query_as(
-            "select app_name, user_id, id, incarnation, revision, metadata_revision, expire_time from sessions \
-             where app_name = $1 and user_id = $2 and id = $3 for key share",
+            "select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, expire_time \
+             from sessions where app_name = $1 and user_id = $2 and id = $3 for key share",
         )
         .persistent(self.persistent)
         .bind(key.app().as_str())
@@ -495,14 +517,66 @@ impl Tx for PgTx {
         Ok(rows.into_iter().filter_map(found).collect())
     }
 
+    async fn look(&mut self, needs: &Needs<'_>) -> Result<Heads> {
+        // Each session with its events, at least once.
+        let mut ids: Vec<(&SessionKey, Option<&EventId>)> =
+            needs.events.iter().map(|(key, id)| (*key, Some(*id))).collect();
+        let with_events: BTreeSet<_> = needs.events.iter().map(|(key, _)| *key).collect();
+        ids.extend(needs.sessions.difference(&with_events).map(|key| (*key, None)));
+        let users: Vec<&UserKey> = needs.users.keys().copied().collect();
+        let apps: Vec<&AppName> = needs.apps.keys().copied().collect();
+        // As in `sql::EVENT`, the index by id must be the only one that serves.
+        let rows: Vec<LookRow> = sqlx::query_as(
+            "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
+               e.sequence, e.event_time, e.commit_time, e.digest, e.body \
+             from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality \
+               as k(app_name, user_id, session_id, id, n) \
+             join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
+             left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name || '' = k.app_name \
+               and e.user_id || '' = k.user_id and e.session_id || '' = k.session_id \
+             union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null \
+             from unnest($5::text[], $6::text[]) with ordinality as k(app_name, user_id, n) \
+             join user_scopes s on s.app_name = k.app_name and s.user_id = k.user_id \
+             union all select 2, k.n, s.revision, null, null, null, null, null, null, null, null, null \
+             from unnest($7::text[]) with ordinality as k(app_name, n) join app_scopes s on s.app_name = k.app_name",
+        )
+        .persistent(self.persistent)
+        .bind(ids.iter().map(|(key, _)| key.app().as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
+        .bind(ids.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
+        .bind(users_apps(&users))
+        .bind(users_ids(&users))
+        .bind(app_names(&apps))
+        .fetch_all(&mut *self.conn)
+        .await?;
+        let mut heads = Heads::default();
+        for row in rows {
+            let at = usize::try_from(row.n).unwrap_or(0).wrapping_sub(1);
+            match (row.kind, ids.get(at), users.get(at), apps.get(at)) {
+                (0, Some((key, id)), ..) => {
+                    heads.sessions.entry((*key).clone()).or_insert_with(|| row.locked());
+                    if let (Some(id), Some(known)) = (id, row.known()?) {
+                        heads.known.entry((*key).clone()).or_default().insert((*id).clone(), known);
+                    }
+                }
+                (1, _, Some(key), _) => drop(heads.users.insert((*key).clone(), row.revision)),
+                (2, .., Some(key)) => drop(heads.apps.insert((*key).clone(), row.revision)),
+                _ => {}
+            }
+        }
+        Ok(heads)
+    }
+
+    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<()> {
+        if let Some(mut statement) = write_statement(writes) {
+            statement.build().persistent(self.persistent).execute(&mut *self.conn).await?;
+        }
+        Ok(())
+    }
+
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
-        self.insert_events(writes).await?;
-        self.write_session_state(writes).await?;
-        self.write_user_state(writes).await?;
-        self.write_app_state(writes).await?;
-        self.update_sessions(writes).await?;
-        self.set_user_revisions(writes).await?;
-        self.set_app_revisions(writes).await?;
+        self.write_at_once(writes).await?;
         self.drop_unused_scopes(writes).await
     }
 
@@ -573,280 +647,359 @@ macro_rules! node {
     };
 }
 
-/// What state rows are written from: their values, and the revisions that end what was there and that write them.
-struct Written<'a> {
-    values: Vec<Option<&'a str>>,
-    firsts: Vec<i64>,
-    revisions: Vec<i64>,
+/// Writes a batch in one statement; `None` if there is nothing to write.
+///
+/// All its parts see the rows as they were before it. The heads come first: each is compared with what was decided on,
+/// in lock order, and if one is no more what it was, the whole statement fails ("another transaction came first").
+/// PostgreSQL runs the parts that the last one reads as it reads them, the others after it.
+fn write_statement(writes: &Writes<'_>) -> Option<QueryBuilder<sqlx::Postgres>> {
+    let mut statement = Statement::default();
+    let mut guards = Vec::new();
+    if !writes.sessions.is_empty() {
+        write_heads(&mut statement, writes);
+        guards.push(("heads", writes.sessions.len()));
+    }
+    if !writes.users.is_empty() {
+        write_user_revisions(&mut statement, writes);
+        guards.push(("users", writes.users.len()));
+    }
+    if !writes.apps.is_empty() {
+        write_app_revisions(&mut statement, writes);
+        guards.push(("apps", writes.apps.len()));
+    }
+    if !writes.events.is_empty() {
+        write_events(&mut statement, writes);
+    }
+    if !writes.session_state.rows.is_empty() {
+        write_session_state(&mut statement, writes);
+    }
+    if !writes.user_state.rows.is_empty() {
+        write_user_state(&mut statement, writes);
+    }
+    if !writes.app_state.rows.is_empty() {
+        write_app_state(&mut statement, writes);
+    }
+    if statement.parts == 0 {
+        return None;
+    }
+    let mut sql = statement.sql;
+    sql.push(" select (case");
+    for (part, count) in guards {
+        sql.push(" when (select count(*) from ").push(part).push(") <> ").push_bind(count as i64);
+        sql.push(" then 'another transaction came first'");
+    }
+    // Never a case without a branch.
+    sql.push(" when false then '' else '1' end)::integer");
+    Some(sql)
 }
 
-impl<'a> Written<'a> {
-    fn of(writes: impl Iterator<Item = &'a StateWrite<'a>> + Clone) -> Self {
-        Self {
-            values: writes.clone().map(|write| write.value.as_ref().map(|value| value.text())).collect(),
-            firsts: writes.clone().map(|write| write.first).collect(),
-            revisions: writes.map(|write| write.revision).collect(),
-        }
+/// A statement of named parts.
+struct Statement {
+    sql: QueryBuilder<sqlx::Postgres>,
+    parts: usize,
+}
+
+impl Default for Statement {
+    fn default() -> Self {
+        Self { sql: QueryBuilder::new("with "), parts: 0 }
     }
 }
 
-impl PgTx {
-    async fn insert_events(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let events = &writes.events;
-        if events.is_empty() {
-            return Ok(());
-        }
-        sqlx::query(
-            "insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, \
-               author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) \
-             select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], \
-               $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], \
-               $14::bigint[], $15::bytea[], $16::text[])",
-        )
-        .persistent(self.persistent)
-        .bind(events.iter().map(|row| row.key.app().as_str()).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.key.user.user.as_str()).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.key.session.as_str()).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.incarnation).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.sequence).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.event.id.as_str()).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.event.timestamp.micros.0).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.commit_time.0).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| filter_text(&row.event.author)).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| filter_text(&row.event.invocation_id)).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.event.branch.as_deref().map(filter_text)).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.user_revision).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.app_revision).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| row.rewind_to).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| &row.event.digest[..]).collect::<Vec<_>>())
-        .bind(events.iter().map(|row| &*row.body).collect::<Vec<_>>())
-        .execute(&mut *self.conn)
-        .await?;
-        Ok(())
+/// The columns of an `unnest`.
+struct Columns<'q>(Separated<'q, sqlx::Postgres, &'static str>);
+
+impl Statement {
+    /// Adds a part: what stands before the `unnest` of its rows, their columns, and what stands after them.
+    fn part(&mut self, before: &str, columns: impl FnOnce(Columns<'_>), after: &str) {
+        self.sql.push(if self.parts == 0 { "" } else { ", " }).push(before).push("unnest(");
+        columns(Columns(self.sql.separated(", ")));
+        self.sql.push(")").push(after);
+        self.parts += 1;
+    }
+}
+
+impl Columns<'_> {
+    fn add<'t, T>(mut self, kind: &str, values: impl Iterator<Item = T>) -> Self
+    where
+        Vec<T>: sqlx::Encode<'t, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+    {
+        self.0
+            .push_bind(values.collect::<Vec<T>>())
+            .push_unseparated("::")
+            .push_unseparated(kind)
+            .push_unseparated("[]");
+        self
     }
 
-    /// One statement: all its parts see the rows as they were before it.
-    async fn write_session_state(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let StateWrites { rows, passed } = &writes.session_state;
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let written = Written::of(rows.values());
-        sqlx::query(concat!(
-            "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], \
-                 $5::text[], $6::text[], $7::bigint[], $8::bigint[]) \
-               as k(app_name, user_id, session_id, incarnation, key, value, first, revision)), \
+    fn texts<'t>(self, values: impl Iterator<Item = &'t str>) -> Self {
+        self.add("text", values)
+    }
+
+    fn optional_texts<'t>(self, values: impl Iterator<Item = Option<&'t str>>) -> Self {
+        self.add("text", values)
+    }
+
+    fn numbers(self, values: impl Iterator<Item = i64>) -> Self {
+        self.add("bigint", values)
+    }
+
+    fn sessions<'t>(self, keys: impl Iterator<Item = &'t SessionKey> + Clone) -> Self {
+        self.users(keys.clone().map(|key| &key.user)).texts(keys.map(|key| key.session.as_str()))
+    }
+
+    fn users<'t>(self, keys: impl Iterator<Item = &'t UserKey> + Clone) -> Self {
+        self.texts(keys.clone().map(|key| key.app.as_str())).texts(keys.map(|key| key.user.as_str()))
+    }
+
+    /// Values of state rows, the revisions that end what was there, and those that write them.
+    fn written<'t>(self, rows: impl Iterator<Item = &'t StateWrite<'t>> + Clone) -> Self {
+        self.optional_texts(rows.clone().map(|row| row.value.as_ref().map(|value| value.text())))
+            .numbers(rows.clone().map(|row| row.first))
+            .numbers(rows.map(|row| row.revision))
+    }
+}
+
+fn write_heads(statement: &mut Statement, writes: &Writes<'_>) {
+    let rows = writes.sessions.iter();
+    let was =
+        |part: fn(&Locked) -> i64| writes.sessions.values().map(move |update| update.was.as_ref().map_or(0, part));
+    statement.part(
+        "h as materialized (select * from ",
+        |columns| {
+            columns
+                .sessions(rows.clone().map(|(key, _)| *key))
+                .numbers(rows.clone().map(|(_, update)| update.revision))
+                .numbers(rows.clone().map(|(_, update)| update.update_time.micros.0))
+                .texts(rows.clone().map(|(_, update)| update.update_time.number.text()))
+                .numbers(was(|was| was.incarnation))
+                .numbers(was(|was| was.revision))
+                .numbers(was(|was| was.metadata_revision))
+                .numbers(was(|was| was.update_time.0));
+        },
+        " as h(app_name, user_id, id, revision, update_time, update_time_number, incarnation, old_revision, \
+           metadata_revision, old_update_time)), \
+         heads as (update sessions s set revision = h.revision, update_time = h.update_time, \
+             update_time_number = h.update_time_number \
+           from h where s.app_name = h.app_name and s.user_id = h.user_id and s.id = h.id \
+             and s.incarnation = h.incarnation and s.revision = h.old_revision \
+             and s.metadata_revision = h.metadata_revision returning 1), \
+         moved as (update session_updates o set update_time = h.update_time from h where o.app_name = h.app_name \
+           and o.user_id = h.user_id and o.update_time = h.old_update_time and o.id = h.id)",
+    );
+}
+
+/// Revisions of scopes that are there, or that the batch makes.
+fn write_user_revisions(statement: &mut Statement, writes: &Writes<'_>) {
+    let rows = writes.users.iter();
+    statement.part(
+        "hu as materialized (select * from ",
+        |columns| {
+            columns
+                .users(rows.clone().map(|(key, _)| *key))
+                .numbers(rows.clone().map(|(_, update)| update.revision))
+                .numbers(rows.clone().map(|(_, update)| update.was));
+        },
+        " as h(app_name, user_id, revision, old_revision)), \
+         users as (insert into user_scopes as u (app_name, user_id, revision) select app_name, user_id, revision from hu \
+           on conflict (app_name, user_id) do update set revision = excluded.revision \
+             where u.revision = (select h.old_revision from hu h \
+                                 where h.app_name = excluded.app_name and h.user_id = excluded.user_id) \
+           returning 1)",
+    );
+}
+
+fn write_app_revisions(statement: &mut Statement, writes: &Writes<'_>) {
+    let rows = writes.apps.iter();
+    statement.part(
+        "ha as materialized (select * from ",
+        |columns| {
+            columns
+                .texts(rows.clone().map(|(key, _)| key.as_str()))
+                .numbers(rows.clone().map(|(_, update)| update.revision))
+                .numbers(rows.clone().map(|(_, update)| update.was));
+        },
+        " as h(app_name, revision, old_revision)), \
+         apps as (insert into app_scopes as a (app_name, revision) select app_name, revision from ha \
+           on conflict (app_name) do update set revision = excluded.revision \
+             where a.revision = (select h.old_revision from ha h where h.app_name = excluded.app_name) returning 1)",
+    );
+}
+
+fn write_events(statement: &mut Statement, writes: &Writes<'_>) {
+    let rows = writes.events.iter();
+    statement.part(
+        "appended as (insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, \
+           commit_time, author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) \
+         select * from ",
+        |columns| {
+            columns
+                .sessions(rows.clone().map(|row| row.key))
+                .numbers(rows.clone().map(|row| row.incarnation))
+                .numbers(rows.clone().map(|row| row.sequence))
+                .texts(rows.clone().map(|row| row.event.id.as_str()))
+                .numbers(rows.clone().map(|row| row.event.timestamp.micros.0))
+                .numbers(rows.clone().map(|row| row.commit_time.0))
+                .add("text", rows.clone().map(|row| filter_text(&row.event.author)))
+                .add("text", rows.clone().map(|row| filter_text(&row.event.invocation_id)))
+                .add("text", rows.clone().map(|row| row.event.branch.as_deref().map(filter_text)))
+                .numbers(rows.clone().map(|row| row.user_revision))
+                .numbers(rows.clone().map(|row| row.app_revision))
+                .add("bigint", rows.clone().map(|row| row.rewind_to))
+                .add("bytea", rows.clone().map(|row| &row.event.digest[..]))
+                .texts(rows.clone().map(|row| &*row.body));
+        },
+        ")",
+    );
+}
+
+fn write_session_state(statement: &mut Statement, writes: &Writes<'_>) {
+    let StateWrites { rows, passed } = &writes.session_state;
+    statement.part(
+        "k as materialized (select * from ",
+        |columns| {
+            columns
+                .sessions(rows.keys().map(|(key, ..)| *key))
+                .numbers(rows.keys().map(|(_, incarnation, _)| *incarnation))
+                .texts(rows.keys().map(|(.., name)| *name))
+                .written(rows.values());
+        },
+        concat!(
+            " as k(app_name, user_id, session_id, incarnation, key, value, first, revision)), \
              ended as (insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
                  valid_to, value) \
                select s.app_name, s.user_id, s.session_id, s.incarnation, ",
             node!(),
             ", s.key, s.revision, k.first, s.value \
                from k join session_state s using (app_name, user_id, session_id, incarnation, key)), \
-             gone as (delete from session_state s using k where k.value is null and s.app_name = k.app_name \
+             kept as (insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
+               select app_name, user_id, session_id, incarnation, key, value, revision from k where value is not null \
+               on conflict (incarnation, key, session_id, user_id, app_name) \
+               do update set value = excluded.value, revision = excluded.revision)"
+        ),
+    );
+    if rows.values().any(|row| row.value.is_none()) {
+        statement.sql.push(
+            ", gone as (delete from session_state s using k where k.value is null and s.app_name = k.app_name \
                and s.user_id = k.user_id and s.session_id = k.session_id and s.incarnation = k.incarnation \
-               and s.key = k.key) \
-             insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
-             select app_name, user_id, session_id, incarnation, key, value, revision from k where value is not null \
-             on conflict (app_name, user_id, session_id, incarnation, key) \
-             do update set value = excluded.value, revision = excluded.revision"
-        ))
-        .persistent(self.persistent)
-        .bind(rows.keys().map(|(key, ..)| key.app().as_str()).collect::<Vec<_>>())
-        .bind(rows.keys().map(|(key, ..)| key.user.user.as_str()).collect::<Vec<_>>())
-        .bind(rows.keys().map(|(key, ..)| key.session.as_str()).collect::<Vec<_>>())
-        .bind(rows.keys().map(|(_, incarnation, _)| *incarnation).collect::<Vec<_>>())
-        .bind(rows.keys().map(|(.., name)| *name).collect::<Vec<_>>())
-        .bind(written.values)
-        .bind(written.firsts)
-        .bind(written.revisions)
-        .execute(&mut *self.conn)
-        .await?;
-        let spans: Vec<_> =
-            passed.iter().filter_map(|span| span.value.as_ref().map(|value| (span, value.text()))).collect();
-        if !spans.is_empty() {
-            sqlx::query(
-                "insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
-                   valid_to, value) \
-                 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], \
-                   $7::bigint[], $8::bigint[], $9::text[])",
-            )
-            .persistent(self.persistent)
-            .bind(spans.iter().map(|(span, _)| span.key.0.app().as_str()).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.key.0.user.user.as_str()).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.key.0.session.as_str()).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.key.1).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| history::node(span.from, span.to)).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.key.2).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.from).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(span, _)| span.to).collect::<Vec<_>>())
-            .bind(spans.iter().map(|(_, value)| *value).collect::<Vec<_>>())
-            .execute(&mut *self.conn)
-            .await?;
-        }
-        Ok(())
+               and s.key = k.key)",
+        );
     }
+    let spans = passed.iter().filter_map(|span| span.value.as_ref().map(|value| (span, value.text())));
+    if spans.clone().next().is_some() {
+        statement.part(
+            "passed as (insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
+               valid_to, value) select * from ",
+            |columns| {
+                columns
+                    .sessions(spans.clone().map(|(span, _)| span.key.0))
+                    .numbers(spans.clone().map(|(span, _)| span.key.1))
+                    .numbers(spans.clone().map(|(span, _)| history::node(span.from, span.to)))
+                    .texts(spans.clone().map(|(span, _)| span.key.2))
+                    .numbers(spans.clone().map(|(span, _)| span.from))
+                    .numbers(spans.clone().map(|(span, _)| span.to))
+                    .texts(spans.clone().map(|(_, value)| value));
+            },
+            ")",
+        );
+    }
+}
 
-    async fn write_user_state(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let StateWrites { rows, passed } = &writes.user_state;
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let written = Written::of(rows.values());
-        sqlx::query(concat!(
-            "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], \
-                 $5::bigint[], $6::bigint[]) as k(app_name, user_id, key, value, first, revision)), \
-             logged as (insert into user_log (app_name, user_id, key, revision, value) \
-               select app_name, user_id, key, revision, value from k), \
-             ended as (insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
+fn write_user_state(statement: &mut Statement, writes: &Writes<'_>) {
+    let StateWrites { rows, passed } = &writes.user_state;
+    statement.part(
+        "ku as materialized (select * from ",
+        |columns| {
+            columns
+                .users(rows.keys().map(|(key, _)| *key))
+                .texts(rows.keys().map(|(_, name)| *name))
+                .written(rows.values());
+        },
+        concat!(
+            " as k(app_name, user_id, key, value, first, revision)), \
+             logged_u as (insert into user_log (app_name, user_id, key, revision, value) \
+               select app_name, user_id, key, revision, value from ku), \
+             ended_u as (insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
                select s.app_name, s.user_id, ",
             node!(),
-            ", s.key, s.revision, k.first from k join user_state s using (app_name, user_id, key)), \
-             gone as (delete from user_state s using k where k.value is null and s.app_name = k.app_name \
-               and s.user_id = k.user_id and s.key = k.key) \
-             insert into user_state (app_name, user_id, key, value, revision) \
-             select app_name, user_id, key, value, revision from k where value is not null \
-             on conflict (app_name, user_id, key) do update set value = excluded.value, revision = excluded.revision"
-        ))
-        .persistent(self.persistent)
-        .bind(rows.keys().map(|(key, _)| key.app.as_str()).collect::<Vec<_>>())
-        .bind(rows.keys().map(|(key, _)| key.user.as_str()).collect::<Vec<_>>())
-        .bind(rows.keys().map(|(_, name)| *name).collect::<Vec<_>>())
-        .bind(written.values)
-        .bind(written.firsts)
-        .bind(written.revisions)
-        .execute(&mut *self.conn)
-        .await?;
-        if !passed.is_empty() {
-            sqlx::query(
-                "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], \
-                     $5::bigint[], $6::bigint[], $7::bigint[]) \
-                   as k(app_name, user_id, key, value, valid_from, valid_to, node)), \
-                 logged as (insert into user_log (app_name, user_id, key, revision, value) \
-                   select app_name, user_id, key, valid_from, value from k) \
-                 insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
-                 select app_name, user_id, node, key, valid_from, valid_to from k where value is not null",
-            )
-            .persistent(self.persistent)
-            .bind(passed.iter().map(|span| span.key.0.app.as_str()).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.key.0.user.as_str()).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.key.1).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.from).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.to).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| history::node(span.from, span.to)).collect::<Vec<_>>())
-            .execute(&mut *self.conn)
-            .await?;
-        }
-        Ok(())
+            ", s.key, s.revision, k.first from ku k join user_state s using (app_name, user_id, key)), \
+             kept_u as (insert into user_state (app_name, user_id, key, value, revision) \
+               select app_name, user_id, key, value, revision from ku where value is not null \
+               on conflict (app_name, user_id, key) \
+               do update set value = excluded.value, revision = excluded.revision)"
+        ),
+    );
+    if rows.values().any(|row| row.value.is_none()) {
+        statement.sql.push(
+            ", gone_u as (delete from user_state s using ku k where k.value is null and s.app_name = k.app_name \
+               and s.user_id = k.user_id and s.key = k.key)",
+        );
     }
+    if !passed.is_empty() {
+        statement.part(
+            "pu as materialized (select * from ",
+            |columns| {
+                columns
+                    .users(passed.iter().map(|span| span.key.0))
+                    .texts(passed.iter().map(|span| span.key.1))
+                    .optional_texts(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())))
+                    .numbers(passed.iter().map(|span| span.from))
+                    .numbers(passed.iter().map(|span| span.to))
+                    .numbers(passed.iter().map(|span| history::node(span.from, span.to)));
+            },
+            " as k(app_name, user_id, key, value, valid_from, valid_to, node)), \
+             passed_log_u as (insert into user_log (app_name, user_id, key, revision, value) \
+               select app_name, user_id, key, valid_from, value from pu), \
+             passed_u as (insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
+               select app_name, user_id, node, key, valid_from, valid_to from pu where value is not null)",
+        );
+    }
+}
 
-    async fn write_app_state(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let StateWrites { rows, passed } = &writes.app_state;
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let written = Written::of(rows.values());
-        sqlx::query(concat!(
-            "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], \
-                 $5::bigint[]) as k(app_name, key, value, first, revision)), \
-             logged as (insert into app_log (app_name, key, revision, value) \
-               select app_name, key, revision, value from k), \
-             ended as (insert into app_spans (app_name, node, key, valid_from, valid_to) select s.app_name, ",
+fn write_app_state(statement: &mut Statement, writes: &Writes<'_>) {
+    let StateWrites { rows, passed } = &writes.app_state;
+    statement.part(
+        "ka as materialized (select * from ",
+        |columns| {
+            columns
+                .texts(rows.keys().map(|(key, _)| key.as_str()))
+                .texts(rows.keys().map(|(_, name)| *name))
+                .written(rows.values());
+        },
+        concat!(
+            " as k(app_name, key, value, first, revision)), \
+             logged_a as (insert into app_log (app_name, key, revision, value) \
+               select app_name, key, revision, value from ka), \
+             ended_a as (insert into app_spans (app_name, node, key, valid_from, valid_to) select s.app_name, ",
             node!(),
-            ", s.key, s.revision, k.first from k join app_state s using (app_name, key)), \
-             gone as (delete from app_state s using k where k.value is null and s.app_name = k.app_name \
-               and s.key = k.key) \
-             insert into app_state (app_name, key, value, revision) \
-             select app_name, key, value, revision from k where value is not null \
-             on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision"
-        ))
-        .persistent(self.persistent)
-        .bind(rows.keys().map(|(key, _)| key.as_str()).collect::<Vec<_>>())
-        .bind(rows.keys().map(|(_, name)| *name).collect::<Vec<_>>())
-        .bind(written.values)
-        .bind(written.firsts)
-        .bind(written.revisions)
-        .execute(&mut *self.conn)
-        .await?;
-        if !passed.is_empty() {
-            sqlx::query(
-                "with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], \
-                     $5::bigint[], $6::bigint[]) as k(app_name, key, value, valid_from, valid_to, node)), \
-                 logged as (insert into app_log (app_name, key, revision, value) \
-                   select app_name, key, valid_from, value from k) \
-                 insert into app_spans (app_name, node, key, valid_from, valid_to) \
-                 select app_name, node, key, valid_from, valid_to from k where value is not null",
-            )
-            .persistent(self.persistent)
-            .bind(passed.iter().map(|span| span.key.0.as_str()).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.key.1).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.from).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| span.to).collect::<Vec<_>>())
-            .bind(passed.iter().map(|span| history::node(span.from, span.to)).collect::<Vec<_>>())
-            .execute(&mut *self.conn)
-            .await?;
-        }
-        Ok(())
+            ", s.key, s.revision, k.first from ka k join app_state s using (app_name, key)), \
+             kept_a as (insert into app_state (app_name, key, value, revision) \
+               select app_name, key, value, revision from ka where value is not null \
+               on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision)"
+        ),
+    );
+    if rows.values().any(|row| row.value.is_none()) {
+        statement.sql.push(
+            ", gone_a as (delete from app_state s using ka k where k.value is null and s.app_name = k.app_name \
+               and s.key = k.key)",
+        );
     }
-
-    async fn update_sessions(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let rows: Vec<_> = writes.sessions.iter().collect();
-        if rows.is_empty() {
-            return Ok(());
-        }
-        sqlx::query(
-            "update sessions s set revision = k.revision, update_time = k.update_time, \
-               update_time_number = k.update_time_number \
-             from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) \
-               as k(app_name, user_id, id, revision, update_time, update_time_number) \
-             where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
-        )
-        .persistent(self.persistent)
-        .bind(rows.iter().map(|(key, _)| key.app().as_str()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(_, update)| update.revision).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(_, update)| update.update_time.micros.0).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(_, update)| update.update_time.number.text()).collect::<Vec<_>>())
-        .execute(&mut *self.conn)
-        .await?;
-        Ok(())
-    }
-
-    async fn set_user_revisions(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let rows: Vec<_> = writes.users.iter().collect();
-        if rows.is_empty() {
-            return Ok(());
-        }
-        sqlx::query(
-            "update user_scopes s set revision = k.revision \
-             from unnest($1::text[], $2::text[], $3::bigint[]) as k(app_name, user_id, revision) \
-             where s.app_name = k.app_name and s.user_id = k.user_id",
-        )
-        .persistent(self.persistent)
-        .bind(rows.iter().map(|(key, _)| key.app.as_str()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(key, _)| key.user.as_str()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(_, revision)| **revision).collect::<Vec<_>>())
-        .execute(&mut *self.conn)
-        .await?;
-        Ok(())
-    }
-
-    async fn set_app_revisions(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let rows: Vec<_> = writes.apps.iter().collect();
-        if rows.is_empty() {
-            return Ok(());
-        }
-        sqlx::query(
-            "update app_scopes s set revision = k.revision \
-             from unnest($1::text[], $2::bigint[]) as k(app_name, revision) where s.app_name = k.app_name",
-        )
-        .persistent(self.persistent)
-        .bind(rows.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(_, revision)| **revision).collect::<Vec<_>>())
-        .execute(&mut *self.conn)
-        .await?;
-        Ok(())
+    if !passed.is_empty() {
+        statement.part(
+            "pa as materialized (select * from ",
+            |columns| {
+                columns
+                    .texts(passed.iter().map(|span| span.key.0.as_str()))
+                    .texts(passed.iter().map(|span| span.key.1))
+                    .optional_texts(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())))
+                    .numbers(passed.iter().map(|span| span.from))
+                    .numbers(passed.iter().map(|span| span.to))
+                    .numbers(passed.iter().map(|span| history::node(span.from, span.to)));
+            },
+            " as k(app_name, key, value, valid_from, valid_to, node)), \
+             passed_log_a as (insert into app_log (app_name, key, revision, value) \
+               select app_name, key, valid_from, value from pa), \
+             passed_a as (insert into app_spans (app_name, node, key, valid_from, valid_to) \
+               select app_name, node, key, valid_from, valid_to from pa where value is not null)",
+        );
     }
 }

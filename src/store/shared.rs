@@ -10,7 +10,7 @@ macro_rules! shared_primitives {
     () => {
         async fn insert_session(&mut self, insert: &SessionInsert<'_>) -> Result<bool> {
             let creation = insert.creation;
-            let done = sqlx::query(sql::INSERT_SESSION)
+            let done = sqlx::query(Self::DIALECT.insert_session)
                 .persistent(self.persistent)
                 .bind(creation.key.app().as_str())
                 .bind(creation.key.user.user.as_str())
@@ -26,7 +26,7 @@ macro_rules! shared_primitives {
                 .bind(insert.initial_state.as_str())
                 .execute(&mut *self.conn)
                 .await?;
-            Ok(done.rows_affected() == 1)
+            Ok(done.rows_affected() > 0)
         }
 
         async fn set_created_revisions(&mut self, key: &SessionKey, user: i64, app: i64) -> Result<()> {
@@ -60,6 +60,7 @@ macro_rules! shared_primitives {
         }
 
         async fn bury(&mut self, key: &SessionKey, incarnation: i64) -> Result<()> {
+            self.on_incarnation(sql::UNLIST_UPDATE, key, incarnation, None).await?;
             self.on_incarnation(sql::UNLIST_SESSION, key, incarnation, None).await?;
             self.on_incarnation(sql::BURY_SESSION, key, incarnation, None).await?;
             Ok(())
@@ -277,7 +278,7 @@ macro_rules! shared_primitives {
             revision: i64,
             update_time: &Timestamp,
         ) -> Result<bool> {
-            let done = sqlx::query(sql::INSERT_FORK)
+            let done = sqlx::query(Self::DIALECT.insert_fork)
                 .persistent(self.persistent)
                 .bind(source.key.app().as_str())
                 .bind(source.key.user.user.as_str())
@@ -291,7 +292,7 @@ macro_rules! shared_primitives {
                 .bind(update_time.number.text())
                 .execute(&mut *self.conn)
                 .await?;
-            Ok(done.rows_affected() == 1)
+            Ok(done.rows_affected() > 0)
         }
 
         async fn copy_history(&mut self, source: &LockedSession, fork: &Fork, revision: i64) -> Result<()> {

@@ -7,6 +7,7 @@
 use sqlx::FromRow;
 
 use super::{ListQuery, OrderBy, StoreError, transactions::corrupt};
+use crate::domain::append::{Known, Locked};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
@@ -118,10 +119,14 @@ pub const USER_KEY_CHANGED: &str =
     "select max(revision) from user_log where app_name = $1 and user_id = $2 and key = $3";
 pub const APP_KEY_CHANGED: &str = "select max(revision) from app_log where app_name = $1 and key = $2";
 
-pub const INSERT_SESSION: &str = "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, \
-     update_time, update_time_number, display_name, labels, expire_time, initial_state, created_user_revision, \
-     created_app_revision) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 0) \
-     on conflict (app_name, user_id, id) do nothing";
+macro_rules! insert_session {
+    () => {
+        "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
+           update_time_number, display_name, labels, expire_time, initial_state, created_user_revision, \
+           created_app_revision) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 0) \
+         on conflict (app_name, user_id, id) do nothing"
+    };
+}
 pub const SET_CREATED_REVISIONS: &str = "update sessions set created_user_revision = $4, created_app_revision = $5 \
      where app_name = $1 and user_id = $2 and id = $3";
 /// For each field a flag, whether to set it, and its value.
@@ -132,13 +137,17 @@ pub const SET_METADATA: &str = "update sessions set metadata_revision = metadata
 
 /// A copy of session `$1, $2, $3` (incarnation `$4`) as it was at revision `$8`: under the id `$5`, incarnation `$6`,
 /// created at `$7`, last updated at `$9` and `$10`.
-pub const INSERT_FORK: &str = "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, \
-     update_time, update_time_number, display_name, labels, expire_time, initial_state, created_user_revision, \
-     created_app_revision, forked_from, forked_revision) \
-     select app_name, user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, \
-       created_user_revision, created_app_revision, id, $8 \
-     from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
-     on conflict (app_name, user_id, id) do nothing";
+macro_rules! insert_fork {
+    () => {
+        "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
+           update_time_number, display_name, labels, expire_time, initial_state, created_user_revision, \
+           created_app_revision, forked_from, forked_revision) \
+         select app_name, user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, \
+           created_user_revision, created_app_revision, id, $8 \
+         from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
+         on conflict (app_name, user_id, id) do nothing"
+    };
+}
 /// Those after `$7`, up to `$8`.
 pub const COPY_EVENTS: &str = "insert into events (app_name, user_id, session_id, incarnation, sequence, id, \
        event_time, commit_time, author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) \
@@ -153,6 +162,9 @@ pub const COPY_SPANS: &str = "insert into session_spans (app_name, user_id, sess
      from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 \
        and valid_to <= $7";
 
+pub const UNLIST_UPDATE: &str = "delete from session_updates where app_name = $1 and user_id = $2 and id = $3 \
+     and update_time = (select update_time from sessions \
+       where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4)";
 pub const UNLIST_SESSION: &str =
     "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4";
 pub const BURY_SESSION: &str = "insert into buried_sessions (app_name, user_id, session_id, incarnation) \
@@ -299,6 +311,11 @@ macro_rules! copy_state {
 
 /// What the two databases say differently.
 pub struct Dialect {
+    /// Inserts a session, also into the list by last update; affects no row if the session exists.
+    pub insert_session: &'static str,
+    pub insert_fork: &'static str,
+    /// Joins the sessions `s` to their places `o` in the list by last update, one by one, beginning there.
+    join_listed: &'static str,
     /// [`EVENTS_ASCENDING`] and [`EVENTS_DESCENDING`] without the events of the ranges that begin after `$13` and end
     /// with `$14`.
     pub visible_ascending: &'static str,
@@ -318,8 +335,12 @@ pub struct Dialect {
 }
 
 macro_rules! dialect {
-    ($member:ident, $wanted:ident, $among:ident, $filed:ident, $visible:expr, $label:expr) => {
+    ($listed:ident, $join_listed:literal, $member:ident, $wanted:ident, $among:ident, $filed:ident, $visible:expr,
+     $label:expr) => {
         Dialect {
+            insert_session: $listed!(insert_session!(), "$3"),
+            insert_fork: $listed!(insert_fork!(), "$5"),
+            join_listed: $join_listed,
             visible_ascending: events_page!("asc", $visible),
             visible_descending: events_page!("desc", $visible),
             state_then: state_then!($member, $wanted, $filed),
@@ -380,7 +401,22 @@ macro_rules! postgres_filed {
         )
     };
 }
+/// An insertion of the session with the id `$id`, and of its place in the list by last update.
+macro_rules! postgres_listed {
+    ($insert:expr, $id:literal) => {
+        concat!(
+            "with made as (",
+            $insert,
+            " returning app_name, user_id, id, update_time) \
+             insert into session_updates (app_name, user_id, id, update_time) \
+             select app_name, user_id, id, update_time from made"
+        )
+    };
+}
 pub const POSTGRES: Dialect = dialect!(
+    postgres_listed,
+    "cross join lateral (select * from sessions l where l.app_name = o.app_name and l.user_id = o.user_id \
+                           and l.id = o.id offset 0) s",
     postgres_member,
     postgres_wanted,
     postgres_among,
@@ -410,7 +446,20 @@ macro_rules! sqlite_filed {
         concat!("json_each(", $nodes, ") as n cross join ", $table, " as t on ", $of, " and t.node = n.value")
     };
 }
+macro_rules! sqlite_listed {
+    ($insert:expr, $id:literal) => {
+        concat!(
+            $insert,
+            "; insert into session_updates (app_name, user_id, id, update_time) \
+               select app_name, user_id, id, update_time from sessions \
+               where changes() = 1 and app_name = $1 and user_id = $2 and id = ",
+            $id
+        )
+    };
+}
 pub const SQLITE: Dialect = dialect!(
+    sqlite_listed,
+    "cross join sessions s on s.app_name = o.app_name and s.user_id = o.user_id and s.id = o.id",
     sqlite_member,
     sqlite_wanted,
     sqlite_among,
@@ -437,26 +486,31 @@ impl Dialect {
             sql.push_str(", ");
             sql.push_str(self.list_state);
         }
-        sql.push_str(" from sessions s where s.app_name = $1");
+        // The table that an index has in the order that is asked for, and the column to order by.
+        let (of, time) = match query.order_by {
+            OrderBy::LastUpdateTime => ("o", "o.update_time"),
+            OrderBy::CreateTime => ("s", "s.create_time"),
+        };
+        match query.order_by {
+            OrderBy::LastUpdateTime => sql += &format!(" from session_updates o {}", self.join_listed),
+            OrderBy::CreateTime => sql.push_str(" from sessions s"),
+        }
+        sql += &format!(" where {of}.app_name = $1");
         let mut bind = |value| {
             values.push(value);
             values.len()
         };
         if let Some(user) = &query.user {
-            sql += &format!(" and s.user_id = ${}", bind(ListValue::Text(user.as_str())));
+            sql += &format!(" and {of}.user_id = ${}", bind(ListValue::Text(user.as_str())));
         }
         sql += &format!(" and (s.expire_time is null or s.expire_time > ${})", bind(ListValue::Integer(now.0)));
-        let time = match query.order_by {
-            OrderBy::LastUpdateTime => "s.update_time",
-            OrderBy::CreateTime => "s.create_time",
-        };
         let (than, direction) = if query.descending { ("<", "desc") } else { (">", "asc") };
         // Of one user, the user is no part of the order: the index by user does not have it after the time.
-        let mut order = vec![time];
+        let mut order = vec![time.to_owned()];
         if query.user.is_none() {
-            order.push("s.user_id");
+            order.push(format!("{of}.user_id"));
         }
-        order.push("s.id");
+        order.push(format!("{of}.id"));
         if let Some(after) = &query.after {
             let mut at = vec![format!("${}", bind(ListValue::Integer(after.time.0)))];
             if query.user.is_none() {
@@ -601,6 +655,7 @@ pub struct LockedRow {
     pub incarnation: i64,
     pub revision: i64,
     pub metadata_revision: i64,
+    pub update_time: i64,
     pub expire_time: Option<i64>,
 }
 
@@ -613,31 +668,91 @@ impl TryFrom<LockedRow> for super::transactions::LockedSession {
             incarnation: row.incarnation,
             revision: row.revision,
             metadata_revision: row.metadata_revision,
+            update_time: Micros(row.update_time),
             expire_time: row.expire_time.map(Micros),
         })
     }
 }
 
+/// An event that an append may repeat.
 #[derive(FromRow)]
 pub struct KnownRow {
-    pub app_name: String,
-    pub user_id: String,
-    pub session_id: String,
-    pub id: String,
-    pub digest: Vec<u8>,
-    pub event_time: i64,
+    digest: Vec<u8>,
+    event_time: i64,
     #[sqlx(flatten)]
-    pub event: EventRow,
+    event: EventRow,
 }
 
-impl KnownRow {
-    pub fn decode(self) -> Result<(SessionKey, crate::domain::ids::EventId, crate::domain::append::Known), StoreError> {
-        let key = session_key(&self.app_name, &self.user_id, &self.session_id)?;
-        let id = crate::domain::ids::EventId::parse(&self.id).map_err(corrupt)?;
-        let digest = self.digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?;
-        let known =
-            crate::domain::append::Known { digest, timestamp: Micros(self.event_time), event: self.event.into() };
-        Ok((key, id, known))
+impl TryFrom<KnownRow> for Known {
+    type Error = StoreError;
+
+    fn try_from(row: KnownRow) -> Result<Self, StoreError> {
+        let digest = row.digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?;
+        Ok(Self { digest, timestamp: Micros(row.event_time), event: row.event.into() })
+    }
+}
+
+/// A row of what PostgreSQL looks up at once: of kind 0 and 1 a user's and an app's revision, of kind 2 an event, whose
+/// sequence is then in the place of the revision. `n` counts the keys of a kind from 1.
+#[derive(FromRow)]
+pub struct LookUpRow {
+    pub kind: i32,
+    pub n: i64,
+    pub revision: i64,
+    event_time: Option<i64>,
+    commit_time: Option<i64>,
+    digest: Option<Vec<u8>>,
+    body: Option<String>,
+}
+
+impl LookUpRow {
+    pub fn known(self) -> Result<Known, StoreError> {
+        let Self { revision, event_time, commit_time, digest, body, .. } = self;
+        let event = EventRow {
+            sequence: revision,
+            commit_time: commit_time.unwrap_or_default(),
+            body: body.unwrap_or_default(),
+        };
+        KnownRow { digest: digest.unwrap_or_default(), event_time: event_time.unwrap_or_default(), event }.try_into()
+    }
+}
+
+/// A row of what an append looks at without locks: of kind 0 a session with the event of one id, if it has it; of kind 1
+/// and 2 a user's and an app's revision. `n` counts the keys of a kind from 1.
+#[derive(FromRow)]
+pub struct LookRow {
+    pub kind: i32,
+    pub n: i64,
+    pub revision: i64,
+    incarnation: Option<i64>,
+    metadata_revision: Option<i64>,
+    update_time: Option<i64>,
+    expire_time: Option<i64>,
+    sequence: Option<i64>,
+    event_time: Option<i64>,
+    commit_time: Option<i64>,
+    digest: Option<Vec<u8>>,
+    body: Option<String>,
+}
+
+impl LookRow {
+    pub fn locked(&self) -> Locked {
+        Locked {
+            incarnation: self.incarnation.unwrap_or_default(),
+            revision: self.revision,
+            metadata_revision: self.metadata_revision.unwrap_or_default(),
+            update_time: Micros(self.update_time.unwrap_or_default()),
+            expire_time: self.expire_time.map(Micros),
+        }
+    }
+
+    pub fn known(self) -> Result<Option<Known>, StoreError> {
+        let Self { sequence: Some(sequence), event_time, commit_time, digest, body, .. } = self else {
+            return Ok(None);
+        };
+        let event = EventRow { sequence, commit_time: commit_time.unwrap_or_default(), body: body.unwrap_or_default() };
+        let row = KnownRow { digest: digest.unwrap_or_default(), event_time: event_time.unwrap_or_default(), event };
+        row.try_into().map(Some)
     }
 }
 

@@ -1,27 +1,28 @@
 //! SQLite, embedded: one file, one process, one writer and many readers (WAL).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use sqlx::migrate::Migrator;
-use sqlx::pool::PoolConnection;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow as _, SqlitePool};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow as _};
+use tokio::time::{Instant, timeout_at};
 
+use super::pool::{Connect, Lease, Pool};
 use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow,
     StateRow, ViewRow, event_page, filter_text,
 };
-use super::transactions::{Backend, LockedSession, SessionInsert, Tx};
+use super::transactions::{Backend, Busy, Found, LockedSession, LookUp, SessionInsert, Tx};
 use super::{
     Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
 };
-use crate::domain::append::{Known, Locked, Passed, StateWrite, Writes};
+use crate::domain::append::{Heads, Locked, Needs, Passed, StateWrite, Writes};
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
@@ -38,8 +39,8 @@ type Result<T> = std::result::Result<T, StoreError>;
 pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/sqlite");
 
 pub struct Sqlite {
-    writer: SqlitePool,
-    readers: SqlitePool,
+    writer: Pool<Opener>,
+    readers: Pool<Opener>,
     limits: StoreLimits,
     /// Held while this process has the file open. SQLite itself would let a second process write, and the two would
     /// wait for each other's locks instead of failing clearly.
@@ -59,27 +60,37 @@ impl Sqlite {
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(limits.lock_wait)
             .disable_statement_logging();
-        let pool = || SqlitePoolOptions::new().acquire_timeout(limits.acquire).test_before_acquire(false);
-        let writer = pool().max_connections(1).connect_with(options.clone()).await.map_err(|error| {
-            StoreError::new(
-                Cause::Unavailable,
-                format!("the SQLite file cannot be opened: {}", StoreError::from(error)),
-            )
-        })?;
-        let readers = pool()
-            .max_connections(limits.connections)
-            .connect_lazy_with(options.create_if_missing(false).pragma("query_only", "on"));
+        let pool = |options, connections| Pool::new(Opener(options), connections, limits.acquire);
+        let writer = pool(options.clone(), 1);
+        // Makes the file, without which there is nothing to read.
+        writer.acquire().await?.release();
+        let readers = pool(options.create_if_missing(false).pragma("query_only", "on"), limits.connections);
         Ok(Self { writer, readers, limits, _lock: lock })
     }
 
-    async fn begin(&self, pool: &SqlitePool, begin: Option<&'static str>) -> Result<SqliteTx> {
-        let conn = pool.acquire().await?;
-        let mut tx = SqliteTx { conn, persistent: true, in_transaction: false };
+    async fn begin(&self, pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<SqliteTx> {
+        let mut conn = pool.acquire().await?;
         if let Some(begin) = begin {
-            tx.in_transaction = true;
-            sqlx::raw_sql(begin).execute(&mut *tx.conn).await?;
+            sqlx::raw_sql(begin).execute(&mut *conn).await?;
         }
-        Ok(tx)
+        Ok(SqliteTx { conn, persistent: true, in_transaction: begin.is_some() })
+    }
+}
+
+/// How the file is opened.
+struct Opener(SqliteConnectOptions);
+
+impl Connect for Opener {
+    type Connection = SqliteConnection;
+
+    async fn connect(&self, until: Instant) -> Result<SqliteConnection> {
+        let opened = timeout_at(until, self.0.connect()).await;
+        let opened =
+            opened.map_err(|_| StoreError::new(Cause::Timeout, "the file was not opened within the time limit"))?;
+        opened.map_err(|error| {
+            let error = StoreError::from(error);
+            StoreError::new(Cause::Unavailable, format!("the SQLite file cannot be opened: {error}"))
+        })
     }
 }
 
@@ -112,12 +123,17 @@ fn lock(path: &Path) -> Result<File> {
 impl Backend for Sqlite {
     type Tx = SqliteTx;
 
+    fn is_optimistic(&self) -> bool {
+        false
+    }
+
     async fn migrate(&self) -> Result<()> {
         let mut conn = self.writer.acquire().await?;
         let mut migrator = Migrator::with_migrations(MIGRATOR.iter().cloned().collect());
         migrator.set_ignore_missing(true);
         // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
         migrator.run_direct(None, &mut *conn, false).await?;
+        conn.release();
         Ok(())
     }
 
@@ -132,6 +148,7 @@ impl Backend for Sqlite {
         } else {
             sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(&mut *tx.conn).await?
         };
+        tx.rollback().await?;
         super::all_applied(&MIGRATOR, &applied)
     }
 
@@ -149,10 +166,8 @@ impl Backend for Sqlite {
     }
 
     fn pool(&self) -> PoolUse {
-        PoolUse {
-            open: self.writer.size() + self.readers.size(),
-            idle: (self.writer.num_idle() + self.readers.num_idle()) as u32,
-        }
+        let (writer, readers) = (self.writer.in_use(), self.readers.in_use());
+        PoolUse { open: writer.open + readers.open, idle: writer.idle + readers.idle }
     }
 
     async fn close(&self) {
@@ -194,7 +209,7 @@ macro_rules! end_session_value {
 const SET_SESSION_VALUE: &str = concat!(
     end_session_value!(),
     "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
-     values ($1, $2, $3, $4, $5, $7, $8) on conflict (app_name, user_id, session_id, incarnation, key) \
+     values ($1, $2, $3, $4, $5, $7, $8) on conflict (incarnation, key, session_id, user_id, app_name) \
      do update set value = excluded.value, revision = excluded.revision"
 );
 const REMOVE_SESSION_VALUE: &str = concat!(
@@ -238,19 +253,11 @@ const SET_APP_VALUE: &str = concat!(
 );
 const REMOVE_APP_VALUE: &str = concat!(end_app_value!(), "delete from app_state where app_name = $1 and key = $2");
 
+/// Dropped before its end, its connection is closed, once the statement under way is done, and with it the transaction.
 pub struct SqliteTx {
-    conn: PoolConnection<sqlx::Sqlite>,
+    conn: Lease<SqliteConnection>,
     persistent: bool,
     in_transaction: bool,
-}
-
-impl Drop for SqliteTx {
-    /// Closing ends a transaction that was not ended, once the statement under way is done.
-    fn drop(&mut self) {
-        if self.in_transaction {
-            self.conn.close_on_drop();
-        }
-    }
 }
 
 impl SqliteTx {
@@ -280,8 +287,8 @@ impl SqliteTx {
     async fn end(mut self, statement: &'static str) -> Result<()> {
         if self.in_transaction {
             sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
-            self.in_transaction = false;
         }
+        self.conn.release();
         Ok(())
     }
 
@@ -404,6 +411,24 @@ impl SqliteTx {
         Ok(())
     }
 
+    async fn user_revision(&mut self, key: &UserKey) -> Result<i64> {
+        let row: Option<i64> =
+            sqlx::query_scalar("select revision from user_scopes where app_name = $1 and user_id = $2")
+                .bind(key.app.as_str())
+                .bind(key.user.as_str())
+                .fetch_optional(&mut *self.conn)
+                .await?;
+        Ok(row.unwrap_or(0))
+    }
+
+    async fn app_revision(&mut self, key: &AppName) -> Result<i64> {
+        let row: Option<i64> = sqlx::query_scalar("select revision from app_scopes where app_name = $1")
+            .bind(key.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        Ok(row.unwrap_or(0))
+    }
+
     async fn set_user_revision(&mut self, key: &UserKey, revision: i64) -> Result<()> {
         sqlx::query(
             "insert into user_scopes (app_name, user_id, revision) values ($1, $2, $3) \
@@ -434,11 +459,12 @@ impl SqliteTx {
 impl Tx for SqliteTx {
     shared_primitives!();
 
-    async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>) -> Result<Vec<LockedSession>> {
+    async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, _: Busy) -> Result<Vec<LockedSession>> {
         let mut locked = Vec::with_capacity(keys.len());
         for key in keys {
             let row: Option<LockedRow> = sqlx::query_as(
-                "select app_name, user_id, id, incarnation, revision, metadata_revision, expire_time from sessions \
+                "select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, expire_time \
+                 from sessions \
                  where app_name = $1 and user_id = $2 and id = $3",
             )
             .bind(key.app().as_str())
@@ -452,49 +478,32 @@ impl Tx for SqliteTx {
     }
 
     async fn lock_users(&mut self, keys: &[&UserKey]) -> Result<Vec<i64>> {
-        let (rows, _) = self.revisions(keys, &[]).await?;
-        Ok(keys.iter().map(|key| rows.get(*key).copied().unwrap_or(0)).collect())
-    }
-
-    async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<Vec<i64>> {
-        let (_, rows) = self.revisions(&[], keys).await?;
-        Ok(keys.iter().map(|key| rows.get(*key).copied().unwrap_or(0)).collect())
-    }
-
-    async fn revisions(
-        &mut self,
-        users: &[&UserKey],
-        apps: &[&AppName],
-    ) -> Result<(HashMap<UserKey, i64>, HashMap<AppName, i64>)> {
-        let mut revisions = (HashMap::new(), HashMap::new());
-        for key in users {
-            let row: Option<i64> =
-                sqlx::query_scalar("select revision from user_scopes where app_name = $1 and user_id = $2")
-                    .bind(key.app.as_str())
-                    .bind(key.user.as_str())
-                    .fetch_optional(&mut *self.conn)
-                    .await?;
-            revisions.0.insert((*key).clone(), row.unwrap_or(0));
-        }
-        for key in apps {
-            let row: Option<i64> = sqlx::query_scalar("select revision from app_scopes where app_name = $1")
-                .bind(key.as_str())
-                .fetch_optional(&mut *self.conn)
-                .await?;
-            revisions.1.insert((*key).clone(), row.unwrap_or(0));
+        let mut revisions = Vec::with_capacity(keys.len());
+        for key in keys {
+            revisions.push(self.user_revision(key).await?);
         }
         Ok(revisions)
     }
 
-    async fn known_events(
-        &mut self,
-        ids: &[(&SessionKey, i64, &EventId)],
-    ) -> Result<Vec<(SessionKey, EventId, Known)>> {
-        let mut known = Vec::new();
-        for (key, incarnation, id) in ids {
+    async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<Vec<i64>> {
+        let mut revisions = Vec::with_capacity(keys.len());
+        for key in keys {
+            revisions.push(self.app_revision(key).await?);
+        }
+        Ok(revisions)
+    }
+
+    async fn look_up(&mut self, look_up: &LookUp<'_>) -> Result<Found> {
+        let mut found = Found::default();
+        for key in &look_up.users {
+            found.users.insert((*key).clone(), self.user_revision(key).await?);
+        }
+        for key in &look_up.apps {
+            found.apps.insert((*key).clone(), self.app_revision(key).await?);
+        }
+        for (key, incarnation, id) in &look_up.events {
             let row: Option<KnownRow> = sqlx::query_as(
-                "select app_name, user_id, session_id, id, digest, event_time, sequence, commit_time, body \
-                 from events \
+                "select digest, event_time, sequence, commit_time, body from events \
                  where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and id = $5",
             )
             .bind(key.app().as_str())
@@ -504,9 +513,19 @@ impl Tx for SqliteTx {
             .bind(id.as_str())
             .fetch_optional(&mut *self.conn)
             .await?;
-            known.extend(row.map(KnownRow::decode).transpose()?);
+            if let Some(row) = row {
+                found.events.push(((*key).clone(), (*id).clone(), row.try_into()?));
+            }
         }
-        Ok(known)
+        Ok(found)
+    }
+
+    async fn look(&mut self, _: &Needs<'_>) -> Result<Heads> {
+        Err(StoreError::new(Cause::Internal, "there is one writer here, and it has the whole file"))
+    }
+
+    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<()> {
+        self.apply(writes).await
     }
 
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
@@ -548,7 +567,9 @@ impl Tx for SqliteTx {
         for (key, update) in &writes.sessions {
             sqlx::query(
                 "update sessions set revision = $4, update_time = $5, update_time_number = $6 \
-                 where app_name = $1 and user_id = $2 and id = $3",
+                 where app_name = $1 and user_id = $2 and id = $3; \
+                 update session_updates set update_time = $5 \
+                 where app_name = $1 and user_id = $2 and update_time = $7 and id = $3",
             )
             .bind(key.app().as_str())
             .bind(key.user.user.as_str())
@@ -556,20 +577,21 @@ impl Tx for SqliteTx {
             .bind(update.revision)
             .bind(update.update_time.micros.0)
             .bind(update.update_time.number.text())
+            .bind(update.was.map(|was| was.update_time.0))
             .execute(&mut *self.conn)
             .await?;
         }
-        for (key, revision) in &writes.users {
-            self.set_user_revision(key, *revision).await?;
+        for (key, update) in &writes.users {
+            self.set_user_revision(key, update.revision).await?;
         }
-        for (key, revision) in &writes.apps {
-            self.set_app_revision(key, *revision).await?;
+        for (key, update) in &writes.apps {
+            self.set_app_revision(key, update.revision).await?;
         }
         Ok(())
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
-        Ok(self.lock_sessions(&BTreeSet::from([key])).await?.into_iter().next())
+        Ok(self.lock_sessions(&BTreeSet::from([key]), Busy::Wait).await?.into_iter().next())
     }
 
     async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, Held)>> {

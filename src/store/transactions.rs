@@ -5,20 +5,21 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, ListQuery, MetadataUpdate, Moment, MomentQuery,
-    OnWait, Page, PoolUse, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome, ScopeView, ScopeWrite, SessionQuery,
-    SessionView, StateFilter, Store, StoreError, UpdateOutcome,
+    AppendOutcome, Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, ListQuery, MetadataUpdate, Moment,
+    MomentQuery, OnWait, Page, PoolUse, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome, ScopeView, ScopeWrite,
+    SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 use crate::domain::append::{
-    Append, Heads, Known, Locked, Needs, Outcome, Writes, creation_needs, decide, decide_creation, distinct_events,
-    needs,
+    Append, Heads, Known, Locked, Needs, Outcome, ScopeUpdate, Writes, creation_needs, decide, decide_creation,
+    distinct_events, needs,
 };
 use crate::domain::change::Change;
 use crate::domain::event::{EventDraft, Rewind, StoredEvent};
@@ -38,6 +39,10 @@ type Result<T> = std::result::Result<T, StoreError>;
 const SWEEP_SESSIONS: i64 = 50;
 const SWEEP_ROWS: i64 = 1000;
 
+/// After a try without locks in which another process came first, so many go on with locks: where processes write the same
+/// sessions or shared scopes at the same time, trying costs more than it saves.
+const DOUBTS: u32 = 32;
+
 /// The least time that a COMMIT is given, however close the deadline is: an unclear outcome is worse than a late one.
 const COMMIT_GRACE: Duration = Duration::from_secs(1);
 
@@ -45,6 +50,8 @@ const COMMIT_GRACE: Duration = Duration::from_secs(1);
 pub trait Backend: Send + Sync + 'static {
     type Tx: Tx;
 
+    /// Whether appends are tried without locks: [`Tx::look`], then [`Tx::write_at_once`].
+    fn is_optimistic(&self) -> bool;
     fn migrate(&self) -> impl Future<Output = Result<()>> + Send;
     fn check(&self) -> impl Future<Output = Result<()>> + Send;
     /// Begins what reads one moment; `single` promises that it will be one statement.
@@ -56,6 +63,13 @@ pub trait Backend: Send + Sync + 'static {
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
+/// What to do about a row that someone else has locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Busy {
+    Wait,
+    LeaveOut,
+}
+
 /// A locked row of a session, live or expired.
 #[derive(Debug, Clone)]
 pub struct LockedSession {
@@ -63,12 +77,18 @@ pub struct LockedSession {
     pub incarnation: i64,
     pub revision: i64,
     pub metadata_revision: i64,
+    pub update_time: Micros,
     pub expire_time: Option<Micros>,
 }
 
 impl LockedSession {
+    fn locked(&self) -> Locked {
+        let Self { incarnation, revision, metadata_revision, update_time, expire_time, .. } = *self;
+        Locked { incarnation, revision, metadata_revision, update_time, expire_time }
+    }
+
     fn is_live(&self, now: Micros) -> bool {
-        self.expire_time.is_none_or(|at| at > now)
+        self.locked().is_live(now)
     }
 }
 
@@ -80,26 +100,41 @@ pub struct SessionInsert<'a> {
     pub initial_state: String,
 }
 
+/// What an append reads without locks: revisions of scopes, and events, each with the incarnation of its session.
+#[derive(Debug, Default)]
+pub struct LookUp<'a> {
+    pub users: Vec<&'a UserKey>,
+    pub apps: Vec<&'a AppName>,
+    pub events: Vec<(&'a SessionKey, i64, &'a EventId)>,
+}
+
+/// What there is of a [`LookUp`].
+#[derive(Debug, Default)]
+pub struct Found {
+    pub users: HashMap<UserKey, i64>,
+    pub apps: HashMap<AppName, i64>,
+    pub events: Vec<(SessionKey, EventId, Known)>,
+}
+
 /// A transaction under way: what it can load, lock and apply. Dropping it undoes it.
 pub trait Tx: Send {
-    /// Locks the rows that exist, in key order.
+    /// Locks the rows that exist, in key order; those that someone else has locked are waited for, or left out.
     fn lock_sessions(
         &mut self,
         keys: &BTreeSet<&SessionKey>,
+        busy: Busy,
     ) -> impl Future<Output = Result<Vec<LockedSession>>> + Send;
     /// Locks scope rows, in the given order, made where they are missing; their revisions in that order.
     fn lock_users(&mut self, keys: &[&UserKey]) -> impl Future<Output = Result<Vec<i64>>> + Send;
     fn lock_apps(&mut self, keys: &[&AppName]) -> impl Future<Output = Result<Vec<i64>>> + Send;
-    /// The revisions of scopes that exist, without locks.
-    fn revisions(
-        &mut self,
-        users: &[&UserKey],
-        apps: &[&AppName],
-    ) -> impl Future<Output = Result<(HashMap<UserKey, i64>, HashMap<AppName, i64>)>> + Send;
-    fn known_events(
-        &mut self,
-        ids: &[(&SessionKey, i64, &EventId)],
-    ) -> impl Future<Output = Result<Vec<(SessionKey, EventId, Known)>>> + Send;
+    /// Reads without locks, all at one moment.
+    fn look_up(&mut self, look_up: &LookUp<'_>) -> impl Future<Output = Result<Found>> + Send;
+
+    /// Reads, without locks and at one moment, what [`Tx::lock_sessions`] and all after it would.
+    fn look(&mut self, needs: &Needs<'_>) -> impl Future<Output = Result<Heads>> + Send;
+    /// Writes and commits in one statement, unless a head is no more what it was: then it fails with
+    /// [`Cause::Conflict`].
+    fn write_at_once(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<()>> + Send;
 
     /// Inserts the row; `false` if the session exists.
     fn insert_session(&mut self, insert: &SessionInsert<'_>) -> impl Future<Output = Result<bool>> + Send;
@@ -215,11 +250,13 @@ pub struct Transactions<B> {
     backend: B,
     /// Told how long each transaction waited for its connection and BEGIN.
     on_wait: OnceLock<OnWait>,
+    /// How many of the next appends are not to be tried without locks.
+    doubts: AtomicU32,
 }
 
 impl<B: Backend> Transactions<B> {
     pub fn new(backend: B) -> Self {
-        Self { backend, on_wait: OnceLock::new() }
+        Self { backend, on_wait: OnceLock::new(), doubts: AtomicU32::new(0) }
     }
 
     /// Runs the part of a transaction before its end. Nothing has happened if this fails: dropping the
@@ -257,27 +294,44 @@ impl<B: Backend> Transactions<B> {
         timeout_at(limit, tx.commit()).await.unwrap_or_else(|_| Err(out_of_time())).map_err(StoreError::in_commit)
     }
 
-    /// Appends, and reads a session in the same transaction, if asked to.
-    async fn append_then(
-        &self,
-        batch: &[Append],
-        now: Micros,
-        read: Option<&SessionQuery>,
-        deadline: Instant,
-    ) -> Result<(Vec<Outcome>, Option<SessionView>)> {
-        let mut tx = self.write(deadline).await?;
-        let (outcomes, wrote, view) = self
-            .within(deadline, async {
-                let (outcomes, wrote) = append(&mut tx, batch, now).await?;
-                let view = match read {
-                    Some(query) => tx.view(query).await?,
-                    None => None,
-                };
-                Ok((outcomes, wrote, view))
-            })
-            .await?;
-        self.end(tx, wrote, deadline).await?;
-        Ok((outcomes, view))
+    /// Whether an append may be tried without locks: not shortly after that was in vain.
+    fn may_try(&self) -> bool {
+        let less = |doubts: u32| doubts.checked_sub(1);
+        self.backend.is_optimistic() && self.doubts.fetch_update(Relaxed, Relaxed, less).is_err()
+    }
+
+    /// Appends without locks: reads at one moment, decides, and writes in one statement that fails if what was decided
+    /// on has changed. Two round trips where a transaction takes six. `None`: it takes locks.
+    async fn try_append(&self, batch: &[Arc<Append>], deadline: Instant) -> Result<Option<Vec<Option<AppendOutcome>>>> {
+        if batch.iter().any(|append| append.with_state) {
+            return Ok(None);
+        }
+        let needs = needs(batch.iter().map(|append| &**append));
+        let mut tx = self.read(true, deadline).await?;
+        let mut heads = self.within(deadline, load_unlocked(&mut tx, &needs)).await?;
+        let mut writes = Writes::default();
+        let outcomes: Vec<_> = batch
+            .iter()
+            .map(|append| Some(AppendOutcome { outcome: decide(&mut heads, append, &mut writes), view: None }))
+            .collect();
+        if !writes.is_empty() && !guard(&needs, &heads, &mut writes) {
+            self.release(tx, deadline).await;
+            return Ok(None);
+        }
+        if !writes.is_empty() {
+            let limit = deadline.min(Instant::now() + self.backend.unit_limit()).max(Instant::now() + COMMIT_GRACE);
+            let written = timeout_at(limit, tx.write_at_once(&writes)).await.unwrap_or_else(|_| Err(out_of_time()));
+            match written.map_err(StoreError::in_one_statement) {
+                Ok(()) => {}
+                Err(error) if matches!(error.cause, Cause::Conflict | Cause::Overloaded) && !error.unclear => {
+                    self.doubts.store(DOUBTS, Relaxed);
+                    return Ok(None);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.release(tx, deadline).await;
+        Ok(Some(outcomes))
     }
 
     async fn end(&self, tx: B::Tx, wrote: bool, deadline: Instant) -> Result<()> {
@@ -294,58 +348,118 @@ fn out_of_time() -> StoreError {
     StoreError::new(Cause::Timeout, "the database did not answer within the time limit")
 }
 
-async fn append<X: Tx>(tx: &mut X, batch: &[Append], now: Micros) -> Result<(Vec<Outcome>, bool)> {
-    let mut heads = load(tx, &needs(batch), now).await?;
+/// Appends a batch, and reads the states that are asked for, all as the whole batch left them.
+async fn append<X: Tx>(tx: &mut X, batch: &[Arc<Append>]) -> Result<(Vec<Option<AppendOutcome>>, bool)> {
+    // Nobody waits for a lock that someone else waits for.
+    let several = batch.iter().any(|append| append.key != batch[0].key);
+    let busy = if several { Busy::LeaveOut } else { Busy::Wait };
+    let mut heads = load(tx, &needs(batch.iter().map(|append| &**append)), busy).await?;
     let mut writes = Writes::default();
-    let outcomes = batch.iter().map(|append| decide(&mut heads, append, now, &mut writes)).collect();
+    let outcomes: Vec<Option<Outcome>> = batch
+        .iter()
+        .map(|append| {
+            let there = !several || heads.sessions.contains_key(&append.key);
+            there.then(|| decide(&mut heads, append, &mut writes))
+        })
+        .collect();
     let wrote = !writes.is_empty();
     if wrote {
         tx.apply(&writes).await?;
     }
-    Ok((outcomes, wrote))
+    let mut answers = Vec::with_capacity(batch.len());
+    for (append, outcome) in batch.iter().zip(outcomes) {
+        let view = match outcome {
+            Some(Outcome::Done(_)) if append.with_state => {
+                Some(view(tx, &session_state(&append.key, append.now)).await?)
+            }
+            _ => None,
+        };
+        answers.push(outcome.map(|outcome| AppendOutcome { outcome, view }));
+    }
+    Ok((answers, wrote))
 }
 
 /// Loads what a decision needs, under lock and in lock order. What is read without a lock is read after the session
 /// is locked, so that the revisions that the events of one session saw never go backwards.
-async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, now: Micros) -> Result<Heads> {
+async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, busy: Busy) -> Result<Heads> {
     let mut heads = Heads::default();
-    for row in tx.lock_sessions(&needs.sessions).await? {
-        if row.is_live(now) {
-            let LockedSession { incarnation, revision, metadata_revision, .. } = row;
-            heads.sessions.insert(row.key, Locked { incarnation, revision, metadata_revision });
-        }
-    }
+    heads.sessions.extend(tx.lock_sessions(&needs.sessions, busy).await?.into_iter().map(|row| {
+        let locked = row.locked();
+        (row.key, locked)
+    }));
     // Sessions that are not there need nothing else.
-    let live_users: BTreeSet<&UserKey> = heads.sessions.keys().map(|key| &key.user).collect();
-    let live_apps: BTreeSet<&AppName> = heads.sessions.keys().map(SessionKey::app).collect();
-    let (users, apps) = lock_scopes(
-        tx,
-        needs.users.iter().filter(|(key, _)| live_users.contains(*key)).map(|(key, lock)| (*key, *lock)),
-        needs.apps.iter().filter(|(key, _)| live_apps.contains(*key)).map(|(key, lock)| (*key, *lock)),
-    )
-    .await?;
-    heads.users = users;
-    heads.apps = apps;
-    let incarnation = |heads: &Heads, key: &SessionKey| heads.sessions.get(key).map(|locked| locked.incarnation);
-    let ids: Vec<_> = needs
-        .events
-        .iter()
-        .filter_map(|(key, id)| incarnation(&heads, key).map(|incarnation| (*key, incarnation, *id)))
-        .collect();
-    if !ids.is_empty() {
-        for (key, id, known) in tx.known_events(&ids).await? {
-            heads.known.entry(key).or_default().insert(id, known);
+    let users: BTreeSet<&UserKey> = heads.sessions.keys().map(|key| &key.user).collect();
+    let apps: BTreeSet<&AppName> = heads.sessions.keys().map(SessionKey::app).collect();
+    let incarnation = |key: &SessionKey| heads.sessions.get(key).map(|locked| locked.incarnation);
+    let mut look_up = LookUp {
+        events: needs
+            .events
+            .iter()
+            .filter_map(|(key, id)| incarnation(key).map(|incarnation| (*key, incarnation, *id)))
+            .collect(),
+        ..LookUp::default()
+    };
+    let (mut lock_users, mut lock_apps) = (Vec::new(), Vec::new());
+    for (key, lock) in needs.users.iter().filter(|(key, _)| users.contains(*key)) {
+        if *lock { &mut lock_users } else { &mut look_up.users }.push(*key);
+    }
+    for (key, lock) in needs.apps.iter().filter(|(key, _)| apps.contains(*key)) {
+        if *lock { &mut lock_apps } else { &mut look_up.apps }.push(*key);
+    }
+    let mut locked = lock_scopes(tx, &lock_users, &lock_apps).await?;
+    let found = tx.look_up(&look_up).await?;
+    locked.0.extend(found.users);
+    locked.1.extend(found.apps);
+    (heads.users, heads.apps) = locked;
+    for (key, id, known) in found.events {
+        heads.known.entry(key).or_default().insert(id, known);
+    }
+    load_keys(tx, needs, &mut heads).await?;
+    Ok(heads)
+}
+
+/// [`load`] without locks. The heads are of one moment, and the values of a later one: whoever changed a value in between
+/// changed a head too, and the write fails.
+async fn load_unlocked<X: Tx>(tx: &mut X, needs: &Needs<'_>) -> Result<Heads> {
+    let mut heads = tx.look(needs).await?;
+    load_keys(tx, needs, &mut heads).await?;
+    Ok(heads)
+}
+
+/// Adds to `writes` the heads that were decided on and are not written, so that they are compared; whether that can be
+/// done: a scope that is not there cannot be compared.
+fn guard<'a>(needs: &Needs<'a>, heads: &Heads, writes: &mut Writes<'a>) -> bool {
+    let same = |revision: i64| (revision > 0).then_some(ScopeUpdate { was: revision, revision });
+    for (key, _) in needs.users.iter().filter(|(_, held)| **held) {
+        let revision = heads.users.get(*key).copied().unwrap_or(0);
+        match same(revision) {
+            Some(same) => drop(writes.users.entry(*key).or_insert(same)),
+            None if writes.users.contains_key(*key) => {}
+            None => return false,
         }
     }
+    for (key, _) in needs.apps.iter().filter(|(_, held)| **held) {
+        let revision = heads.apps.get(*key).copied().unwrap_or(0);
+        match same(revision) {
+            Some(same) => drop(writes.apps.entry(*key).or_insert(same)),
+            None if writes.apps.contains_key(*key) => {}
+            None => return false,
+        }
+    }
+    true
+}
+
+/// Loads what lies behind the heads: values, and places in the log.
+async fn load_keys<X: Tx>(tx: &mut X, needs: &Needs<'_>, heads: &mut Heads) -> Result<()> {
     heads.values = values(tx, &needs.keys, &heads.sessions).await?;
     for (key, invocation) in &needs.invocations {
-        if let Some(incarnation) = incarnation(&heads, key)
-            && let Some(sequence) = tx.first_of_invocation(key, incarnation, invocation).await?
+        if let Some(locked) = heads.sessions.get(*key)
+            && let Some(sequence) = tx.first_of_invocation(key, locked.incarnation, invocation).await?
         {
             heads.invocations.entry((*key).clone()).or_default().insert((*invocation).to_owned(), sequence);
         }
     }
-    Ok(heads)
+    Ok(())
 }
 
 /// Reads state keys, those that are not there included; keys of sessions that are not there are left out.
@@ -379,35 +493,22 @@ async fn values<X: Tx>(
     Ok(values)
 }
 
-/// Locks the scopes that are to be held, users first, and reads the others.
+/// Locks scopes, users first; their revisions.
 async fn lock_scopes<X: Tx>(
     tx: &mut X,
-    users: impl Iterator<Item = (&UserKey, bool)>,
-    apps: impl Iterator<Item = (&AppName, bool)>,
+    users: &[&UserKey],
+    apps: &[&AppName],
 ) -> Result<(HashMap<UserKey, i64>, HashMap<AppName, i64>)> {
-    let (lock_users, read_users): (Vec<_>, Vec<_>) = users.partition(|(_, lock)| *lock);
-    let (lock_apps, read_apps): (Vec<_>, Vec<_>) = apps.partition(|(_, lock)| *lock);
-    let (lock_users, read_users) = (keys(lock_users), keys(read_users));
-    let (lock_apps, read_apps) = (keys(lock_apps), keys(read_apps));
     let mut locked = (HashMap::new(), HashMap::new());
-    if !lock_users.is_empty() {
-        let revisions = tx.lock_users(&lock_users).await?;
-        locked.0.extend(lock_users.iter().map(|key| (*key).clone()).zip(revisions));
+    if !users.is_empty() {
+        let revisions = tx.lock_users(users).await?;
+        locked.0.extend(users.iter().map(|key| (*key).clone()).zip(revisions));
     }
-    if !lock_apps.is_empty() {
-        let revisions = tx.lock_apps(&lock_apps).await?;
-        locked.1.extend(lock_apps.iter().map(|key| (*key).clone()).zip(revisions));
-    }
-    if !(read_users.is_empty() && read_apps.is_empty()) {
-        let (users, apps) = tx.revisions(&read_users, &read_apps).await?;
-        locked.0.extend(users);
-        locked.1.extend(apps);
+    if !apps.is_empty() {
+        let revisions = tx.lock_apps(apps).await?;
+        locked.1.extend(apps.iter().map(|key| (*key).clone()).zip(revisions));
     }
     Ok(locked)
-}
-
-fn keys<K>(list: Vec<(K, bool)>) -> Vec<K> {
-    list.into_iter().map(|(key, _)| key).collect()
 }
 
 /// Inserts the session first, so that its row is the first lock, as everywhere.
@@ -438,10 +539,22 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
     }
     let needs = creation_needs(creation);
     let (user, app) = (&creation.key.user, creation.key.app());
-    let (users, apps) =
-        lock_scopes(tx, std::iter::once((user, needs.holds.0)), std::iter::once((app, needs.holds.1))).await?;
+    let (lock_users, read_users) = if needs.holds.0 { (vec![user], vec![]) } else { (vec![], vec![user]) };
+    let (lock_apps, read_apps) = if needs.holds.1 { (vec![app], vec![]) } else { (vec![], vec![app]) };
+    let (mut users, mut apps) = lock_scopes(tx, &lock_users, &lock_apps).await?;
+    if !(read_users.is_empty() && read_apps.is_empty()) {
+        let found = tx.look_up(&LookUp { users: read_users, apps: read_apps, events: Vec::new() }).await?;
+        users.extend(found.users);
+        apps.extend(found.apps);
+    }
     // No row of its state is there yet.
-    let fresh = Locked { incarnation: creation.incarnation, revision: 0, metadata_revision: 0 };
+    let fresh = Locked {
+        incarnation: creation.incarnation,
+        revision: 0,
+        metadata_revision: 0,
+        update_time: creation.now,
+        expire_time: None,
+    };
     let values = values(tx, &needs.keys, &HashMap::from([(creation.key.clone(), fresh)])).await?;
     let mut heads = Heads { users, apps, values, ..Heads::default() };
     let (tag, mut writes) = match decide_creation(&mut heads, creation, &events) {
@@ -467,7 +580,7 @@ enum InTheWay {
 }
 
 async fn in_the_way<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64, now: Micros) -> Result<InTheWay> {
-    let Some(existing) = tx.lock_sessions(&BTreeSet::from([key])).await?.into_iter().next() else {
+    let Some(existing) = tx.lock_sessions(&BTreeSet::from([key]), Busy::Wait).await?.into_iter().next() else {
         return Ok(InTheWay::Nothing);
     };
     if existing.is_live(now) {
@@ -520,8 +633,15 @@ async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(RewindOut
         return Ok((RewindOutcome::SessionNotFound, false));
     };
     let query = whole_session(&request.key, request.now);
-    let known = tx.known_events(&[(&request.key, row.incarnation, &request.event_id)]).await?;
-    if let Some((.., known)) = known.first() {
+    let (user, app) = (&request.key.user, request.key.app());
+    let found = tx
+        .look_up(&LookUp {
+            users: vec![user],
+            apps: vec![app],
+            events: vec![(&request.key, row.incarnation, &request.event_id)],
+        })
+        .await?;
+    if let Some((.., known)) = found.events.first() {
         let outcome = match request.target.is_of(&known.event.body) {
             true => RewindOutcome::Done { view: view(tx, &query).await?, replayed: true },
             false => RewindOutcome::Refused(Refusal::EventIdConflict),
@@ -555,25 +675,28 @@ async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(RewindOut
         .map_err(|_| StoreError::new(Cause::Internal, "the event of a rewind is none"))?;
     let mut event = draft.seal(request.event_id.clone(), request.now);
     event.rewind = Some(Rewind::To(to));
-    let append =
-        Append { key: request.key.clone(), events: vec![event], if_match: None, only_if_present: None, limits };
-    let (user, app) = (&append.key.user, append.key.app());
-    let (users, apps) = tx.revisions(&[user], &[app]).await?;
+    let append = Append {
+        key: request.key.clone(),
+        events: vec![event],
+        if_match: None,
+        only_if_present: None,
+        limits,
+        now: request.now,
+        with_state: false,
+    };
     let held = differences.into_iter().map(|difference| {
         let held = Held { value: difference.now, revision: row.revision };
         (StateAddress::new(&append.key, Scope::Session, &difference.key), held)
     });
-    let LockedSession { incarnation, revision, metadata_revision, .. } = row;
-    let locked = Locked { incarnation, revision, metadata_revision };
     let mut heads = Heads {
-        sessions: HashMap::from([(append.key.clone(), locked)]),
-        users,
-        apps,
+        sessions: HashMap::from([(append.key.clone(), row.locked())]),
+        users: found.users,
+        apps: found.apps,
         values: held.collect(),
         ..Heads::default()
     };
     let mut writes = Writes::default();
-    if let Outcome::Refused(refusal) = decide(&mut heads, &append, request.now, &mut writes) {
+    if let Outcome::Refused(refusal) = decide(&mut heads, &append, &mut writes) {
         return Ok((RewindOutcome::Refused(refusal), false));
     }
     tx.apply(&writes).await?;
@@ -603,14 +726,12 @@ fn initial_state(changes: &[Change]) -> String {
     state.close()
 }
 
+fn session_state(key: &SessionKey, now: Micros) -> SessionQuery {
+    SessionQuery { key: key.clone(), now, incarnation: None, state: Some(StateFilter::default()), events: None }
+}
+
 fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
-    SessionQuery {
-        key: key.clone(),
-        now,
-        incarnation: None,
-        state: Some(StateFilter::default()),
-        events: Some(super::EventQuery::all()),
-    }
+    SessionQuery { events: Some(super::EventQuery::all()), ..session_state(key, now) }
 }
 
 /// Reads a session that this transaction holds. That it is not there would be a bug.
@@ -621,7 +742,7 @@ async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView> {
 }
 
 async fn locked_live<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LockedSession>> {
-    Ok(tx.lock_sessions(&BTreeSet::from([key])).await?.into_iter().find(|row| row.is_live(now)))
+    Ok(tx.lock_sessions(&BTreeSet::from([key]), Busy::Wait).await?.into_iter().find(|row| row.is_live(now)))
 }
 
 /// Whether the precondition of a change that writes no state holds; the scopes are read, not held.
@@ -632,11 +753,11 @@ async fn mismatch<X: Tx>(
 ) -> Result<Option<Mismatch>> {
     let Some(if_match) = if_match else { return Ok(None) };
     let (user, app) = (&row.key.user, row.key.app());
-    let (users, apps) = tx.revisions(&[user], &[app]).await?;
+    let found = tx.look_up(&LookUp { users: vec![user], apps: vec![app], events: Vec::new() }).await?;
     let tag = Tag {
         revision: row.revision,
-        user: users.get(user).copied().unwrap_or(0),
-        app: apps.get(app).copied().unwrap_or(0),
+        user: found.users.get(user).copied().unwrap_or(0),
+        app: found.apps.get(app).copied().unwrap_or(0),
         incarnation: row.incarnation,
         metadata: row.metadata_revision,
     };
@@ -657,7 +778,7 @@ async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Result<(
 }
 
 async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutcome, bool)> {
-    let row = tx.lock_sessions(&BTreeSet::from([&delete.key])).await?.into_iter().next();
+    let row = tx.lock_sessions(&BTreeSet::from([&delete.key]), Busy::Wait).await?.into_iter().next();
     let Some(row) = row.filter(|row| row.incarnation == delete.incarnation) else {
         return Ok((DeleteOutcome::Done, false));
     };
@@ -717,19 +838,16 @@ impl<B: Backend> Store for Transactions<B> {
         Ok(outcome)
     }
 
-    async fn append(&self, batch: &[Append], now: Micros, deadline: Instant) -> Result<Vec<Outcome>> {
-        Ok(self.append_then(batch, now, None, deadline).await?.0)
-    }
-
-    async fn append_and_read(
-        &self,
-        append: &Append,
-        now: Micros,
-        deadline: Instant,
-    ) -> Result<(Outcome, Option<SessionView>)> {
-        let query = SessionQuery { events: None, ..whole_session(&append.key, now) };
-        let (outcomes, view) = self.append_then(std::slice::from_ref(append), now, Some(&query), deadline).await?;
-        Ok((outcomes.into_iter().next().unwrap_or(Outcome::SessionNotFound), view))
+    async fn append(&self, batch: &[Arc<Append>], deadline: Instant) -> Result<Vec<Option<AppendOutcome>>> {
+        if self.may_try()
+            && let Some(outcomes) = self.try_append(batch, deadline).await?
+        {
+            return Ok(outcomes);
+        }
+        let mut tx = self.write(deadline).await?;
+        let (outcomes, wrote) = self.within(deadline, append(&mut tx, batch)).await?;
+        self.end(tx, wrote, deadline).await?;
+        Ok(outcomes)
     }
 
     async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome> {

@@ -239,7 +239,14 @@ async fn damage_is_found_and_named(place: Place) {
         ),
         (
             "update sessions set update_time = 1 where app_name = '{app}'",
-            &["session: the update time is not that of the last event, or of the creation"],
+            &[
+                "session: the update time is not that of the last event, or of the creation",
+                "session: the list by last update does not have it at its update time",
+            ],
+        ),
+        (
+            "delete from session_updates where app_name = '{app}'",
+            &["session: the list by last update does not have it at its update time"],
         ),
     ];
     for n in 0..damages.len() {

@@ -1,0 +1,272 @@
+//! Appends that share a transaction.
+//!
+//! What arrives while a transaction is under way forms the next one: nobody waits for a timer, and an append that comes
+//! alone goes alone, at once. A session is in one transaction at a time, so its appends keep their order and never wait
+//! for each other's locks. Each append is judged on its own; they share the round trips and the commit.
+//!
+//! What bounds the wait: the transactions under way when an append arrives are of limited size, and the sessions that
+//! wait take turns, so behind them come at most one batch's worth of each other session that was there before.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
+
+use crate::domain::append::Append;
+use crate::domain::ids::SessionKey;
+use crate::domain::shared::ScopeKey;
+use crate::store::{AppendOutcome, Cause, Store, StoreError};
+
+/// Transactions under way at once: while the database works on one, the next is made ready. With more, each carries less.
+const WRITERS: usize = 2;
+
+/// How much one transaction takes on, but for an append that alone is more: it holds locks, and others wait behind it.
+const MOST_APPENDS: usize = 256;
+const MOST_BYTES: usize = 1 << 20;
+
+/// The least time that a shared transaction is given, or one append whose time is nearly up would take the others down
+/// with it.
+const LEAST_TIME: Duration = Duration::from_millis(500);
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+pub struct GroupCommit {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: Arc<dyn Store>,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Sessions with appends that wait or are under way.
+    lines: HashMap<SessionKey, Line>,
+    /// Those of them that could go now, in the order of their turns.
+    ready: VecDeque<SessionKey>,
+    /// Those that could, were it not for a shared scope that a transaction under way holds: they wait here, where they
+    /// hold nothing themselves, and not in the database.
+    blocked: Vec<SessionKey>,
+    /// The scopes that transactions under way hold.
+    held: HashSet<ScopeKey>,
+    writers: usize,
+    tickets: u64,
+}
+
+/// The appends to one session, in the order of arrival.
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<Waiting>,
+    under_way: bool,
+}
+
+struct Waiting {
+    ticket: u64,
+    append: Arc<Append>,
+    deadline: Instant,
+    answer: oneshot::Sender<Answer>,
+}
+
+enum Answer {
+    Done(Result<AppendOutcome>),
+    /// Nothing of it happened: the transaction that it shared with others failed, perhaps because of one of them, or
+    /// went on without it.
+    Alone,
+}
+
+impl GroupCommit {
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { shared: Arc::new(Shared { store, queue: Mutex::default() }) }
+    }
+
+    /// Appends, together with others if there are any.
+    ///
+    /// # Errors
+    /// As [`Store::append`]. If a shared transaction fails and nothing of it happened, the append is tried alone.
+    pub async fn append(&self, append: Arc<Append>, deadline: Instant) -> Result<AppendOutcome> {
+        let (answer, mut answered) = oneshot::channel();
+        let key = append.key.clone();
+        let ticket = self.shared.enqueue(append.clone(), deadline, answer);
+        let answer = match timeout_at(deadline, &mut answered).await {
+            Ok(answer) => answer,
+            Err(_) if self.shared.withdraw(&key, ticket) => {
+                return Err(StoreError::new(Cause::Timeout, "the append did not get its turn within the time limit"));
+            }
+            // Under way, and the transaction knows the deadline.
+            Err(_) => answered.await,
+        };
+        match answer {
+            Ok(Answer::Done(done)) => done,
+            Ok(Answer::Alone) => self.append_alone(append, deadline).await,
+            // It panicked.
+            Err(_) => Err(StoreError::new(Cause::Internal, "a transaction was abandoned").in_commit()),
+        }
+    }
+
+    /// Appends in a transaction of its own.
+    ///
+    /// # Errors
+    /// As [`Store::append`].
+    pub async fn append_alone(&self, append: Arc<Append>, deadline: Instant) -> Result<AppendOutcome> {
+        let outcomes = self.shared.commit(&[append], deadline).await?;
+        outcomes
+            .into_iter()
+            .flatten()
+            .next()
+            .ok_or_else(|| StoreError::new(Cause::Internal, "an append was not answered"))
+    }
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts an append into its session's line; its ticket.
+    fn enqueue(self: &Arc<Self>, append: Arc<Append>, deadline: Instant, answer: oneshot::Sender<Answer>) -> u64 {
+        let mut queue = self.queue();
+        queue.tickets += 1;
+        let ticket = queue.tickets;
+        let key = append.key.clone();
+        let line = queue.lines.entry(key.clone()).or_default();
+        line.waiting.push_back(Waiting { ticket, append, deadline, answer });
+        if !line.under_way && line.waiting.len() == 1 {
+            queue.ready.push_back(key);
+        }
+        self.start(&mut queue);
+        ticket
+    }
+
+    /// Takes an append back that is not under way; whether it was there.
+    fn withdraw(&self, key: &SessionKey, ticket: u64) -> bool {
+        let mut queue = self.queue();
+        let Some(line) = queue.lines.get_mut(key) else { return false };
+        let Some(at) = line.waiting.iter().position(|waiting| waiting.ticket == ticket) else { return false };
+        line.waiting.remove(at);
+        if line.waiting.is_empty() && !line.under_way {
+            queue.lines.remove(key);
+            queue.ready.retain(|ready| ready != key);
+            queue.blocked.retain(|blocked| blocked != key);
+        }
+        true
+    }
+
+    /// Starts transactions, if there is something to do, and a writer to do it.
+    fn start(self: &Arc<Self>, queue: &mut Queue) {
+        while queue.writers < WRITERS && !queue.ready.is_empty() {
+            let Ok(runtime) = Handle::try_current() else { return };
+            let Batch { sessions, scopes, waiting } = queue.take();
+            if waiting.is_empty() {
+                return;
+            }
+            queue.writers += 1;
+            runtime.spawn(run(Turn { shared: self.clone(), sessions, scopes }, waiting));
+        }
+    }
+
+    /// The one place that knows what has just been committed. What one session's outcomes say is in the order of its
+    /// sequence, from call to call too, unless it was tried alone.
+    async fn commit(&self, batch: &[Arc<Append>], deadline: Instant) -> Result<Vec<Option<AppendOutcome>>> {
+        self.store.append(batch, deadline).await
+    }
+}
+
+impl Queue {
+    /// The next batch: from each session in turn what it has waiting, within the limits, and as far as the shared scopes
+    /// that it needs are free.
+    fn take(&mut self) -> Batch {
+        let mut batch = Batch::default();
+        let mut bytes = 0;
+        let mut full = false;
+        while !full && let Some(key) = self.ready.pop_front() {
+            let Some(line) = self.lines.get_mut(&key) else { continue };
+            let mut blocked = false;
+            while let Some(next) = line.waiting.front() {
+                bytes += next.append.bytes();
+                full = !batch.waiting.is_empty() && (batch.waiting.len() == MOST_APPENDS || bytes > MOST_BYTES);
+                let scopes = next.append.scopes();
+                blocked = scopes.iter().any(|scope| self.held.contains(scope));
+                if full || blocked {
+                    break;
+                }
+                batch.scopes.extend(scopes);
+                batch.waiting.extend(line.waiting.pop_front());
+                line.under_way = true;
+            }
+            if line.under_way {
+                batch.sessions.push(key);
+            } else if blocked {
+                self.blocked.push(key);
+            } else {
+                self.ready.push_front(key);
+            }
+        }
+        self.held.extend(batch.scopes.iter().cloned());
+        batch
+    }
+}
+
+/// What one transaction takes on.
+#[derive(Default)]
+struct Batch {
+    sessions: Vec<SessionKey>,
+    scopes: HashSet<ScopeKey>,
+    waiting: Vec<Waiting>,
+}
+
+async fn run(turn: Turn, batch: Vec<Waiting>) {
+    let appends: Vec<Arc<Append>> = batch.iter().map(|waiting| waiting.append.clone()).collect();
+    let first = batch.iter().map(|waiting| waiting.deadline).min().unwrap_or_else(Instant::now);
+    let deadline = if batch.len() == 1 { first } else { first.max(Instant::now() + LEAST_TIME) };
+    let committed = turn.shared.commit(&appends, deadline).await;
+    // The next transaction need not wait until these are answered.
+    drop(turn);
+    let answers: Vec<Answer> = match committed {
+        Ok(outcomes) => outcomes
+            .into_iter()
+            .map(|outcome| outcome.map_or(Answer::Alone, |outcome| Answer::Done(Ok(outcome))))
+            .collect(),
+        Err(error) if batch.len() == 1 => vec![Answer::Done(Err(error))],
+        Err(error) if error.is_transient() => batch.iter().map(|_| Answer::Done(Err(error.share()))).collect(),
+        Err(_) => batch.iter().map(|_| Answer::Alone).collect(),
+    };
+    for (waiting, answer) in batch.into_iter().zip(answers) {
+        // Nobody listens any more: the process is stopping.
+        let _ = waiting.answer.send(answer);
+    }
+}
+
+/// The sessions and scopes of a transaction under way. Dropping it, be it by a panic, lets others have them.
+struct Turn {
+    shared: Arc<Shared>,
+    sessions: Vec<SessionKey>,
+    scopes: HashSet<ScopeKey>,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut queue = self.shared.queue();
+        for scope in &self.scopes {
+            queue.held.remove(scope);
+        }
+        // Before those that came later.
+        for key in std::mem::take(&mut queue.blocked).into_iter().rev() {
+            queue.ready.push_front(key);
+        }
+        for key in self.sessions.drain(..) {
+            let Some(line) = queue.lines.get_mut(&key) else { continue };
+            line.under_way = false;
+            if line.waiting.is_empty() {
+                queue.lines.remove(&key);
+            } else {
+                queue.ready.push_back(key);
+            }
+        }
+        queue.writers -= 1;
+        self.shared.start(&mut queue);
+    }
+}

@@ -1,0 +1,135 @@
+//! Connections between one transaction and the next.
+//!
+//! sqlx's own pool asks each connection that comes back whether it still lives: a round trip for every transaction, so
+//! two for a read that is one statement. Here the transaction itself says whether its connection may be used again, and
+//! only one that was idle for a while is asked.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sqlx::Connection;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::{Cause, PoolUse, StoreError};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// A connection that was idle for longer is asked whether it still lives before it is used.
+const TRUST_IDLE_FOR: Duration = Duration::from_secs(1);
+
+/// Then a connection is replaced: what a server keeps for it grows, and after a failover all would stay where they are.
+const LIFETIME: Duration = Duration::from_secs(30 * 60);
+
+/// How new connections are made.
+pub trait Connect: Send + Sync + 'static {
+    type Connection: Connection;
+
+    /// Connects, by `until` at the latest.
+    fn connect(&self, until: Instant) -> impl Future<Output = Result<Self::Connection>> + Send;
+}
+
+/// Up to a number of connections, made as they are needed. Who waits for one is served in the order of arrival.
+pub struct Pool<C: Connect> {
+    connect: C,
+    limit: u32,
+    acquire: Duration,
+    shared: Arc<Shared<C::Connection>>,
+}
+
+struct Shared<C> {
+    /// One permit for each connection that may be held.
+    places: Arc<Semaphore>,
+    /// The one that was used last is used next, so that a pool that is too large rests.
+    idle: Mutex<Vec<Idle<C>>>,
+}
+
+struct Idle<C> {
+    conn: C,
+    made: Instant,
+    since: Instant,
+}
+
+/// A connection in use. Dropping it closes it, which ends its transaction: only [`Lease::release`] keeps it.
+pub struct Lease<C> {
+    conn: C,
+    made: Instant,
+    shared: Arc<Shared<C>>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl<C> Shared<C> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle<C>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<C: Connect> Pool<C> {
+    /// `acquire` bounds the wait for a connection, and the making of it.
+    pub fn new(connect: C, limit: u32, acquire: Duration) -> Self {
+        let places = Arc::new(Semaphore::new(limit as usize));
+        Self { connect, limit, acquire, shared: Arc::new(Shared { places, idle: Mutex::default() }) }
+    }
+
+    pub async fn acquire(&self) -> Result<Lease<C::Connection>> {
+        let until = Instant::now() + self.acquire;
+        let place = timeout_at(until, self.shared.places.clone().acquire_owned())
+            .await
+            .map_err(|_| StoreError::new(Cause::Overloaded, "all connections to the database are in use"))?
+            .map_err(|_| StoreError::new(Cause::ConnectionLost, "the database is being closed"))?;
+        let lease = |conn, made| Lease { conn, made, shared: self.shared.clone(), _place: place };
+        loop {
+            // In a statement of its own, as the guard lives until its end.
+            let idle = self.shared.idle().pop();
+            let Some(Idle { mut conn, made, since }) = idle else { break };
+            // One that does not answer is closed, and leaves time to try others.
+            if since.elapsed() <= TRUST_IDLE_FOR || matches!(timeout(self.acquire / 4, conn.ping()).await, Ok(Ok(()))) {
+                return Ok(lease(conn, made));
+            }
+        }
+        Ok(lease(self.connect.connect(until).await?, Instant::now()))
+    }
+
+    pub fn in_use(&self) -> PoolUse {
+        let idle = self.shared.idle().len() as u32;
+        let held = self.limit.saturating_sub(self.shared.places.available_permits() as u32);
+        PoolUse { open: held + idle, idle }
+    }
+
+    /// Closes the idle connections, and those in use once they come back; nobody gets one any more.
+    pub async fn close(&self) {
+        self.shared.places.close();
+        let idle = std::mem::take(&mut *self.shared.idle());
+        for Idle { conn, .. } in idle {
+            // What is closed badly is closed, too.
+            let _ = conn.close().await;
+        }
+    }
+}
+
+impl<C> Lease<C> {
+    /// Gives the connection back: it is between two transactions.
+    pub fn release(self) {
+        let Self { conn, made, shared, _place: place } = self;
+        if made.elapsed() < LIFETIME && !shared.places.is_closed() {
+            shared.idle().push(Idle { conn, made, since: Instant::now() });
+        }
+        // After that, or there would be one more than allowed for a moment.
+        drop(place);
+    }
+}
+
+impl<C> Deref for Lease<C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        &self.conn
+    }
+}
+
+impl<C> DerefMut for Lease<C> {
+    fn deref_mut(&mut self) -> &mut C {
+        &mut self.conn
+    }
+}
