@@ -23,6 +23,15 @@ from pathlib import Path
 TICKS = os.sysconf("SC_CLK_TCK")
 # How long anything may take to start or to end.
 PATIENCE = 60
+# What sessiond sets for its own connections to PostgreSQL (Postgres::open): pgbench gets it too, so that both have the
+# same plans.
+PLANS = {
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+}
 
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
 
@@ -143,6 +152,8 @@ class PostgreSQL:
             "max_wal_size": "8GB",
             "checkpoint_timeout": "30min",
             "max_connections": "300",
+            # Of a disk that does not turn.
+            "random_page_cost": "1.1",
         }
         self.port = free_port()
         log = open(self.folder / "log", "wb")
@@ -190,15 +201,19 @@ class PostgreSQL:
         """The URL of a database made anew as a copy of another."""
         self.drop(database)
         self.sql("postgres", f"create database {database} template {template}")
+        self.settle(written_much=True)
         return self.url(database)
 
     def drop(self, database: str) -> None:
         self.sql("postgres", f"drop database if exists {database} with (force)")
 
-    def settle(self) -> None:
-        """No measurement pays for what the one before it left to be written."""
+    def settle(self, written_much: bool = False) -> None:
+        """No measurement pays for what came before it: for what was left to be written, and, after large files were
+        written, for a disk that is still busy with them."""
+        if written_much:
+            os.sync()
         self.sql("postgres", "checkpoint")
-        time.sleep(0.3)
+        time.sleep(1 if written_much else 0.3)
 
     def wal_bytes(self) -> int:
         return int(self.sql("postgres", "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint"))
@@ -315,7 +330,8 @@ def pgbench(postgresql: PostgreSQL, database: str, script: Path, clients: int, s
     for name, value in variables.items():
         command += ["-D", f"{name}={value}"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([*command, postgresql.url(database)], capture_output=True, text=True, env=settings_removed())
+    environment = settings_removed() | {"PGOPTIONS": " ".join(f"-c {name}={value}" for name, value in PLANS.items())}
+    done = subprocess.run([*command, postgresql.url(database)], capture_output=True, text=True, env=environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     progress = re.findall(r"^progress: ([\d.]+) s, ([\d.]+) tps, lat ([\d.]+) ms", done.stderr, re.M)
     failed = re.search(r"number of failed transactions: (\d+)", done.stdout)

@@ -8,11 +8,12 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import svg
 
 MIB = 2**20
-MET, NOT_MET, NO_RESULT = "met", "**not met**", "**no result**"
+MET, NOT_MET, NO_RESULT, NOT_MEASURED = "met", "**not met**", "**no result**", "not measured"
 
 
 class Cell:
@@ -95,7 +96,7 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
 
 def errors(cell: Cell) -> str:
     if not cell.errors:
-        return "0" if cell.good or not cell.entries else f"no answer in time: {NO_RESULT}"
+        return "0" if cell.good else f"no answer in time: {NO_RESULT}" if cell.entries else ""
     return f"{cell.errors:,} ({', '.join(f'{what}: {count:,}' for what, count in cell.by.items())}): {NO_RESULT}"
 
 
@@ -105,7 +106,7 @@ LATENCIES = ["p50", "p95", "p99", "p99.9"]
 def rate(cell: Cell) -> str:
     """The median and the range over the rounds."""
     if not cell.good:
-        return "" if cell.entries else "not run"
+        return "" if cell.entries else NOT_MEASURED
     low, high = cell.range("rate")
     return f"{whole(cell('rate'))} ({whole(low)} to {whole(high)})"
 
@@ -119,27 +120,40 @@ def load_table(first: str, rows: list[tuple[str, Cell]]) -> list[str]:
 # ---- the document ----------------------------------------------------------------------------------------------------
 
 
+class Figure(NamedTuple):
+    """A figure, if there is one, and whether it was tried to get it."""
+
+    value: float | None
+    measured: bool
+
+    @staticmethod
+    def of(cell: Cell, name: str) -> Figure:
+        return Figure(cell(name), bool(cell.entries))
+
+
 @dataclass
 class Target:
     """Two figures and what their ratio should be."""
 
     measure: str
-    first: float | None
-    second: float | None
+    first: Figure
+    second: Figure
     at_least: float | None = None
     at_most: float | None = None
     form: Callable[[float], str] = lambda value: f"{whole(value)}/s"
 
     def row(self) -> list[str]:
         target = f"≥ {self.at_least:g}" if self.at_least is not None else f"≤ {self.at_most:g}"
-        if not self.first or not self.second:
-            missing = " and ".join(
-                side for side, value in (("first", self.first), ("second", self.second)) if not value
-            )
+        first, second = self.first.value, self.second.value
+        if not first or not second:
+            sides = {"first": self.first, "second": self.second}
+            if any(not side.measured for side in sides.values()):
+                return [self.measure, "", "", target, NOT_MEASURED]
+            missing = " and ".join(side for side, each in sides.items() if not each.value)
             return [self.measure, f"none for the {missing}", "", target, NO_RESULT]
-        ratio = self.first / self.second
+        ratio = first / second
         met = ratio >= self.at_least if self.at_least is not None else ratio <= self.at_most
-        figures = f"{self.form(self.first)} : {self.form(self.second)}"
+        figures = f"{self.form(first)} : {self.form(second)}"
         return [self.measure, figures, figure(ratio), target, MET if met else NOT_MET]
 
 
@@ -147,7 +161,6 @@ class Report:
     def __init__(self, data: dict):
         self.facts, self.results = data["facts"], data["results"]
         effort = self.facts["effort"]
-        self.rounds = effort["rounds"]
         self.histories, self.states, self.lists = effort["histories"], effort["states"], effort["lists"]
 
     def find(self, **what) -> Cell:
@@ -168,37 +181,38 @@ class Report:
         scripts = [script for script in values(self.results, "scenario", block="pgbench") if script.startswith(kind)]
         return {script: self.over(block="pgbench", scenario=script) for script in scripts}
 
-    def best(self, kind: str, clients: int | None = None, of: str = "rate") -> float | None:
+    def best(self, kind: str, clients: int | None = None, of: str = "rate") -> Figure:
         """The best that pgbench did, with any script: the greatest rate, or the least of another figure."""
         cells = [(n, cell) for cells in self.pgbench(kind).values() for n, cell in cells.items()]
         found = [cell(of) for n, cell in cells if clients in (None, n) and cell.good]
-        return (max if of == "rate" else min)(found, default=None)
+        return Figure((max if of == "rate" else min)(found, default=None), any(clients in (None, n) for n, _ in cells))
 
-    def yardstick(self, system: str) -> float | None:
+    def yardstick(self, system: str) -> Figure:
         """The best median rate of one of the others, whatever the number of tasks."""
         rates = [cell("rate") for cell in self.over(block="yardsticks", system=system).values()]
-        return max((rate for rate in rates if rate), default=None)
+        return Figure(max((rate for rate in rates if rate), default=None), bool(rates))
 
     def targets(self) -> list[list[str]]:
         def grown(measure: str, grows: str, scenario: str, small: int, large: int, at_most: float) -> Target:
-            first, second = self.growth(grows, large, scenario)("p50"), self.growth(grows, small, scenario)("p50")
+            first, second = (Figure.of(self.growth(grows, size, scenario), "p50") for size in (large, small))
             return Target(measure, first, second, at_most=at_most, form=lambda value: f"{millis(value)} ms")
 
-        at_1, at_64, at_256 = (self.grid("append", count)("rate") for count in (1, 64, 256))
+        at_1, at_64, at_256 = (Figure.of(self.grid("append", count), "rate") for count in (1, 64, 256))
         best = self.best("append")
         contention = {
-            name: self.find(block="contention", scenario=name)("rate") for name in ("append", "append-one-session")
+            name: Figure.of(self.find(block="contention", scenario=name), "rate")
+            for name in ("append", "append-one-session")
         }
         events, keys, lists = (self.histories[0], self.histories[-1]), (self.states[0], self.states[-1]), self.lists
         lists = (lists[0], 100_000 if 100_000 in lists else lists[-1])
-        sqlite = self.find(block="sqlite", scenario="append", connections=64)("rate")
+        sqlite = Figure.of(self.find(block="sqlite", scenario="append", connections=64), "rate")
         targets = [
             Target("appends at 64 connections : pgbench at its best", at_64, best, at_least=1.5),
             Target("appends at 256 connections : pgbench at its best", at_256, best, at_least=2),
             Target("appends at 1 connection : pgbench at 1 client", at_1, self.best("append", 1), at_least=0.6),
             Target(
                 "p99 of appends at 64 connections : mean of pgbench at 64 clients",
-                self.grid("append", 64)("p99"),
+                Figure.of(self.grid("append", 64), "p99"),
                 self.best("append", 64, of="mean"),
                 at_most=2,
                 form=lambda value: f"{millis(value)} ms",
@@ -217,7 +231,7 @@ class Report:
             ),
             Target(
                 "gets with 10 events at 32 connections : pgbench reading at its best",
-                self.grid("get-events", 32)("rate"),
+                Figure.of(self.grid("get-events", 32), "rate"),
                 self.best("read"),
                 at_least=0.6,
             ),
@@ -245,7 +259,8 @@ class Report:
         rows = [target.row() for target in targets]
 
         stream = self.find(block="streaming")
-        row = [f"resident memory above idle while {events[-1]:,} events are streamed", "", "", "< 64 MiB", NO_RESULT]
+        measure = f"resident memory above idle while {events[-1]:,} events are streamed"
+        row = [measure, "", "", "< 64 MiB", NO_RESULT if stream.entries else NOT_MEASURED]
         if stream.good:
             above = max(entry["peak"] - entry["idle"] for entry in stream.entries)
             row[1], row[4] = f"{mib(above)} MiB", MET if above < 64 * MIB else NOT_MET
@@ -259,7 +274,8 @@ class Report:
 
     def intro(self) -> list[str]:
         facts, targets = self.facts, self.targets()
-        count = {word: sum(row[-1] == word for row in targets) for word in (MET, NOT_MET, NO_RESULT)}
+        count = {word: sum(row[-1] == word for row in targets) for word in (MET, NOT_MET, NO_RESULT, NOT_MEASURED)}
+        unmeasured = f" {count[NOT_MEASURED]} were not measured." if count[NOT_MEASURED] else ""
         return [
             "# Benchmarks",
             "",
@@ -269,11 +285,12 @@ class Report:
                 [results.json](benchmarks/results.json)."""
             ),
             *(prose("**A quick run, to see whether it runs. Its figures mean nothing.**") if facts["quick"] else []),
+            *([] if facts["complete"] else prose("The run was ended before all was measured.")),
             "## Targets",
             "",
             *prose(
                 f"""Of {len(targets)} targets, {count[MET]} are met, {count[NOT_MET]} are not, and {count[NO_RESULT]}
-                have no result."""
+                have no result.{unmeasured}"""
             ),
             *table(["measure", "medians", "ratio", "target", ""], targets),
         ]
@@ -292,14 +309,16 @@ class Report:
                 `user:` key, and in every 16th also an `app:` key. It counts once its answer says that it is stored."""
             ),
             *prose(
-                f"""Each figure is the median of {self.rounds} rounds, and the range is that of the rounds. In a round
-                sessiond and its yardsticks take turns, in alternating order, each on a new copy of the same database
-                or, where the tables differ, on a new one with as many sessions; they never run at the same time. Each
-                measurement begins with a checkpoint and a pause. It lasts {effort["seconds"]:g} s after
-                {effort["warmup"]:g} s that are not counted, for what the targets speak of, and
-                {effort["grid_seconds"]:g} s after {effort["grid_warmup"]:g} s for the rest; for what grows,
-                {effort["growth_seconds"]:g} s after {effort["growth_warmup"]:g} s. Of pgbench, the first second is not
-                counted."""
+                f"""Each figure is the median over rounds, and the range is that of the rounds: {effort["rounds"]} for
+                what the targets speak of, then {effort["other_rounds"]} for the rest. In a round sessiond and its
+                yardsticks take turns, in alternating order, each on a new copy of the same database or, where the
+                tables differ, on a new one with as many sessions (reads: on one copy that nobody writes to); they never
+                run at the same time. Each measurement begins with a checkpoint and a pause; after a database was
+                copied, all that is left to be written to the disk is written first. It lasts {effort["seconds"]:g} s
+                after {effort["warmup"]:g} s that are not counted, for what the targets speak of, and
+                {effort["other_seconds"]:g} s after {effort["other_warmup"]:g} s for the rest; for what grows,
+                {2 * effort["growth_seconds"]:g} s and {effort["growth_seconds"]:g} s after
+                {effort["growth_warmup"]:g} s. Of pgbench, the first second is not counted."""
             ),
             *prose(
                 """Latencies are those of the client, to 1 %. Unless said otherwise each connection sends its next
@@ -310,7 +329,8 @@ class Report:
             *bullets(
                 """**pgbench**: the same append, or the same read, as one statement and one transaction, prepared,
                 without HTTP. The append exists as one statement (`append.sql`) and as a function in the database
-                (`append_function.sql`); the targets take whichever was better.""",
+                (`append_function.sql`); the targets take whichever was better, at whatever number of clients. Its
+                connections have the settings for plans that sessiond's have.""",
                 """**google-adk**: `DatabaseSessionService` on the same PostgreSQL and `SqliteSessionService`, as
                 libraries, and `adk api_server`.""",
                 "**adk-rust**: its PostgreSQL session service, as a library."
@@ -349,7 +369,7 @@ class Report:
             out += [f"### {title}", ""]
             for plot in plots.get(scenario, []):
                 out += [f"![{plot} by connections](benchmarks/{plot}.svg)", ""]
-            cells = self.over(block="grid", scenario=scenario)
+            cells = {count: self.grid(scenario, count) for count in self.facts["effort"]["connections"]}
             out += load_table("connections", [(str(count), cell) for count, cell in cells.items()])
             if kind := {"append": "append", "get-events": "read"}.get(scenario):
                 rows = [
@@ -393,7 +413,8 @@ class Report:
             cells = [self.growth(grows, size, scenario) for scenario in scenarios]
             trouble = sum(cell.errors for cell in cells)
             figures = [millis(cell(quantile)) for cell in cells for quantile in ("p50", "p99")]
-            return [name, *figures, f"{trouble:,}: {NO_RESULT} where empty" if trouble else "0"]
+            measured = "0" if all(cell.entries for cell in cells) else f"{NOT_MEASURED} where empty"
+            return [name, *figures, f"{trouble:,}: {NO_RESULT} where empty" if trouble else measured]
 
         facts, far = self.facts, self.facts["effort"]["far_page"]
         lists = [row(f"{size:,}", "sessions", size, "list") for size in self.lists]
@@ -438,7 +459,7 @@ class Report:
         for system in ("sessiond", "pgbench"):
             cell = self.find(block="costs", system=system)
             if not cell.good:
-                rows.append([system, *[""] * 5, errors(cell)])
+                rows.append([system, rate(cell), *[""] * 4, errors(cell)])
                 continue
             each = {
                 name: statistics.median(entry[name] / entry["requests"] for entry in cell.entries)
@@ -489,7 +510,7 @@ class Report:
                 (median of {len(stream.entries)} runs)."""
             )
         else:
-            more = prose(f"Streaming a long history: errors {errors(stream)}.")
+            more = prose(f"Streaming a long history: {errors(stream) or NOT_MEASURED}.")
         if costs.good:
             name = "PostgreSQL, after appends at 64 connections: all processes, shared pages counted once"
             rows.append([name, mib(costs("postgresql_memory"))])

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,19 +42,23 @@ EVENTS_BEFORE = 20
 
 @dataclass
 class Effort:
-    """How much is measured. What the targets speak of gets `seconds`, the rest of the grid `grid_seconds`."""
+    """How much is measured. What the targets speak of gets `rounds` of `seconds`, the rest `other_rounds` of
+    `other_seconds`."""
 
     rounds: int = 5
-    seconds: int = 3
+    seconds: int = 2
     warmup: float = 1.0
-    grid_seconds: float = 1.5
-    grid_warmup: float = 0.4
-    growth_seconds: float = 1
-    growth_warmup: float = 0.3
+    other_rounds: int = 3
+    other_seconds: float = 0.8
+    other_warmup: float = 0.2
+    growth_seconds: float = 0.5
+    growth_warmup: float = 0.2
     connections: list[int] = field(default_factory=lambda: [1, 8, 32, 64, 256])
-    clients: list[int] = field(default_factory=lambda: [1, 4, 8, 16, 32, 64, 256])
-    # Of the second form of the append, and of the read.
-    fewer_clients: list[int] = field(default_factory=lambda: [1, 16, 32, 64])
+    # Of pgbench: it is compared at its best, so it is asked for it in every round.
+    clients: list[int] = field(default_factory=lambda: [1, 8, 16, 32, 64])
+    reading_clients: list[int] = field(default_factory=lambda: [8, 16, 32])
+    # Of the ADKs, which take most of their time to start and to make their sessions. What the targets speak of is
+    # measured with the last number in the rounds of the targets, and with the others in those of the rest.
     adk_concurrency: list[int] = field(default_factory=lambda: [8, 64])
     histories: list[int] = field(default_factory=lambda: [100, 1_000, 10_000, 100_000, 1_000_000])
     states: list[int] = field(default_factory=lambda: [10, 100, 1_000, 10_000])
@@ -63,39 +68,53 @@ class Effort:
 
 
 QUICK = Effort(
-    rounds=1, seconds=1, warmup=0.3, grid_seconds=1, grid_warmup=0.2, growth_seconds=0.5,
-    connections=[1, 64], clients=[1, 64], fewer_clients=[1, 64], adk_concurrency=[64], histories=[100, 20_000],
-    states=[10, 1_000], lists=[100, 2_000], far_page=20,
+    rounds=1, seconds=1, warmup=0.3, other_rounds=1, other_seconds=0.5, other_warmup=0.2, growth_seconds=0.3,
+    connections=[1, 32, 64, 256], clients=[1, 16, 64], reading_clients=[16], adk_concurrency=[64],
+    histories=[100, 20_000], states=[10, 1_000], lists=[100, 2_000], far_page=20,
 )  # fmt: skip
+
+# Of what is measured over several numbers of connections, those that the targets speak of.
+TARGET_CONNECTIONS = {("grid", "append"): (1, 64, 256), ("grid", "get-events"): (32,), ("sqlite", "append"): (64,)}
 
 # An event of a long history that is filled in before the measurement. Short, because it is the number that counts.
 FILLED_EVENT_BYTES = 256
+FILL = {"body_bytes": FILLED_EVENT_BYTES}
 # How often a whole history is streamed.
 STREAMS = 2
 # Histories up to this length are made anew each round, since the appends that are measured make them longer.
 FRESH_HISTORY = 10_000
 
 
+class OutOfTime(Exception):
+    """What was measured is reported; the rest is said not to be measured."""
+
+
 class Bench:
-    def __init__(self, effort: Effort, arguments: argparse.Namespace, folder: Path):
-        self.effort, self.folder = effort, folder
+    def __init__(self, effort: Effort, arguments: argparse.Namespace, folder: Path, keep: Callable[[list], None]):
+        """`keep` is called with all results whenever there is one more."""
+        self.effort, self.folder, self.keep = effort, folder, keep
+        self.deadline = time.monotonic() + arguments.minutes * 60
         self.binary, self.adk_rust = arguments.sessiond, arguments.adk_rust
         self.load = Load(arguments.load, SESSIONS, USERS)
         self.results: list[dict] = []
         self.round = 0
+        # Whether it is of what no target speaks of.
+        self.other = False
         self.postgresql = PostgreSQL(folder)
         self.variables = {"app": APP, "sessions": SESSIONS, "users": USERS}
 
     # ---- what all measurements do ----
 
-    def rounds(self):
-        for number in range(self.effort.rounds):
+    def rounds(self, count: int, of: str) -> Iterator[None]:
+        for number in range(count):
             self.round = number
+            say(f"{of}, round {number + 1} of {count}")
             yield
 
     def note(self, block: str, system: str, result: dict, **what) -> None:
         entry = {"block": block, "round": self.round, "system": system} | what | result
         self.results.append(entry)
+        self.keep(self.results)
         rate = entry.get("rate")
         figures = f"{rate:.0f}/s" if rate is not None else ""
         if "p50" in entry:
@@ -107,19 +126,30 @@ class Bench:
         return Sessiond(self.binary, database_url, self.folder)
 
     def fresh(self, database: str) -> str:
+        """The URL of a new copy of what was prepared."""
         return self.postgresql.fresh(database, "prepared")
 
-    def settle(self) -> None:
-        self.postgresql.settle()
+    def settle(self, written_much: bool = False) -> None:
+        """Called before each measurement."""
+        if time.monotonic() > self.deadline:
+            raise OutOfTime
+        self.postgresql.settle(written_much)
 
-    def cell(self, block: str, system: str, server: Sessiond, scenario: str, connections: int, long: bool, **options):
+    def cell(self, block: str, system: str, server: Sessiond, scenario: str, connections: int, **options):
         """One scenario at one number of connections."""
         effort = self.effort
-        seconds, warmup = (effort.seconds, effort.warmup) if long else (effort.grid_seconds, effort.grid_warmup)
+        seconds, warmup = (effort.other_seconds, effort.other_warmup) if self.other else (effort.seconds, effort.warmup)
         self.settle()
         result = self.load(server, scenario, connections=connections, seconds=seconds, warmup=warmup, **options)
         self.note(block, system, result, scenario=scenario, connections=connections)
         return result
+
+    def cells(self, block: str, server: Sessiond, *scenarios: str) -> None:
+        """Scenarios at those numbers of connections that the targets speak of, or else at the others."""
+        for scenario in scenarios:
+            for connections in self.effort.connections:
+                if self.other != (connections in TARGET_CONNECTIONS.get((block, scenario), ())):
+                    self.cell(block, "sessiond", server, scenario, connections)
 
     def in_turns(self, *sides) -> None:
         """A B in even rounds, B A in odd ones: neither always has what the other left behind."""
@@ -137,6 +167,8 @@ class Bench:
         with self.server(url) as server:
             self.load.prepare(server, "fill-each", events=EVENTS_BEFORE, connections=8)
         self.postgresql.sql("prepared", "vacuum analyze")
+        # Nobody writes to this copy, so it need not be made anew.
+        self.reading_url = self.fresh("reading")
 
         self.sqlite_prepared = self.folder / "prepared.db"
         with self.server(f"sqlite://{self.sqlite_prepared}") as server:
@@ -149,57 +181,67 @@ class Bench:
         for part in self.folder.glob("prepared.db*"):
             if not part.name.endswith(".lock"):
                 shutil.copy(part, self.folder / part.name.replace("prepared", "bench"))
-        os.sync()
+        self.settle(written_much=True)
         return f"sqlite://{self.folder / 'bench.db'}"
 
-    # ---- one round ----
+    # ---- what the targets speak of ----
 
-    def measure_round(self) -> None:
+    def measure_targets(self) -> None:
         self.in_turns(self.appends, self.pgbench_appends)
         self.in_turns(self.reads, self.pgbench_reads)
-        self.other_requests()
-        self.in_turns(self.costs, self.pgbench_costs)
-        self.contention()
-        self.in_turns(self.adk_library, self.adk_server, self.adk_rust_library)
+        self.contention("append", "append-one-session")
+        self.in_turns(self.adk_server, self.adk_rust_library)
         self.in_turns(self.sqlite, self.sqlite_adk)
+        self.growth()
 
     def appends(self) -> None:
         with self.server(self.fresh("a")) as server:
             # An answer or two, so that it is the server's own memory and not yet what load makes of it.
             self.load(server, "get-state", seconds=0.2)
             idle = memory(server.pid)["now"]
-            for connections in self.effort.connections:
-                self.cell("grid", "sessiond", server, "append", connections, long=True)
-            self.note("memory", "sessiond", {"idle": idle, "peak": memory(server.pid)["peak"], "errors": 0})
+            self.cells("grid", server, "append")
+            if not self.other:
+                self.note("memory", "sessiond", {"idle": idle, "peak": memory(server.pid)["peak"], "errors": 0})
 
-    def pgbench(self, script: str, clients: int) -> dict:
-        return pgbench(self.postgresql, "b", YARDSTICKS / script, clients, self.effort.seconds, self.variables)
+    def pgbench(self, script: str, clients: int, database: str = "b") -> dict:
+        return pgbench(self.postgresql, database, YARDSTICKS / script, clients, self.effort.seconds, self.variables)
 
     def pgbench_appends(self) -> None:
+        """Both forms at every number of clients, as sessiond is compared with the best of them."""
         self.fresh("b")
-        for script, counts in (("append.sql", self.effort.clients), ("append_function.sql", self.effort.fewer_clients)):
-            for clients in counts:
+        for clients in self.effort.clients:
+            for script in ("append.sql", "append_function.sql"):
                 self.settle()
                 self.note("pgbench", "pgbench", self.pgbench(script, clients), scenario=script, connections=clients)
 
     def reads(self) -> None:
-        with self.server(self.fresh("a")) as server:
-            for connections in self.effort.connections:
-                self.cell("grid", "sessiond", server, "get-events", connections, long=connections == 32)
-            for connections in self.effort.connections:
-                self.cell("grid", "sessiond", server, "get-state", connections, long=False)
+        with self.server(self.reading_url) as server:
+            self.cells("grid", server, "get-events")
 
     def pgbench_reads(self) -> None:
-        self.fresh("b")
-        for clients in self.effort.fewer_clients:
+        for clients in self.effort.reading_clients:
             self.settle()
-            self.note("pgbench", "pgbench", self.pgbench("read.sql", clients), scenario="read.sql", connections=clients)
+            result = self.pgbench("read.sql", clients, "reading")
+            self.note("pgbench", "pgbench", result, scenario="read.sql", connections=clients)
 
-    def other_requests(self) -> None:
+    # ---- the rest ----
+
+    def measure_others(self) -> None:
+        self.other = True
+        self.appends()
+        with self.server(self.reading_url) as server:
+            self.cells("grid", server, "get-events", "get-state")
         with self.server(self.fresh("a")) as server:
-            for scenario in ("list", "mix", "create"):
-                for connections in self.effort.connections:
-                    self.cell("grid", "sessiond", server, scenario, connections, long=False)
+            self.cells("grid", server, "list", "mix", "create")
+        self.in_turns(self.costs, self.pgbench_costs)
+        self.contention("append-own", "append-one-app-key", "append-app-keys")
+        self.in_turns(self.adk_library, self.adk_server, self.adk_rust_library, self.sqlite_adk)
+        with self.server(self.fresh_sqlite()) as server:
+            self.cells("sqlite", server, "append")
+            for scenario in ("get-state", "get-events"):
+                for connections in (1, 64):
+                    self.cell("sqlite", "sessiond", server, scenario, connections)
+        self.growth()
 
     def costs(self) -> None:
         """Appends, with all that they cost. Warm: after a checkpoint, the first change of each page logs all of it."""
@@ -214,9 +256,9 @@ class Bench:
     def pgbench_costs(self) -> None:
         self.fresh("b")
         self.settle()
-        self.pgbench("append.sql", 64)
+        self.pgbench("append_function.sql", 64)
         before = self.postgresql.cpu_seconds(), 0.0, self.postgresql.wal_bytes()
-        result = self.pgbench("append.sql", 64)
+        result = self.pgbench("append_function.sql", 64)
         after = self.postgresql.cpu_seconds(), 0.0, self.postgresql.wal_bytes()
         self.note_costs("pgbench", before, after, result)
 
@@ -226,18 +268,24 @@ class Bench:
         costs["postgresql_memory"] = proportional_memory(self.postgresql.process.pid)
         self.note("costs", system, result | costs)
 
-    def contention(self) -> None:
+    def contention(self, *scenarios: str) -> None:
         with self.server(self.fresh("a")) as server:
-            for scenario in ("append", "append-own", "append-one-session", "append-one-app-key", "append-app-keys"):
-                self.cell("contention", "sessiond", server, scenario, 64, long=True)
+            for scenario in scenarios:
+                self.cell("contention", "sessiond", server, scenario, 64)
 
     def adk(self, system: str, command: list, database_option: str, make_database) -> None:
         """Appends by somebody else, who prints a result in the form of the load generator."""
-        for concurrency in self.effort.adk_concurrency:
+        counts = self.effort.adk_concurrency
+        if system != "google-adk library":  # which no target speaks of
+            counts = counts[:-1] if self.other else counts[-1:]
+        for concurrency in counts:
             more = [database_option, make_database(), "--seconds", self.effort.seconds, "--concurrency", concurrency]
             more += ["--sessions", SESSIONS, "--users", USERS]
-            self.settle()
-            result = program([str(part) for part in [*command, *more]], timeout=180)
+            self.settle()  # `make_database` has waited for the disk
+            timeout = min(180, self.deadline + 20 - time.monotonic())
+            result = program([str(part) for part in [*command, *more]], timeout)
+            if result["errors"] and time.monotonic() > self.deadline:
+                raise OutOfTime
             self.note("yardsticks", system, result, scenario="append", connections=concurrency)
 
     def asyncpg_database(self) -> str:
@@ -257,11 +305,7 @@ class Bench:
 
     def sqlite(self) -> None:
         with self.server(self.fresh_sqlite()) as server:
-            for connections in self.effort.connections:
-                self.cell("sqlite", "sessiond", server, "append", connections, long=connections == 64)
-            for connections in (1, 64):
-                for scenario in ("get-state", "get-events"):
-                    self.cell("sqlite", "sessiond", server, scenario, connections, long=False)
+            self.cells("sqlite", server, "append")
 
     def sqlite_adk(self) -> None:
         def new_file() -> Path:
@@ -272,45 +316,61 @@ class Bench:
         command = [YARDSTICKS / "python", YARDSTICKS / "adk_library.py", "--service", "sqlite"]
         self.adk("google-adk SqliteSessionService", command, "--path", new_file)
 
-    # ---- after the rounds ----
-
     def open_loop(self) -> None:
         """Half of the best median rate that the rounds found, at fixed times."""
         rates = {scenario: report.peak(self.results, scenario) / 2 for scenario in ("append", "get-events", "mix")}
-        for _ in self.rounds():
+        for _ in self.rounds(self.effort.other_rounds, "open loop"):
             with self.server(self.fresh("a")) as server:
                 for scenario, rate in rates.items():
                     if rate:
-                        self.cell("open", "sessiond", server, scenario, 64, long=True, rate=round(rate, 1))
+                        self.cell("open", "sessiond", server, scenario, 64, rate=round(rate, 1))
 
-    def growth(self) -> None:
-        """What costs more as there is more: of one session's history, of its state, of the sessions of an app."""
-        effort, fill = self.effort, {"body_bytes": FILLED_EVENT_BYTES}
-        url = self.fresh("a")
-        with self.server(url) as server:
+    # ---- what costs more as there is more: of one session's history, of its state, of the sessions of an app ----
+
+    def fill(self) -> None:
+        """What is too long to be made anew in each round."""
+        effort = self.effort
+        self.growth_url = self.fresh("growth")
+        with self.server(self.growth_url) as server:
             for events in effort.histories:
                 if events > FRESH_HISTORY or events == effort.histories[-1]:
-                    self.filled(server, "fill-history", events, events=events, connections=2, **fill)
-            for count in effort.lists:
-                self.filled(server, "fill-sessions", count, count=count, connections=32, app=f"list{count}")
-        self.postgresql.sql("a", "vacuum analyze")
-        self.streaming(url)
-        with self.server(url) as server:
-            for _ in self.rounds():
-                for events in effort.histories:
-                    session = f"h{events}"
-                    if events <= FRESH_HISTORY:
-                        session += f"-{self.round}"
-                        self.load.prepare(server, "fill-history", events=events, session=session, **fill)
-                    for scenario in ("get-state", "get-events", "append"):
-                        self.grown(server, "history", events, scenario, session=session, user="u0")
-                for keys in effort.states:
-                    session = f"k{keys}-{self.round}"
+                    self.filled(server, "fill-history", events, events=events, connections=2, **FILL)
+        for count in effort.lists:
+            say(f"  {count} sessions")
+            variables = {"app": f"list{count}", "count": count, "users": USERS}
+            self.postgresql.sql("growth", file=BENCH / "sessions.sql", variables=variables)
+        say("vacuum")
+        self.postgresql.sql("growth", "vacuum analyze")
+        self.settle(written_much=True)
+
+    def growth(self) -> None:
+        effort = self.effort
+        # The targets compare the least with the most.
+        ends = lambda sizes: {sizes[0], sizes[-1]}  # noqa: E731
+        listed = {effort.lists[0], 100_000 if 100_000 in effort.lists else effort.lists[-1]}
+        with self.server(self.growth_url) as server:
+            mark = f"{self.round}{'o' if self.other else ''}"
+            for events in effort.histories if self.other else sorted(ends(effort.histories)):
+                session = f"h{events}"
+                if events <= FRESH_HISTORY:
+                    session += f"-{mark}"
+                    self.load.prepare(server, "fill-history", events=events, session=session, **FILL)
+                scenarios = {"get-state", "append"} if self.other != (events in ends(effort.histories)) else set()
+                # What is appended makes the history longer, so it comes last.
+                for scenario in sorted(scenarios | ({"get-events"} if self.other else set()), reverse=True):
+                    self.grown(server, "history", events, scenario, session=session, user="u0")
+            for keys in effort.states:
+                scenarios = {"append": keys in ends(effort.states), "get-state": False}
+                wanted_now = [scenario for scenario, target in scenarios.items() if self.other != target]
+                session = f"k{keys}-{mark}"
+                if wanted_now:
                     self.load.prepare(server, "fill-state", keys=keys, session=session)
-                    for scenario in ("get-state", "append"):
-                        self.grown(server, "state", keys, scenario, session=session, user="u0")
-                for count in effort.lists:
+                for scenario in wanted_now:
+                    self.grown(server, "state", keys, scenario, session=session, user="u0")
+            for count in effort.lists:
+                if self.other != (count in listed):
                     self.grown(server, "sessions", count, "list", app=f"list{count}")
+            if self.other:
                 self.grown(server, "far page", count, "list", app=f"list{count}", walk=effort.far_page)
 
     def filled(self, server: Sessiond, scenario: str, size: int, **options) -> None:
@@ -320,15 +380,18 @@ class Bench:
     def grown(self, server: Sessiond, grows: str, size: int, scenario: str, **options) -> None:
         self.settle()
         seconds, warmup = self.effort.growth_seconds, self.effort.growth_warmup
+        if not self.other:
+            seconds *= 2
         result = self.load(server, scenario, connections=1, seconds=seconds, warmup=warmup, **options)
         self.note("growth", "sessiond", result, grows=grows, size=size, scenario=scenario)
 
-    def streaming(self, url: str) -> None:
+    def streaming(self) -> None:
         """The longest history, read whole. Of some rounds only: it is long, and its memory hardly differs."""
         events = self.effort.histories[-1]
         for number in range(min(STREAMS, self.effort.rounds)):
             self.round = number
-            with self.server(url) as server:
+            self.settle(written_much=True)
+            with self.server(self.growth_url) as server:
                 self.load(server, "get-state", seconds=0.2)
                 idle = memory(server.pid)["now"]
                 forget_peak(server.pid)
@@ -337,14 +400,17 @@ class Bench:
                 self.note("streaming", "sessiond", result | sizes, size=events)
 
     def run(self) -> None:
+        """What the targets speak of comes first, as the time may not suffice for all."""
         self.prepare()
-        for _ in self.rounds():
-            say(f"round {self.round + 1} of {self.effort.rounds}")
-            self.measure_round()
-        say("open loop")
+        say("filling")
+        self.fill()
+        say("streaming")
+        self.streaming()
+        for _ in self.rounds(self.effort.rounds, "targets"):
+            self.measure_targets()
+        for _ in self.rounds(self.effort.other_rounds, "the rest"):
+            self.measure_others()
         self.open_loop()
-        say("growth")
-        self.growth()
 
 
 # ---- facts -----------------------------------------------------------------------------------------------------------
@@ -392,6 +458,15 @@ def facts(bench: Bench, arguments: argparse.Namespace) -> dict:
     }
 
 
+def write(path: Path, known: dict, found: list[dict]) -> None:
+    """The raw results: one line for each measurement, so that a diff of two runs can be read."""
+    lines = ",\n".join(json.dumps(result) for result in found)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(f'{{"facts": {json.dumps(known)},\n"results": [\n{lines}\n]}}\n')
+    new.replace(path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessiond", type=Path, help="the binary")
@@ -400,6 +475,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="where benchmarks.md goes")
     parser.add_argument("--quick", action="store_true", help="one short round, whose figures mean nothing")
     parser.add_argument("--large", action="store_true", help="lists of up to 1,000,000 sessions too")
+    parser.add_argument("--minutes", type=float, default=24, help="what is not measured until then is left out")
     parser.add_argument("--report", action="store_true", help="only write the document anew, from results.json")
     arguments = parser.parse_args()
 
@@ -416,22 +492,23 @@ def main() -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         with tempfile.TemporaryDirectory(prefix="sessiond-bench-", dir=parent) as folder:
             started = time.monotonic()
-            bench = Bench(effort, arguments, Path(folder))
+            known: dict = {}
+
+            def keep(found: list[dict]) -> None:
+                """After each measurement, so that a run that is cut off can still be reported."""
+                known["minutes"] = round((time.monotonic() - started) / 60, 1)
+                write(results, known, found)
+
+            bench = Bench(effort, arguments, Path(folder), keep)
             try:
-                known = facts(bench, arguments)
+                known |= facts(bench, arguments) | {"complete": False}
                 bench.run()
-            except BaseException:
-                left = Path(tempfile.gettempdir()) / "sessiond-bench-unfinished.json"
-                left.write_text(json.dumps(bench.results))
-                say(f"not finished; what was measured is in {left}")
-                raise
+                known["complete"] = True
+            except OutOfTime:
+                say(f"the {arguments.minutes:g} minutes are over; the rest is not measured")
             finally:
                 bench.postgresql.stop()
-            known["minutes"] = round((time.monotonic() - started) / 60, 1)
-        results.parent.mkdir(parents=True, exist_ok=True)
-        # One line for each measurement, so that a diff of two runs can be read.
-        lines = ",\n".join(json.dumps(result) for result in bench.results)
-        results.write_text(f'{{"facts": {json.dumps(known)},\n"results": [\n{lines}\n]}}\n')
+            keep(bench.results)
     report.write(json.loads(results.read_text()), arguments.out)
     say(f"written: {arguments.out / 'benchmarks.md'}")
 

@@ -2,15 +2,20 @@
 --
 --     pgbench -n -M prepared -f append.sql -D app=bench -D sessions=1024 -D users=256 -c 64 -j 2 -T 10 URL
 --
--- It writes what one append to sessiond writes, into the same tables (setup.sql): the session's next revision, an
--- event of 1 KB, one of ten session keys with the span of the value that it ends, in every fourth append also a
--- `user:` key, in every sixteenth also an `app:` key, each with its log and span.
+-- It writes what one append to sessiond writes, into the same tables (setup.sql): the session's next revision and its
+-- place in lists by last update, an event of 1 KB, one of ten session keys with the span of the value that it ends, in
+-- every fourth append also a `user:` key, in every sixteenth also an `app:` key, each with its log and span.
+-- scripts/bench gives it the settings for plans that sessiond gives to its own connections (PLANS in bench/lab.py, by
+-- PGOPTIONS).
 --
 -- What keeps concurrent appends right: the session's row is updated first, so that appends to one session follow one
 -- another, and each sees the revision that the one before it left. A statement that had to wait for that sees
 -- everything else as it was before it waited. So what a value replaces is read `for no key update`, which gives the
 -- row as it is now. (Without that, two appends end the same span, and one of them fails: a duplicate key of app_spans
 -- after a second or two with 16 clients.) Locks are taken in one order (session, user, app): no deadlocks.
+--
+-- The place in lists is found by the update time that the statement saw before it may have waited, and from there on:
+-- after a wait the row has a later time, as times of a session never go back.
 --
 -- Two things it does not do, as they would make it slower. The revisions of the scopes that an event saw are read
 -- without a lock: after a wait for its session it may note an older one than the event before it did, which `sessiond
@@ -28,11 +33,17 @@
 \set shared random(1, 16)
 \if :shared > 4
 with s as (
-    update sessions set revision = revision + 1, update_time = (date_part('epoch', now()) * 1000000)::bigint,
-        update_time_number = date_part('epoch', now())
-    where app_name = :app and user_id = 'u' || :user and id = 's' || :session
-    returning app_name, user_id, id, incarnation, revision, update_time, update_time_number,
-        to_hex(update_time) || substr(gen_random_uuid()::text, 14) as event_id
+    update sessions s set revision = s.revision + 1,
+        update_time = greatest(s.update_time, (date_part('epoch', now()) * 1000000)::bigint),
+        update_time_number = greatest(s.update_time / 1000000::float8, date_part('epoch', now()))
+    from sessions seen
+    where s.app_name = :app and s.user_id = 'u' || :user and s.id = 's' || :session
+      and seen.app_name = :app and seen.user_id = 'u' || :user and seen.id = 's' || :session
+    returning s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.update_time, s.update_time_number,
+        to_hex(s.update_time) || substr(gen_random_uuid()::text, 14) as event_id, seen.update_time as seen_time
+), moved as (
+    update session_updates o set update_time = s.update_time
+    from s where o.app_name = s.app_name and o.user_id = s.user_id and o.update_time >= s.seen_time and o.id = s.id
 ), old as (
     select t.key, t.value, t.revision from s join session_state t on t.app_name = s.app_name and t.user_id = s.user_id
         and t.session_id = s.id and t.incarnation = s.incarnation and t.key = 'k' || :key
@@ -58,16 +69,22 @@ with s as (
 )
 insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
 select s.app_name, s.user_id, s.id, s.incarnation, 'k' || :key, :value, s.revision from s left join old on true
-on conflict (app_name, user_id, session_id, incarnation, key)
+on conflict (incarnation, key, session_id, user_id, app_name)
 do update set value = excluded.value, revision = excluded.revision
 returning revision;
 \elif :shared > 1
 with s as (
-    update sessions set revision = revision + 1, update_time = (date_part('epoch', now()) * 1000000)::bigint,
-        update_time_number = date_part('epoch', now())
-    where app_name = :app and user_id = 'u' || :user and id = 's' || :session
-    returning app_name, user_id, id, incarnation, revision, update_time, update_time_number,
-        to_hex(update_time) || substr(gen_random_uuid()::text, 14) as event_id
+    update sessions s set revision = s.revision + 1,
+        update_time = greatest(s.update_time, (date_part('epoch', now()) * 1000000)::bigint),
+        update_time_number = greatest(s.update_time / 1000000::float8, date_part('epoch', now()))
+    from sessions seen
+    where s.app_name = :app and s.user_id = 'u' || :user and s.id = 's' || :session
+      and seen.app_name = :app and seen.user_id = 'u' || :user and seen.id = 's' || :session
+    returning s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.update_time, s.update_time_number,
+        to_hex(s.update_time) || substr(gen_random_uuid()::text, 14) as event_id, seen.update_time as seen_time
+), moved as (
+    update session_updates o set update_time = s.update_time
+    from s where o.app_name = s.app_name and o.user_id = s.user_id and o.update_time >= s.seen_time and o.id = s.id
 ), old as (
     select t.key, t.value, t.revision from s join session_state t on t.app_name = s.app_name and t.user_id = s.user_id
         and t.session_id = s.id and t.incarnation = s.incarnation and t.key = 'k' || :key
@@ -114,16 +131,22 @@ with s as (
 )
 insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
 select s.app_name, s.user_id, s.id, s.incarnation, 'k' || :key, :value, s.revision from s left join old on true
-on conflict (app_name, user_id, session_id, incarnation, key)
+on conflict (incarnation, key, session_id, user_id, app_name)
 do update set value = excluded.value, revision = excluded.revision
 returning revision;
 \else
 with s as (
-    update sessions set revision = revision + 1, update_time = (date_part('epoch', now()) * 1000000)::bigint,
-        update_time_number = date_part('epoch', now())
-    where app_name = :app and user_id = 'u' || :user and id = 's' || :session
-    returning app_name, user_id, id, incarnation, revision, update_time, update_time_number,
-        to_hex(update_time) || substr(gen_random_uuid()::text, 14) as event_id
+    update sessions s set revision = s.revision + 1,
+        update_time = greatest(s.update_time, (date_part('epoch', now()) * 1000000)::bigint),
+        update_time_number = greatest(s.update_time / 1000000::float8, date_part('epoch', now()))
+    from sessions seen
+    where s.app_name = :app and s.user_id = 'u' || :user and s.id = 's' || :session
+      and seen.app_name = :app and seen.user_id = 'u' || :user and seen.id = 's' || :session
+    returning s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.update_time, s.update_time_number,
+        to_hex(s.update_time) || substr(gen_random_uuid()::text, 14) as event_id, seen.update_time as seen_time
+), moved as (
+    update session_updates o set update_time = s.update_time
+    from s where o.app_name = s.app_name and o.user_id = s.user_id and o.update_time >= s.seen_time and o.id = s.id
 ), old as (
     select t.key, t.value, t.revision from s join session_state t on t.app_name = s.app_name and t.user_id = s.user_id
         and t.session_id = s.id and t.incarnation = s.incarnation and t.key = 'k' || :key
@@ -187,7 +210,7 @@ with s as (
 )
 insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
 select s.app_name, s.user_id, s.id, s.incarnation, 'k' || :key, :value, s.revision from s left join old on true
-on conflict (app_name, user_id, session_id, incarnation, key)
+on conflict (incarnation, key, session_id, user_id, app_name)
 do update set value = excluded.value, revision = excluded.revision
 returning revision;
 \endif

@@ -19,13 +19,18 @@ select app_name, user_id, 'u', '0', 1 from user_scopes where app_name = :'app';
 insert into user_log (app_name, user_id, key, revision, value)
 select app_name, user_id, 'u', 1, '0' from user_scopes where app_name = :'app';
 
+-- Incarnations are random, as sessiond's own are: rows of two sessions are no neighbours in an index.
 -- A second apart, so that lists by time have an order to follow. Of a session without events the update time is that
 -- of its creation, written with six decimals.
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number,
     initial_state, created_user_revision, created_app_revision)
-select :'app', 'u' || i % :users, 's' || i, 1 + i, 0, second * 1000000, second * 1000000, second || '.000000',
+select :'app', 'u' || i % :users, 's' || i,
+    ('x' || translate(gen_random_uuid()::text, '-', ''))::bit(64)::bigint & 9223372036854775807, 0,
+    second * 1000000, second * 1000000, second || '.000000',
     (select '{' || string_agg('"k' || k || '":0', ',') || '}' from generate_series(0, 9) k), 1, 1
 from generate_series(0, :sessions - 1) i, lateral (select 1750000000::bigint + i as second) t;
+insert into session_updates (app_name, user_id, id, update_time)
+select app_name, user_id, id, update_time from sessions where app_name = :'app';
 insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
 select app_name, user_id, id, incarnation, 'k' || k, '0', 0
 from sessions, generate_series(0, 9) k where app_name = :'app';
@@ -44,14 +49,24 @@ declare
     number text := seconds;
     event_id text := to_hex(micros) || substr(gen_random_uuid()::text, 14);
     delta text := '"' || p_key || '":' || p_value;
+    seen_time bigint;
     new_incarnation bigint;
     new_revision bigint;
     new_user_revision bigint;
     new_app_revision bigint;
 begin
-    update sessions set revision = revision + 1, update_time = micros, update_time_number = number
-    where app_name = p_app and user_id = p_user and id = p_session
-    returning incarnation, revision into new_incarnation, new_revision;
+    update sessions s set revision = s.revision + 1, update_time = micros, update_time_number = number
+    from sessions seen
+    where s.app_name = p_app and s.user_id = p_user and s.id = p_session
+      and seen.app_name = p_app and seen.user_id = p_user and seen.id = p_session
+    returning s.incarnation, s.revision, seen.update_time into new_incarnation, new_revision, seen_time;
+    update session_updates set update_time = micros
+    where app_name = p_app and user_id = p_user and update_time = seen_time and id = p_session;
+    if not found then
+        -- The first statement waited for another append, which has moved the row meanwhile. Now it is seen where it is.
+        update session_updates set update_time = micros
+        where app_name = p_app and user_id = p_user and id = p_session;
+    end if;
 
     with span as (
         insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
@@ -63,7 +78,7 @@ begin
     )
     insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
     values (p_app, p_user, p_session, new_incarnation, p_key, p_value, new_revision)
-    on conflict (app_name, user_id, session_id, incarnation, key)
+    on conflict (incarnation, key, session_id, user_id, app_name)
     do update set value = excluded.value, revision = excluded.revision;
 
     if p_user_too then
@@ -117,10 +132,3 @@ begin
     return new_revision;
 end
 $$;
-
--- So that every plan is one look into the right index, whenever it is made. Without statistics the server may look for
--- a session through all those of its user, as an index by creation time also has the id in it, only not in front. And
--- with the costs of a disk that turns, it rather reads all users than find one by index. The other tables have no
--- statistics: those of an empty one would say that reading it all is best, when it is empty no more.
-alter database :"DBNAME" set random_page_cost = 1.1;
-analyze sessions, session_state, user_scopes, user_state;
