@@ -852,7 +852,7 @@ mod tests {
 
     #[test]
     fn a_batch_needs_each_row_once_and_locks_what_it_writes_or_looks_at() {
-        let mut batch = vec![
+        let mut batch = [
             append("t", &[r#"{"id":"a"}"#]),
             append("s", &[r#"{"id":"a","actions":{"stateDelta":{"app:x":1}}}"#, r#"{"id":"b"}"#]),
         ];

@@ -143,7 +143,7 @@ impl Shared {
         if !line.under_way && line.waiting.len() == 1 {
             queue.ready.push_back(key);
         }
-        self.start(&mut queue);
+        self.start(queue);
         ticket
     }
 
@@ -162,15 +162,22 @@ impl Shared {
     }
 
     /// Starts transactions, if there is something to do, and a writer to do it.
-    fn start(self: &Arc<Self>, queue: &mut Queue) {
+    fn start(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) {
+        let mut starting = Vec::new();
         while queue.writers < WRITERS && !queue.ready.is_empty() {
-            let Ok(runtime) = Handle::try_current() else { return };
             let Batch { sessions, scopes, waiting } = queue.take();
             if waiting.is_empty() {
-                return;
+                break;
             }
             queue.writers += 1;
-            runtime.spawn(run(Turn { shared: self.clone(), sessions, scopes }, waiting));
+            starting.push(run(Turn { shared: self.clone(), sessions, scopes }, waiting));
+        }
+        // A runtime that is shutting down drops a task at once, and the end of a turn takes the lock.
+        drop(queue);
+        if let Ok(runtime) = Handle::try_current() {
+            for transaction in starting {
+                runtime.spawn(transaction);
+            }
         }
     }
 
@@ -273,7 +280,7 @@ impl Drop for Turn {
             }
         }
         queue.writers -= 1;
-        self.shared.start(&mut queue);
+        self.shared.start(queue);
     }
 }
 
