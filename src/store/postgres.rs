@@ -382,12 +382,12 @@ impl Tx for PgTx {
             .bind(events.after)
             .bind(events.before)
             .bind(events.last)
-            .bind(events.max_rows as i64 + 1)
+            .bind(events.max_rows as i64)
             .bind(events.max_bytes as i64)
             .fetch_optional(&mut *self.conn)
             .await?;
         let Some(row) = row else { return Ok(None) };
-        let view = row.view(events.max_rows)?;
+        let view = row.view(events.before)?;
         Ok(query.incarnation.is_none_or(|wanted| wanted == view.head.incarnation).then_some(view))
     }
 

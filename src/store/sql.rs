@@ -427,26 +427,24 @@ pub const POSTGRES: Dialect = dialect!(
 );
 
 /// Head, merged state and a page of events of one session, in one statement: those after `$8` and before `$9`, the last
-/// `$10` of the whole log, up to `$11` rows and `$12` bytes. As in [`EVENTS_ASCENDING`], but `$11` is one more than fit.
+/// `$10` of the whole log, up to `$11` rows and `$12` bytes; the first row always fits. The index gives them in their order,
+/// so nothing is sorted, and as sequences are dense nothing has to be counted.
 pub const POSTGRES_WHOLE: &str = concat!(
     "select ",
     head_columns!(),
     ", ",
     state_columns!(postgres_member, postgres_wanted!("$5"), postgres_wanted!("$6"), postgres_wanted!("$7")),
-    ", p.sequences, p.commit_times, p.bodies, p.total \
+    ", p.sequences, p.commit_times, p.bodies \
      from sessions s cross join lateral ( \
-         select array_agg(sequence order by sequence) as sequences, array_agg(commit_time order by sequence) as commit_times, \
-           array_agg((select e.body from events e where e.app_name = s.app_name and e.user_id = s.user_id \
-               and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence = sized.sequence) \
-             order by sequence) as bodies, max(total) as total \
-         from (select sequence, commit_time, sum(size) over (order by sequence) as size_so_far, \
-                 row_number() over (order by sequence) as place, count(*) over () as total \
-               from (select sequence, commit_time, octet_length(body) + 80 as size from events e \
+         select array_agg(sequence) as sequences, array_agg(commit_time) as commit_times, array_agg(body) as bodies \
+         from (select sequence, commit_time, body, size, \
+                 sum(size) over (order by sequence rows unbounded preceding) as size_so_far \
+               from (select sequence, commit_time, body, octet_length(body) + 80 as size from events e \
                      where e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id \
                        and e.incarnation = s.incarnation \
                        and e.sequence > greatest($8, s.revision - $10) and e.sequence < $9 \
                      order by e.sequence limit $11) as page) as sized \
-         where size_so_far <= $12 or place = 1) as p \
+         where size_so_far <= $12 or size_so_far = size) as p \
      where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > $4)"
 );
 
@@ -664,20 +662,19 @@ pub struct WholeRow {
     sequences: Option<Vec<i64>>,
     commit_times: Option<Vec<i64>>,
     bodies: Option<Vec<String>>,
-    total: Option<i64>,
 }
 
 impl WholeRow {
-    pub fn view(self, max_rows: usize) -> Result<SessionView, StoreError> {
-        let Self { view, sequences, commit_times, bodies, total } = self;
+    /// The view, whose events were asked for up to the sequence `before`, exclusive.
+    pub fn view(self, before: i64) -> Result<SessionView, StoreError> {
+        let Self { view, sequences, commit_times, bodies } = self;
         let (sequences, times, bodies) =
             (sequences.unwrap_or_default(), commit_times.unwrap_or_default(), bodies.unwrap_or_default());
         let rows = sequences.into_iter().zip(times).zip(bodies);
-        let events: Vec<StoredEvent> = rows
-            .take(max_rows)
-            .map(|((sequence, commit_time), body)| EventRow { sequence, commit_time, body }.into())
-            .collect();
-        let more = events.len() < total.unwrap_or(0) as usize;
+        let events: Vec<StoredEvent> =
+            rows.map(|((sequence, commit_time), body)| EventRow { sequence, commit_time, body }.into()).collect();
+        let last = view.head.revision.min(before - 1);
+        let more = events.last().is_some_and(|event| event.sequence < last);
         let state = Some(view.state.merged());
         Ok(SessionView { head: view.head.try_into()?, state, events: EventPage { events, more } })
     }
