@@ -79,7 +79,8 @@ impl<C> Shared<C> {
 }
 
 impl<C: Connect> Pool<C> {
-    /// `acquire` bounds the wait for a connection, and the making of it.
+    /// `acquire` bounds the wait for a connection, and then the making of one: who waited long for a place and gets it must
+    /// not find that the database is away.
     pub fn new(connect: C, limit: u32, acquire: Duration) -> Self {
         let places = Arc::new(Semaphore::new(limit as usize));
         Self { connect, limit, acquire, shared: Arc::new(Shared { places, idle: Mutex::default() }) }
@@ -106,7 +107,7 @@ impl<C: Connect> Pool<C> {
                 Err(_) => break,
             }
         }
-        Ok(lease(self.connect.connect(until).await?, Instant::now()))
+        Ok(lease(self.connect.connect(Instant::now() + self.acquire).await?, Instant::now()))
     }
 
     pub fn in_use(&self) -> PoolUse {

@@ -499,6 +499,9 @@ async fn a_used_up_pool_refuses_and_queues_nobody() {
     let mut held = lock(&database, "sessions").await;
     let append = |n: usize| append_in_turn(&server, n);
     let served: Vec<_> = (0..2).map(|n| tokio::spawn(append(n))).collect();
+    // First without locks, for some milliseconds, and then to the end.
+    waiting(&mut held, 2).await;
+    sleep(Duration::from_millis(300)).await;
     waiting(&mut held, 2).await;
     let refused = together((2..102).map(append)).await;
     refused.iter().for_each(overloaded);
