@@ -17,7 +17,7 @@ use super::ids::{AppName, EventId, SessionKey, UserKey};
 use super::json::RawJson;
 use super::resolve::{Held, KeyNeeds, Mismatch, Refusal, Resolved, StateAddress, Working, need_key};
 use super::scope::Scope;
-use super::session::Creation;
+use super::session::{Creation, Head};
 use super::shared::ScopeKey;
 use super::tag::{IfMatch, Tag};
 use super::time::{Micros, Timestamp};
@@ -78,6 +78,18 @@ pub struct Needs<'a> {
     pub invocations: BTreeSet<(&'a SessionKey, &'a str)>,
 }
 
+impl Needs<'_> {
+    pub fn is_empty(&self) -> bool {
+        let Self { sessions, users, apps, events, keys, invocations } = self;
+        sessions.is_empty()
+            && users.is_empty()
+            && apps.is_empty()
+            && events.is_empty()
+            && keys.is_empty()
+            && invocations.is_empty()
+    }
+}
+
 /// Names what deciding `batch` takes.
 pub fn needs<'a>(batch: impl Iterator<Item = &'a Append>) -> Needs<'a> {
     let mut needs = Needs::default();
@@ -120,6 +132,13 @@ impl Locked {
     }
 }
 
+impl From<&Head> for Locked {
+    fn from(head: &Head) -> Self {
+        let Head { incarnation, revision, metadata_revision, expire_time, .. } = *head;
+        Self { incarnation, revision, metadata_revision, update_time: head.update_time.micros, expire_time }
+    }
+}
+
 /// An event that the session already has.
 #[derive(Debug, Clone)]
 pub struct Known {
@@ -128,12 +147,15 @@ pub struct Known {
     pub event: StoredEvent,
 }
 
+/// The revision of a shared scope that nothing is decided on, before it is known: an event only notes it.
+pub const UNREAD: i64 = -1;
+
 /// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
 #[derive(Debug, Default)]
 pub struct Heads {
     /// Sessions that exist, expired ones included.
     pub sessions: HashMap<SessionKey, Locked>,
-    /// Revisions of shared scopes; absent is 0.
+    /// Revisions of shared scopes; absent is 0, and [`UNREAD`] what the statement that writes reads.
     pub users: HashMap<UserKey, i64>,
     pub apps: HashMap<AppName, i64>,
     pub known: HashMap<SessionKey, HashMap<EventId, Known>>,
@@ -141,6 +163,19 @@ pub struct Heads {
     pub values: HashMap<StateAddress, Held>,
     /// The first stored event of each needed invocation.
     pub invocations: HashMap<SessionKey, HashMap<String, i64>>,
+}
+
+impl Heads {
+    /// Adds what was loaded on its own.
+    pub fn extend(&mut self, other: Self) {
+        let Self { sessions, users, apps, known, values, invocations } = other;
+        self.sessions.extend(sessions);
+        self.users.extend(users);
+        self.apps.extend(apps);
+        self.known.extend(known);
+        self.values.extend(values);
+        self.invocations.extend(invocations);
+    }
 }
 
 /// A row of the event log.
@@ -307,7 +342,8 @@ pub fn decide<'a>(heads: &mut Heads, append: &'a Append, writes: &mut Writes<'a>
             Err(refusal) => return Outcome::Refused(refusal),
         };
         stored = write(heads, &append.key, &mut tag, &[], resolved, append.now, writes);
-        heads.sessions.insert(append.key.clone(), Locked { revision: tag.revision, ..locked });
+        let update_time = fresh.last().map_or(locked.update_time, |last| last.timestamp.micros);
+        heads.sessions.insert(append.key.clone(), Locked { revision: tag.revision, update_time, ..locked });
         for (event, stored) in fresh.iter().zip(&stored) {
             heads.known.entry(append.key.clone()).or_default().insert(event.id.clone(), known(event, stored));
         }

@@ -20,8 +20,11 @@ use crate::domain::ids::SessionKey;
 use crate::domain::shared::ScopeKey;
 use crate::store::{AppendOutcome, Busy, Cause, Store, StoreError};
 
-/// Transactions under way at once: while the database works on one, the next is made ready. With more, each carries less.
+/// Transactions under way at once, at most. With more, each carries less, so a second one begins only if it is large, or if
+/// the last one has been under way for long: what is slow about it, the database or the way there, need not be slow twice.
 const WRITERS: usize = 2;
+const LARGE: usize = 64;
+const LONG: Duration = Duration::from_millis(20);
 
 /// How much one transaction takes on, but for an append that alone is more: it holds locks, and others wait behind it.
 const MOST_APPENDS: usize = 256;
@@ -56,6 +59,8 @@ struct Queue {
     /// The scopes that transactions under way hold.
     held: HashSet<ScopeKey>,
     writers: usize,
+    /// When the last transaction began.
+    begun: Option<Instant>,
     tickets: u64,
 }
 
@@ -92,7 +97,11 @@ impl GroupCommit {
     pub async fn append(&self, append: Arc<Append>, deadline: Instant) -> Result<AppendOutcome> {
         let (answer, mut answered) = oneshot::channel();
         let key = append.key.clone();
-        let ticket = self.shared.enqueue(append.clone(), deadline, answer);
+        let (ticket, transaction) = self.shared.enqueue(append.clone(), deadline, answer);
+        if let Some(transaction) = transaction {
+            // In this task: to wake another one takes time. Every request has a task that outlives its client.
+            transaction.run().await;
+        }
         let turn = deadline.min(Instant::now() + self.patience);
         let answer = match timeout_at(turn, &mut answered).await {
             Ok(answer) => answer,
@@ -132,8 +141,13 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts an append into its session's line; its ticket.
-    fn enqueue(self: &Arc<Self>, append: Arc<Append>, deadline: Instant, answer: oneshot::Sender<Answer>) -> u64 {
+    /// Puts an append into its session's line; its ticket, and the transaction that it begins with, if that is now.
+    fn enqueue(
+        self: &Arc<Self>,
+        append: Arc<Append>,
+        deadline: Instant,
+        answer: oneshot::Sender<Answer>,
+    ) -> (u64, Option<Transaction>) {
         let mut queue = self.queue();
         queue.tickets += 1;
         let ticket = queue.tickets;
@@ -143,8 +157,11 @@ impl Shared {
         if !line.under_way && line.waiting.len() == 1 {
             queue.ready.push_back(key);
         }
-        self.start(queue);
-        ticket
+        let mut begun = self.begin(queue);
+        let own = begun.iter().position(|transaction| transaction.batch.iter().any(|waiting| waiting.ticket == ticket));
+        let own = own.map(|at| begun.swap_remove(at));
+        start(begun);
+        (ticket, own)
     }
 
     /// Takes an append back that is not under way; whether it was there.
@@ -161,24 +178,19 @@ impl Shared {
         true
     }
 
-    /// Starts transactions, if there is something to do, and a writer to do it.
-    fn start(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) {
-        let mut starting = Vec::new();
-        while queue.writers < WRITERS && !queue.ready.is_empty() {
+    /// The transactions that can begin, if there is something to do, and a writer to do it.
+    fn begin(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) -> Vec<Transaction> {
+        let mut begun = Vec::new();
+        while queue.may_begin() {
             let Batch { sessions, scopes, waiting } = queue.take();
             if waiting.is_empty() {
                 break;
             }
             queue.writers += 1;
-            starting.push(run(Turn { shared: self.clone(), sessions, scopes }, waiting));
+            queue.begun = Some(Instant::now());
+            begun.push(Transaction { turn: Turn { shared: self.clone(), sessions, scopes }, batch: waiting });
         }
-        // A runtime that is shutting down drops a task at once, and the end of a turn takes the lock.
-        drop(queue);
-        if let Ok(runtime) = Handle::try_current() {
-            for transaction in starting {
-                runtime.spawn(transaction);
-            }
-        }
+        begun
     }
 
     /// The one place that knows what has just been committed. What one session's outcomes say is in the order of its
@@ -189,6 +201,15 @@ impl Shared {
 }
 
 impl Queue {
+    fn may_begin(&self) -> bool {
+        let is_long = || self.begun.is_some_and(|begun| begun.elapsed() > LONG);
+        match self.writers {
+            0 => !self.ready.is_empty(),
+            WRITERS.. => false,
+            _ => self.ready.len() >= LARGE || !self.ready.is_empty() && is_long(),
+        }
+    }
+
     /// The next batch: from each session in turn what it has waiting, within the limits, and as far as the shared scopes
     /// that it needs are free.
     fn take(&mut self) -> Batch {
@@ -231,25 +252,45 @@ struct Batch {
     waiting: Vec<Waiting>,
 }
 
-async fn run(turn: Turn, batch: Vec<Waiting>) {
-    let appends: Vec<Arc<Append>> = batch.iter().map(|waiting| waiting.append.clone()).collect();
-    let first = batch.iter().map(|waiting| waiting.deadline).min().unwrap_or_else(Instant::now);
-    let deadline = if batch.len() == 1 { first } else { first.max(Instant::now() + LEAST_TIME) };
-    let committed = turn.shared.commit(&appends, Busy::LeaveOut, deadline).await;
-    // The next transaction need not wait until these are answered.
-    drop(turn);
-    let answers: Vec<Answer> = match committed {
-        Ok(outcomes) => outcomes
-            .into_iter()
-            .map(|outcome| outcome.map_or(Answer::Alone, |outcome| Answer::Done(Ok(outcome))))
-            .collect(),
-        Err(error) if batch.len() == 1 => vec![Answer::Done(Err(error))],
-        Err(error) if error.is_transient() => batch.iter().map(|_| Answer::Done(Err(error.share()))).collect(),
-        Err(_) => batch.iter().map(|_| Answer::Alone).collect(),
-    };
-    for (waiting, answer) in batch.into_iter().zip(answers) {
-        // Nobody listens any more: the process is stopping.
-        let _ = waiting.answer.send(answer);
+/// Runs transactions in tasks of their own.
+fn start(transactions: Vec<Transaction>) {
+    // A runtime that is shutting down drops a task at once, and the end of a turn takes the queue's lock: it is not held
+    // here.
+    if let Ok(runtime) = Handle::try_current() {
+        for transaction in transactions {
+            runtime.spawn(transaction.run());
+        }
+    }
+}
+
+/// A batch whose turn has come.
+struct Transaction {
+    turn: Turn,
+    batch: Vec<Waiting>,
+}
+
+impl Transaction {
+    async fn run(self) {
+        let Self { turn, batch } = self;
+        let appends: Vec<Arc<Append>> = batch.iter().map(|waiting| waiting.append.clone()).collect();
+        let first = batch.iter().map(|waiting| waiting.deadline).min().unwrap_or_else(Instant::now);
+        let deadline = if batch.len() == 1 { first } else { first.max(Instant::now() + LEAST_TIME) };
+        let committed = turn.shared.commit(&appends, Busy::LeaveOut, deadline).await;
+        // The next transaction need not wait until these are answered.
+        drop(turn);
+        let answers: Vec<Answer> = match committed {
+            Ok(outcomes) => outcomes
+                .into_iter()
+                .map(|outcome| outcome.map_or(Answer::Alone, |outcome| Answer::Done(Ok(outcome))))
+                .collect(),
+            Err(error) if batch.len() == 1 => vec![Answer::Done(Err(error))],
+            Err(error) if error.is_transient() => batch.iter().map(|_| Answer::Done(Err(error.share()))).collect(),
+            Err(_) => batch.iter().map(|_| Answer::Alone).collect(),
+        };
+        for (waiting, answer) in batch.into_iter().zip(answers) {
+            // Nobody listens any more: the process is stopping.
+            let _ = waiting.answer.send(answer);
+        }
     }
 }
 
@@ -280,7 +321,7 @@ impl Drop for Turn {
             }
         }
         queue.writers -= 1;
-        self.shared.start(queue);
+        start(self.shared.begin(queue));
     }
 }
 

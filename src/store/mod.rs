@@ -16,6 +16,8 @@ mod shared;
 mod sql;
 mod sqlite;
 mod transactions;
+mod unlocked;
+mod write_statement;
 
 use std::sync::Arc;
 use std::time::Duration;

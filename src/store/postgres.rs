@@ -7,7 +7,6 @@ use std::time::Duration;
 use futures_util::TryStreamExt as _;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;
-use sqlx::query_builder::{QueryBuilder, Separated};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgConnection};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -17,12 +16,13 @@ use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, LookRow, LookUpRow,
     ScopeRow, StateRow, ViewRow, WholeRow, event_page, filter_text,
 };
-use super::transactions::{Backend, Found, LockedSession, LookUp, SessionInsert, Tx};
+use super::transactions::{Backend, Found, LockedSession, LookUp, Seen, SessionInsert, Tx};
+use super::write_statement::{reads_revisions, write_statement};
 use super::{
     Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
 };
-use crate::domain::append::{Heads, Locked, Needs, StateWrite, StateWrites, Writes};
+use crate::domain::append::{Heads, Locked, Needs, Writes};
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
@@ -601,15 +601,20 @@ impl Tx for PgTx {
         Ok(heads)
     }
 
-    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<()> {
-        if let Some(mut statement) = write_statement(writes) {
-            statement.build().persistent(self.persistent).execute(&mut *self.conn).await?;
+    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<Seen> {
+        let Some(mut statement) = write_statement(writes) else { return Ok(Seen::new()) };
+        let row = statement.build().persistent(self.persistent).fetch_one(&mut *self.conn).await?;
+        if !reads_revisions(writes) {
+            return Ok(Seen::new());
         }
-        Ok(())
+        let (_, incarnations, users, apps) = <(i32, Vec<i64>, Vec<i64>, Vec<i64>)>::from_row(&row)?;
+        Ok(incarnations.into_iter().zip(users.into_iter().zip(apps)).collect())
     }
 
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
-        self.write_at_once(writes).await?;
+        if let Some(mut statement) = write_statement(writes) {
+            statement.build().persistent(self.persistent).execute(&mut *self.conn).await?;
+        }
         self.drop_unused_scopes(writes).await
     }
 
@@ -669,370 +674,5 @@ impl PgTx {
                 .await?;
         }
         Ok(())
-    }
-}
-
-/// The node (domain/history.rs) of a span from a state row's revision to `k.first`: in the latter, all bits below the
-/// highest in which the two differ are cleared.
-macro_rules! node {
-    () => {
-        "k.first & (-1::bigint << (length(ltrim((s.revision # k.first)::bit(64)::text, '0')) - 1))"
-    };
-}
-
-/// Writes a batch in one statement; `None` if there is nothing to write.
-///
-/// All its parts see the rows as they were before it. The heads come first: each is compared with what was decided on,
-/// in lock order, and if one is no more what it was, the whole statement fails ("another transaction came first").
-/// PostgreSQL runs the parts that the last one reads as it reads them, the others after it.
-fn write_statement(writes: &Writes<'_>) -> Option<QueryBuilder<sqlx::Postgres>> {
-    let mut statement = Statement::default();
-    let mut guards = Vec::new();
-    if !writes.sessions.is_empty() {
-        write_heads(&mut statement, writes);
-        guards.push(("heads", writes.sessions.len()));
-    }
-    if !writes.users.is_empty() {
-        write_user_revisions(&mut statement, writes);
-        guards.push(("users", writes.users.len()));
-    }
-    if !writes.apps.is_empty() {
-        write_app_revisions(&mut statement, writes);
-        guards.push(("apps", writes.apps.len()));
-    }
-    if !writes.events.is_empty() {
-        write_events(&mut statement, writes);
-    }
-    if !writes.session_state.rows.is_empty() {
-        write_session_state(&mut statement, writes);
-    }
-    if !writes.user_state.rows.is_empty() {
-        write_user_state(&mut statement, writes);
-    }
-    if !writes.app_state.rows.is_empty() {
-        write_app_state(&mut statement, writes);
-    }
-    if statement.parts == 0 {
-        return None;
-    }
-    let mut sql = statement.sql;
-    sql.push(" select (case");
-    for (part, count) in guards {
-        sql.push(" when (select count(*) from ").push(part).push(") <> ").push_bind(count as i64);
-        sql.push(" then 'another transaction came first'");
-    }
-    // Never a case without a branch.
-    sql.push(" when false then '' else '1' end)::integer");
-    Some(sql)
-}
-
-/// A statement of named parts.
-struct Statement {
-    sql: QueryBuilder<sqlx::Postgres>,
-    parts: usize,
-}
-
-impl Default for Statement {
-    fn default() -> Self {
-        Self { sql: QueryBuilder::new("with "), parts: 0 }
-    }
-}
-
-/// The columns of an `unnest`.
-struct Columns<'q>(Separated<'q, sqlx::Postgres, &'static str>);
-
-impl Statement {
-    /// Adds a part: what stands before the `unnest` of its rows, their columns, and what stands after them.
-    fn part(&mut self, before: &str, columns: impl FnOnce(Columns<'_>), after: &str) {
-        self.sql.push(if self.parts == 0 { "" } else { ", " }).push(before).push("unnest(");
-        columns(Columns(self.sql.separated(", ")));
-        self.sql.push(")").push(after);
-        self.parts += 1;
-    }
-}
-
-impl Columns<'_> {
-    fn add<'t, T>(mut self, kind: &str, values: impl Iterator<Item = T>) -> Self
-    where
-        Vec<T>: sqlx::Encode<'t, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
-    {
-        self.0
-            .push_bind(values.collect::<Vec<T>>())
-            .push_unseparated("::")
-            .push_unseparated(kind)
-            .push_unseparated("[]");
-        self
-    }
-
-    fn texts<'t>(self, values: impl Iterator<Item = &'t str>) -> Self {
-        self.add("text", values)
-    }
-
-    fn optional_texts<'t>(self, values: impl Iterator<Item = Option<&'t str>>) -> Self {
-        self.add("text", values)
-    }
-
-    fn numbers(self, values: impl Iterator<Item = i64>) -> Self {
-        self.add("bigint", values)
-    }
-
-    fn sessions<'t>(self, keys: impl Iterator<Item = &'t SessionKey> + Clone) -> Self {
-        self.users(keys.clone().map(|key| &key.user)).texts(keys.map(|key| key.session.as_str()))
-    }
-
-    fn users<'t>(self, keys: impl Iterator<Item = &'t UserKey> + Clone) -> Self {
-        self.texts(keys.clone().map(|key| key.app.as_str())).texts(keys.map(|key| key.user.as_str()))
-    }
-
-    /// Values of state rows, the revisions that end what was there, and those that write them.
-    fn written<'t>(self, rows: impl Iterator<Item = &'t StateWrite<'t>> + Clone) -> Self {
-        self.optional_texts(rows.clone().map(|row| row.value.as_ref().map(|value| value.text())))
-            .numbers(rows.clone().map(|row| row.first))
-            .numbers(rows.map(|row| row.revision))
-    }
-}
-
-fn write_heads(statement: &mut Statement, writes: &Writes<'_>) {
-    let rows = writes.sessions.iter();
-    let was =
-        |part: fn(&Locked) -> i64| writes.sessions.values().map(move |update| update.was.as_ref().map_or(0, part));
-    statement.part(
-        "h as materialized (select * from ",
-        |columns| {
-            columns
-                .sessions(rows.clone().map(|(key, _)| *key))
-                .numbers(rows.clone().map(|(_, update)| update.revision))
-                .numbers(rows.clone().map(|(_, update)| update.update_time.micros.0))
-                .texts(rows.clone().map(|(_, update)| update.update_time.number.text()))
-                .numbers(was(|was| was.incarnation))
-                .numbers(was(|was| was.revision))
-                .numbers(was(|was| was.metadata_revision))
-                .numbers(was(|was| was.update_time.0));
-        },
-        " as h(app_name, user_id, id, revision, update_time, update_time_number, incarnation, old_revision, \
-           metadata_revision, old_update_time)), \
-         heads as (update sessions s set revision = h.revision, update_time = h.update_time, \
-             update_time_number = h.update_time_number \
-           from h where s.app_name = h.app_name and s.user_id = h.user_id and s.id = h.id \
-             and s.incarnation = h.incarnation and s.revision = h.old_revision \
-             and s.metadata_revision = h.metadata_revision returning 1), \
-         moved as (update session_updates o set update_time = h.update_time from h where o.app_name = h.app_name \
-           and o.user_id = h.user_id and o.update_time = h.old_update_time and o.id = h.id)",
-    );
-}
-
-/// Revisions of scopes that are there, or that the batch makes.
-fn write_user_revisions(statement: &mut Statement, writes: &Writes<'_>) {
-    let rows = writes.users.iter();
-    statement.part(
-        "hu as materialized (select * from ",
-        |columns| {
-            columns
-                .users(rows.clone().map(|(key, _)| *key))
-                .numbers(rows.clone().map(|(_, update)| update.revision))
-                .numbers(rows.clone().map(|(_, update)| update.was));
-        },
-        " as h(app_name, user_id, revision, old_revision)), \
-         users as (insert into user_scopes as u (app_name, user_id, revision) select app_name, user_id, revision from hu \
-           on conflict (app_name, user_id) do update set revision = excluded.revision \
-             where u.revision = (select h.old_revision from hu h \
-                                 where h.app_name = excluded.app_name and h.user_id = excluded.user_id) \
-           returning 1)",
-    );
-}
-
-fn write_app_revisions(statement: &mut Statement, writes: &Writes<'_>) {
-    let rows = writes.apps.iter();
-    statement.part(
-        "ha as materialized (select * from ",
-        |columns| {
-            columns
-                .texts(rows.clone().map(|(key, _)| key.as_str()))
-                .numbers(rows.clone().map(|(_, update)| update.revision))
-                .numbers(rows.clone().map(|(_, update)| update.was));
-        },
-        " as h(app_name, revision, old_revision)), \
-         apps as (insert into app_scopes as a (app_name, revision) select app_name, revision from ha \
-           on conflict (app_name) do update set revision = excluded.revision \
-             where a.revision = (select h.old_revision from ha h where h.app_name = excluded.app_name) returning 1)",
-    );
-}
-
-fn write_events(statement: &mut Statement, writes: &Writes<'_>) {
-    let rows = writes.events.iter();
-    statement.part(
-        "appended as (insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, \
-           commit_time, author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) \
-         select * from ",
-        |columns| {
-            columns
-                .sessions(rows.clone().map(|row| row.key))
-                .numbers(rows.clone().map(|row| row.incarnation))
-                .numbers(rows.clone().map(|row| row.sequence))
-                .texts(rows.clone().map(|row| row.event.id.as_str()))
-                .numbers(rows.clone().map(|row| row.event.timestamp.micros.0))
-                .numbers(rows.clone().map(|row| row.commit_time.0))
-                .add("text", rows.clone().map(|row| filter_text(&row.event.author)))
-                .add("text", rows.clone().map(|row| filter_text(&row.event.invocation_id)))
-                .add("text", rows.clone().map(|row| row.event.branch.as_deref().map(filter_text)))
-                .numbers(rows.clone().map(|row| row.user_revision))
-                .numbers(rows.clone().map(|row| row.app_revision))
-                .add("bigint", rows.clone().map(|row| row.rewind_to))
-                .add("bytea", rows.clone().map(|row| &row.event.digest[..]))
-                .texts(rows.clone().map(|row| &*row.body));
-        },
-        ")",
-    );
-}
-
-fn write_session_state(statement: &mut Statement, writes: &Writes<'_>) {
-    let StateWrites { rows, passed } = &writes.session_state;
-    statement.part(
-        "k as materialized (select * from ",
-        |columns| {
-            columns
-                .sessions(rows.keys().map(|(key, ..)| *key))
-                .numbers(rows.keys().map(|(_, incarnation, _)| *incarnation))
-                .texts(rows.keys().map(|(.., name)| *name))
-                .written(rows.values());
-        },
-        concat!(
-            " as k(app_name, user_id, session_id, incarnation, key, value, first, revision)), \
-             ended as (insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
-                 valid_to, value) \
-               select s.app_name, s.user_id, s.session_id, s.incarnation, ",
-            node!(),
-            ", s.key, s.revision, k.first, s.value \
-               from k join session_state s using (app_name, user_id, session_id, incarnation, key)), \
-             kept as (insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
-               select app_name, user_id, session_id, incarnation, key, value, revision from k where value is not null \
-               on conflict (incarnation, key, session_id, user_id, app_name) \
-               do update set value = excluded.value, revision = excluded.revision)"
-        ),
-    );
-    if rows.values().any(|row| row.value.is_none()) {
-        statement.sql.push(
-            ", gone as (delete from session_state s using k where k.value is null and s.app_name = k.app_name \
-               and s.user_id = k.user_id and s.session_id = k.session_id and s.incarnation = k.incarnation \
-               and s.key = k.key)",
-        );
-    }
-    let spans = passed.iter().filter_map(|span| span.value.as_ref().map(|value| (span, value.text())));
-    if spans.clone().next().is_some() {
-        statement.part(
-            "passed as (insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
-               valid_to, value) select * from ",
-            |columns| {
-                columns
-                    .sessions(spans.clone().map(|(span, _)| span.key.0))
-                    .numbers(spans.clone().map(|(span, _)| span.key.1))
-                    .numbers(spans.clone().map(|(span, _)| history::node(span.from, span.to)))
-                    .texts(spans.clone().map(|(span, _)| span.key.2))
-                    .numbers(spans.clone().map(|(span, _)| span.from))
-                    .numbers(spans.clone().map(|(span, _)| span.to))
-                    .texts(spans.clone().map(|(_, value)| value));
-            },
-            ")",
-        );
-    }
-}
-
-fn write_user_state(statement: &mut Statement, writes: &Writes<'_>) {
-    let StateWrites { rows, passed } = &writes.user_state;
-    statement.part(
-        "ku as materialized (select * from ",
-        |columns| {
-            columns
-                .users(rows.keys().map(|(key, _)| *key))
-                .texts(rows.keys().map(|(_, name)| *name))
-                .written(rows.values());
-        },
-        concat!(
-            " as k(app_name, user_id, key, value, first, revision)), \
-             logged_u as (insert into user_log (app_name, user_id, key, revision, value) \
-               select app_name, user_id, key, revision, value from ku), \
-             ended_u as (insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
-               select s.app_name, s.user_id, ",
-            node!(),
-            ", s.key, s.revision, k.first from ku k join user_state s using (app_name, user_id, key)), \
-             kept_u as (insert into user_state (app_name, user_id, key, value, revision) \
-               select app_name, user_id, key, value, revision from ku where value is not null \
-               on conflict (app_name, user_id, key) \
-               do update set value = excluded.value, revision = excluded.revision)"
-        ),
-    );
-    if rows.values().any(|row| row.value.is_none()) {
-        statement.sql.push(
-            ", gone_u as (delete from user_state s using ku k where k.value is null and s.app_name = k.app_name \
-               and s.user_id = k.user_id and s.key = k.key)",
-        );
-    }
-    if !passed.is_empty() {
-        statement.part(
-            "pu as materialized (select * from ",
-            |columns| {
-                columns
-                    .users(passed.iter().map(|span| span.key.0))
-                    .texts(passed.iter().map(|span| span.key.1))
-                    .optional_texts(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())))
-                    .numbers(passed.iter().map(|span| span.from))
-                    .numbers(passed.iter().map(|span| span.to))
-                    .numbers(passed.iter().map(|span| history::node(span.from, span.to)));
-            },
-            " as k(app_name, user_id, key, value, valid_from, valid_to, node)), \
-             passed_log_u as (insert into user_log (app_name, user_id, key, revision, value) \
-               select app_name, user_id, key, valid_from, value from pu), \
-             passed_u as (insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
-               select app_name, user_id, node, key, valid_from, valid_to from pu where value is not null)",
-        );
-    }
-}
-
-fn write_app_state(statement: &mut Statement, writes: &Writes<'_>) {
-    let StateWrites { rows, passed } = &writes.app_state;
-    statement.part(
-        "ka as materialized (select * from ",
-        |columns| {
-            columns
-                .texts(rows.keys().map(|(key, _)| key.as_str()))
-                .texts(rows.keys().map(|(_, name)| *name))
-                .written(rows.values());
-        },
-        concat!(
-            " as k(app_name, key, value, first, revision)), \
-             logged_a as (insert into app_log (app_name, key, revision, value) \
-               select app_name, key, revision, value from ka), \
-             ended_a as (insert into app_spans (app_name, node, key, valid_from, valid_to) select s.app_name, ",
-            node!(),
-            ", s.key, s.revision, k.first from ka k join app_state s using (app_name, key)), \
-             kept_a as (insert into app_state (app_name, key, value, revision) \
-               select app_name, key, value, revision from ka where value is not null \
-               on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision)"
-        ),
-    );
-    if rows.values().any(|row| row.value.is_none()) {
-        statement.sql.push(
-            ", gone_a as (delete from app_state s using ka k where k.value is null and s.app_name = k.app_name \
-               and s.key = k.key)",
-        );
-    }
-    if !passed.is_empty() {
-        statement.part(
-            "pa as materialized (select * from ",
-            |columns| {
-                columns
-                    .texts(passed.iter().map(|span| span.key.0.as_str()))
-                    .texts(passed.iter().map(|span| span.key.1))
-                    .optional_texts(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())))
-                    .numbers(passed.iter().map(|span| span.from))
-                    .numbers(passed.iter().map(|span| span.to))
-                    .numbers(passed.iter().map(|span| history::node(span.from, span.to)));
-            },
-            " as k(app_name, key, value, valid_from, valid_to, node)), \
-             passed_log_a as (insert into app_log (app_name, key, revision, value) \
-               select app_name, key, valid_from, value from pa), \
-             passed_a as (insert into app_spans (app_name, node, key, valid_from, valid_to) \
-               select app_name, node, key, valid_from, valid_to from pa where value is not null)",
-        );
     }
 }

@@ -17,7 +17,7 @@ use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow,
     StateRow, ViewRow, event_page, filter_text,
 };
-use super::transactions::{Backend, Found, LockedSession, LookUp, SessionInsert, Tx};
+use super::transactions::{Backend, Found, LockedSession, LookUp, Seen, SessionInsert, Tx};
 use super::{
     Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
@@ -535,8 +535,8 @@ impl Tx for SqliteTx {
         Err(StoreError::new(Cause::Internal, "there is one writer here, and it has the whole file"))
     }
 
-    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<()> {
-        self.apply(writes).await
+    async fn write_at_once(&mut self, _: &Writes<'_>) -> Result<Seen> {
+        Err(StoreError::new(Cause::Internal, "there is one writer here, and it has the whole file"))
     }
 
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {

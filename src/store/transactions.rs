@@ -5,21 +5,21 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::{Instant, timeout_at};
 
+use super::unlocked::Unlocked;
 use super::{
     AppendOutcome, Busy, Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, ListQuery, MetadataUpdate,
     Moment, MomentQuery, OnWait, Page, PoolUse, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome, ScopeView,
     ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 use crate::domain::append::{
-    Append, Heads, Known, Locked, Needs, Outcome, ScopeUpdate, Writes, creation_needs, decide, decide_creation,
-    distinct_events, needs,
+    Append, Heads, Known, Locked, Needs, Outcome, Writes, creation_needs, decide, decide_creation, distinct_events,
+    needs,
 };
 use crate::domain::change::Change;
 use crate::domain::event::{EventDraft, Rewind, StoredEvent};
@@ -39,12 +39,8 @@ type Result<T> = std::result::Result<T, StoreError>;
 const SWEEP_SESSIONS: i64 = 50;
 const SWEEP_ROWS: i64 = 1000;
 
-/// After a try without locks in which another process came first, so many go on with locks: where processes write the same
-/// sessions or shared scopes at the same time, trying costs more than it saves.
-const DOUBTS: u32 = 32;
-
 /// The least time that a COMMIT is given, however close the deadline is: an unclear outcome is worse than a late one.
-const COMMIT_GRACE: Duration = Duration::from_secs(1);
+pub(super) const COMMIT_GRACE: Duration = Duration::from_secs(1);
 
 /// A database that can begin transactions.
 pub trait Backend: Send + Sync + 'static {
@@ -111,6 +107,10 @@ pub struct Found {
     pub events: Vec<(SessionKey, EventId, Known)>,
 }
 
+/// The revisions of user and app state that events saw, where their statement read one of them, by incarnation of their
+/// sessions.
+pub type Seen = HashMap<i64, (i64, i64)>;
+
 /// A transaction under way: what it can load, lock and apply. Dropping it undoes it.
 pub trait Tx: Send {
     /// Locks the rows that exist, in key order; those that someone else has locked are waited for, or left out.
@@ -128,8 +128,8 @@ pub trait Tx: Send {
     /// Reads, without locks and at one moment, what [`Tx::lock_sessions`] and all after it would.
     fn look(&mut self, needs: &Needs<'_>) -> impl Future<Output = Result<Heads>> + Send;
     /// Writes and commits in one statement, unless a head is no more what it was: then it fails with
-    /// [`Cause::Conflict`].
-    fn write_at_once(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<()>> + Send;
+    /// [`Cause::Conflict`]. Reads the revisions that are [`UNREAD`](crate::domain::append::UNREAD).
+    fn write_at_once(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Seen>> + Send;
 
     /// Inserts the row; `false` if the session exists.
     fn insert_session(&mut self, insert: &SessionInsert<'_>) -> impl Future<Output = Result<bool>> + Send;
@@ -242,26 +242,25 @@ pub trait Tx: Send {
 
 /// Every [`Backend`] is a [`Store`].
 pub struct Transactions<B> {
-    backend: B,
+    pub(super) backend: B,
     /// Told how long each transaction waited for its connection and BEGIN.
     on_wait: OnceLock<OnWait>,
-    /// How many of the next appends are not to be tried without locks.
-    doubts: AtomicU32,
+    pub(super) unlocked: Unlocked,
 }
 
 impl<B: Backend> Transactions<B> {
     pub fn new(backend: B) -> Self {
-        Self { backend, on_wait: OnceLock::new(), doubts: AtomicU32::new(0) }
+        Self { backend, on_wait: OnceLock::new(), unlocked: Unlocked::default() }
     }
 
     /// Runs the part of a transaction before its end. Nothing has happened if this fails: dropping the
     /// transaction, which the caller then does, ends it without COMMIT.
-    async fn within<T>(&self, deadline: Instant, work: impl Future<Output = Result<T>>) -> Result<T> {
+    pub(super) async fn within<T>(&self, deadline: Instant, work: impl Future<Output = Result<T>>) -> Result<T> {
         let limit = deadline.min(Instant::now() + self.backend.unit_limit());
         timeout_at(limit, work).await.unwrap_or_else(|_| Err(out_of_time()))
     }
 
-    async fn read(&self, single: bool, deadline: Instant) -> Result<B::Tx> {
+    pub(super) async fn read(&self, single: bool, deadline: Instant) -> Result<B::Tx> {
         self.begin(deadline, self.backend.read(single)).await
     }
 
@@ -280,53 +279,13 @@ impl<B: Backend> Transactions<B> {
     }
 
     /// Ends a transaction that read, or wrote nothing after all: its end can lose nothing.
-    async fn release(&self, tx: B::Tx, deadline: Instant) {
+    pub(super) async fn release(&self, tx: B::Tx, deadline: Instant) {
         let _ = self.within(deadline, tx.rollback()).await;
     }
 
     async fn commit(&self, tx: B::Tx, deadline: Instant) -> Result<()> {
         let limit = deadline.max(Instant::now() + COMMIT_GRACE);
         timeout_at(limit, tx.commit()).await.unwrap_or_else(|_| Err(out_of_time())).map_err(StoreError::in_commit)
-    }
-
-    /// Whether an append may be tried without locks: not shortly after that was in vain.
-    fn may_try(&self) -> bool {
-        let less = |doubts: u32| doubts.checked_sub(1);
-        self.backend.is_optimistic() && self.doubts.fetch_update(Relaxed, Relaxed, less).is_err()
-    }
-
-    /// Appends without locks: reads at one moment, decides, and writes in one statement that fails if what was decided
-    /// on has changed. Two round trips where a transaction takes six. `None`: it takes locks.
-    async fn try_append(&self, batch: &[Arc<Append>], deadline: Instant) -> Result<Option<Vec<Option<AppendOutcome>>>> {
-        if batch.iter().any(|append| append.with_state) {
-            return Ok(None);
-        }
-        let needs = needs(batch.iter().map(|append| &**append));
-        let mut tx = self.read(true, deadline).await?;
-        let mut heads = self.within(deadline, load_unlocked(&mut tx, &needs)).await?;
-        let mut writes = Writes::default();
-        let outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, &mut writes)).collect();
-        // What is written is compared with what was read; a refusal because of a value is not.
-        let unsure = !needs.keys.is_empty() && !outcomes.iter().all(Outcome::is_fresh);
-        if unsure || !writes.is_empty() && !guard(&needs, &heads, &mut writes) {
-            self.release(tx, deadline).await;
-            return Ok(None);
-        }
-        if !writes.is_empty() {
-            let limit = deadline.min(Instant::now() + self.backend.unit_limit()).max(Instant::now() + COMMIT_GRACE);
-            let written = timeout_at(limit, tx.write_at_once(&writes)).await.unwrap_or_else(|_| Err(out_of_time()));
-            match written.map_err(StoreError::in_one_statement) {
-                Ok(()) => {}
-                Err(error) if matches!(error.cause, Cause::Conflict | Cause::Overloaded) && !error.unclear => {
-                    self.doubts.store(DOUBTS, Relaxed);
-                    self.release(tx, deadline).await;
-                    return Ok(None);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        self.release(tx, deadline).await;
-        Ok(Some(outcomes.into_iter().map(|outcome| Some(AppendOutcome { outcome, view: None })).collect()))
     }
 
     async fn end(&self, tx: B::Tx, wrote: bool, deadline: Instant) -> Result<()> {
@@ -339,7 +298,7 @@ impl<B: Backend> Transactions<B> {
     }
 }
 
-fn out_of_time() -> StoreError {
+pub(super) fn out_of_time() -> StoreError {
     StoreError::new(Cause::Timeout, "the database did not answer within the time limit")
 }
 
@@ -410,39 +369,8 @@ async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, busy: Busy) -> Result<Heads>
     Ok(heads)
 }
 
-/// [`load`] without locks. The heads are of one moment, and the values of a later one: whoever changed a value in between
-/// changed a head too, and the write fails.
-async fn load_unlocked<X: Tx>(tx: &mut X, needs: &Needs<'_>) -> Result<Heads> {
-    let mut heads = tx.look(needs).await?;
-    load_keys(tx, needs, &mut heads).await?;
-    Ok(heads)
-}
-
-/// Adds to `writes` the heads that were decided on and are not written, so that they are compared; whether that can be
-/// done: a scope that is not there cannot be compared.
-fn guard<'a>(needs: &Needs<'a>, heads: &Heads, writes: &mut Writes<'a>) -> bool {
-    let same = |revision: i64| (revision > 0).then_some(ScopeUpdate { was: revision, revision });
-    for (key, _) in needs.users.iter().filter(|(_, held)| **held) {
-        let revision = heads.users.get(*key).copied().unwrap_or(0);
-        match same(revision) {
-            Some(same) => drop(writes.users.entry(*key).or_insert(same)),
-            None if writes.users.contains_key(*key) => {}
-            None => return false,
-        }
-    }
-    for (key, _) in needs.apps.iter().filter(|(_, held)| **held) {
-        let revision = heads.apps.get(*key).copied().unwrap_or(0);
-        match same(revision) {
-            Some(same) => drop(writes.apps.entry(*key).or_insert(same)),
-            None if writes.apps.contains_key(*key) => {}
-            None => return false,
-        }
-    }
-    true
-}
-
 /// Loads what lies behind the heads: values, and places in the log.
-async fn load_keys<X: Tx>(tx: &mut X, needs: &Needs<'_>, heads: &mut Heads) -> Result<()> {
+pub(super) async fn load_keys<X: Tx>(tx: &mut X, needs: &Needs<'_>, heads: &mut Heads) -> Result<()> {
     heads.values = values(tx, &needs.keys, &heads.sessions).await?;
     for (key, invocation) in &needs.invocations {
         if let Some(locked) = heads.sessions.get(*key)
@@ -827,13 +755,14 @@ impl<B: Backend> Store for Transactions<B> {
         let mut tx = self.write(deadline).await?;
         let (outcome, wrote) = self.within(deadline, create(&mut tx, creation)).await?;
         self.end(tx, wrote, deadline).await?;
+        if let CreateOutcome::Created(view) | CreateOutcome::Existing(view) = &outcome {
+            self.unlocked.remember(&view.head);
+        }
         Ok(outcome)
     }
 
     async fn append(&self, batch: &[Arc<Append>], busy: Busy, deadline: Instant) -> Result<Vec<Option<AppendOutcome>>> {
-        if self.may_try()
-            && let Some(outcomes) = self.try_append(batch, deadline).await?
-        {
+        if let Some(outcomes) = self.append_unlocked(batch, deadline).await? {
             return Ok(outcomes);
         }
         let mut tx = self.write(deadline).await?;
@@ -843,6 +772,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome> {
+        self.unlocked.forget_session(&update.key);
         let mut tx = self.write(deadline).await?;
         let (outcome, wrote) = self.within(deadline, update_metadata(&mut tx, update)).await?;
         self.end(tx, wrote, deadline).await?;
@@ -850,6 +780,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn delete(&self, deletion: &Deletion, deadline: Instant) -> Result<DeleteOutcome> {
+        self.unlocked.forget_session(&deletion.key);
         let mut tx = self.write(deadline).await?;
         let (outcome, wrote) = self.within(deadline, delete(&mut tx, deletion)).await?;
         self.end(tx, wrote, deadline).await?;
@@ -857,6 +788,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Result<ScopeOutcome> {
+        self.unlocked.forget_scope(&write.scope);
         let mut tx = self.write(deadline).await?;
         let (outcome, wrote) = self.within(deadline, write_scope(&mut tx, write)).await?;
         self.end(tx, wrote, deadline).await?;
@@ -871,6 +803,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Result<RewindOutcome> {
+        self.unlocked.forget_session(&request.key);
         let mut tx = self.write(deadline).await?;
         let (outcome, wrote) = self.within(deadline, rewind(&mut tx, request)).await?;
         self.end(tx, wrote, deadline).await?;

@@ -1,0 +1,271 @@
+//! Appends without locks: decided on heads that were read or remembered, and written by one statement that compares them
+//! first. Where nobody else writes the same sessions and scopes, an append is one round trip.
+//!
+//! Why nothing is lost: the statement locks each head as it compares it, and fails as a whole if one is no more what was
+//! decided on. So whatever it writes follows from what is there, however old the memory is. What is not compared may not
+//! matter to the decision; an append that is not simply appended is decided on what is there, never on memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+use std::mem;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::time::{Instant, timeout_at};
+
+use super::transactions::{Backend, COMMIT_GRACE, Transactions, Tx, load_keys, out_of_time};
+use super::{AppendOutcome, Cause, ScopeKey, StoreError};
+use crate::domain::append::{Append, Done, Heads, Locked, Needs, Outcome, ScopeUpdate, UNREAD, Writes, decide, needs};
+use crate::domain::ids::{AppName, SessionKey, UserKey};
+use crate::domain::session::Head;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// After a try in which another process came first, so many go the slower way: where processes write the same sessions or
+/// shared scopes in turns, trying costs more than it saves.
+const DOUBTS: u32 = 32;
+
+/// Of sessions, users and apps: the heads of so many, and up to twice as many, are remembered.
+const REMEMBERED: usize = 16_384;
+
+#[derive(Default)]
+pub struct Unlocked {
+    memory: Mutex<Memory>,
+    /// How many of the next batches are not to be decided on memory, and how many not without locks.
+    memory_doubts: AtomicU32,
+    doubts: AtomicU32,
+}
+
+impl Unlocked {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets a session whose head this process changes in another way; what others change is found out.
+    pub fn forget_session(&self, key: &SessionKey) {
+        self.memory().sessions.forget(key);
+    }
+
+    pub fn remember(&self, head: &Head) {
+        self.memory().sessions.put(head.key.clone(), head.into());
+    }
+
+    pub fn forget_scope(&self, scope: &ScopeKey) {
+        match scope {
+            ScopeKey::User(key) => self.memory().users.forget(key),
+            ScopeKey::App(key) => self.memory().apps.forget(key),
+        }
+    }
+
+    pub fn forget(&self, needs: &Needs<'_>) {
+        let mut memory = self.memory();
+        needs.sessions.iter().for_each(|key| memory.sessions.forget(key));
+        needs.users.keys().for_each(|key| memory.users.forget(key));
+        needs.apps.keys().for_each(|key| memory.apps.forget(key));
+    }
+}
+
+/// One less, if there are any.
+fn has_doubts(doubts: &AtomicU32) -> bool {
+    doubts.fetch_update(Relaxed, Relaxed, |doubts| doubts.checked_sub(1)).is_ok()
+}
+
+/// The heads that this process has seen lately.
+#[derive(Default)]
+struct Memory {
+    sessions: Recent<SessionKey, Locked>,
+    users: Recent<UserKey, i64>,
+    apps: Recent<AppName, i64>,
+}
+
+impl Memory {
+    /// What is remembered of what decides, and what is not. What an event only notes is left to the statement.
+    fn heads<'a>(&self, needs: &Needs<'a>) -> (Heads, Needs<'a>) {
+        let (mut heads, mut missing) = (Heads::default(), Needs::default());
+        for key in &needs.sessions {
+            match self.sessions.get(key) {
+                Some(head) => drop(heads.sessions.insert((*key).clone(), head)),
+                None => drop(missing.sessions.insert(key)),
+            }
+        }
+        missing.events.extend(needs.events.iter().filter(|(key, _)| missing.sessions.contains(key)));
+        recall(&self.users, &needs.users, &mut heads.users, &mut missing.users);
+        recall(&self.apps, &needs.apps, &mut heads.apps, &mut missing.apps);
+        (heads, missing)
+    }
+
+    fn keep(&mut self, heads: Heads) {
+        let read = |revision: &i64| *revision != UNREAD;
+        heads.sessions.into_iter().for_each(|(key, head)| self.sessions.put(key, head));
+        heads
+            .users
+            .into_iter()
+            .filter(|(_, revision)| read(revision))
+            .for_each(|(key, head)| self.users.put(key, head));
+        heads.apps.into_iter().filter(|(_, revision)| read(revision)).for_each(|(key, head)| self.apps.put(key, head));
+    }
+}
+
+fn recall<'a, K: Ord + Eq + Hash + Clone>(
+    memory: &Recent<K, i64>,
+    needs: &BTreeMap<&'a K, bool>,
+    heads: &mut HashMap<K, i64>,
+    missing: &mut BTreeMap<&'a K, bool>,
+) {
+    for (key, held) in needs {
+        match if *held { memory.get(key) } else { Some(UNREAD) } {
+            Some(revision) => drop(heads.insert((*key).clone(), revision)),
+            None => drop(missing.insert(key, true)),
+        }
+    }
+}
+
+/// A map that keeps at least the last [`REMEMBERED`] entries, and at most twice as many.
+struct Recent<K, V> {
+    young: HashMap<K, V>,
+    old: HashMap<K, V>,
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { young: HashMap::new(), old: HashMap::new() }
+    }
+}
+
+impl<K: Eq + Hash, V: Copy> Recent<K, V> {
+    fn get(&self, key: &K) -> Option<V> {
+        self.young.get(key).or_else(|| self.old.get(key)).copied()
+    }
+
+    fn put(&mut self, key: K, value: V) {
+        if self.young.len() == REMEMBERED {
+            self.old = mem::take(&mut self.young);
+        }
+        self.young.insert(key, value);
+    }
+
+    fn forget(&mut self, key: &K) {
+        self.young.remove(key);
+        self.old.remove(key);
+    }
+}
+
+/// What became of a try.
+enum Try {
+    Done(Vec<Outcome>),
+    /// Another process came first; nothing happened.
+    Overtaken,
+    /// It has to be decided in a surer way.
+    Unsure,
+}
+
+impl<B: Backend> Transactions<B> {
+    /// Appends without locks; `None` if that is not to be tried, or was in vain: nothing happened then.
+    ///
+    /// # Errors
+    /// As [`Store::append`](super::Store::append).
+    pub(super) async fn append_unlocked(
+        &self,
+        batch: &[Arc<Append>],
+        deadline: Instant,
+    ) -> Result<Option<Vec<Option<AppendOutcome>>>> {
+        let needs = needs(batch.iter().map(|append| &**append));
+        if !self.backend.is_optimistic()
+            || batch.iter().any(|append| append.with_state)
+            || has_doubts(&self.unlocked.doubts)
+        {
+            self.unlocked.forget(&needs);
+            return Ok(None);
+        }
+        let mut tx = self.read(true, deadline).await?;
+        let mut done = Try::Unsure;
+        if !has_doubts(&self.unlocked.memory_doubts) {
+            let (mut heads, missing) = self.unlocked.memory().heads(&needs);
+            if !heads.sessions.is_empty() {
+                if !missing.is_empty() {
+                    heads.extend(self.within(deadline, tx.look(&missing)).await?);
+                }
+                done = self.try_append(&mut tx, batch, &needs, heads, true, deadline).await?;
+            }
+            if matches!(done, Try::Overtaken) {
+                self.unlocked.memory_doubts.store(DOUBTS, Relaxed);
+            }
+        }
+        if !matches!(done, Try::Done(_)) {
+            let heads = self.within(deadline, tx.look(&needs)).await?;
+            done = self.try_append(&mut tx, batch, &needs, heads, false, deadline).await?;
+            if matches!(done, Try::Overtaken) {
+                self.unlocked.doubts.store(DOUBTS, Relaxed);
+            }
+        }
+        self.release(tx, deadline).await;
+        let Try::Done(outcomes) = done else {
+            self.unlocked.forget(&needs);
+            return Ok(None);
+        };
+        Ok(Some(outcomes.into_iter().map(|outcome| Some(AppendOutcome { outcome, view: None })).collect()))
+    }
+
+    /// Decides on `heads`, which are of one moment, and values, which are of a later one: whoever changed a value in between
+    /// changed a head too, and the write fails.
+    async fn try_append(
+        &self,
+        tx: &mut B::Tx,
+        batch: &[Arc<Append>],
+        needs: &Needs<'_>,
+        mut heads: Heads,
+        remembered: bool,
+        deadline: Instant,
+    ) -> Result<Try> {
+        self.within(deadline, load_keys(tx, needs, &mut heads)).await?;
+        let mut writes = Writes::default();
+        let mut outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, &mut writes)).collect();
+        // What is written is compared with what was decided on. A refusal, because of a value or at all, is not.
+        let unsure = (remembered || !needs.keys.is_empty()) && !outcomes.iter().all(Outcome::is_fresh);
+        if unsure || !writes.is_empty() && !guard(needs, &heads, &mut writes) {
+            return Ok(Try::Unsure);
+        }
+        if !writes.is_empty() {
+            let limit = deadline.min(Instant::now() + self.backend.unit_limit()).max(Instant::now() + COMMIT_GRACE);
+            let written = timeout_at(limit, tx.write_at_once(&writes)).await.unwrap_or_else(|_| Err(out_of_time()));
+            let seen = match written.map_err(StoreError::in_one_statement) {
+                Ok(seen) => seen,
+                Err(error) if matches!(error.cause, Cause::Conflict | Cause::Overloaded) && !error.unclear => {
+                    return Ok(Try::Overtaken);
+                }
+                Err(error) => return Err(error),
+            };
+            for outcome in &mut outcomes {
+                if let Outcome::Done(Done { tag, .. }) = outcome
+                    && let Some(&(user, app)) = seen.get(&tag.incarnation)
+                {
+                    tag.user = if tag.user == UNREAD { user } else { tag.user };
+                    tag.app = if tag.app == UNREAD { app } else { tag.app };
+                }
+            }
+        }
+        self.unlocked.memory().keep(heads);
+        Ok(Try::Done(outcomes))
+    }
+}
+
+/// Adds to `writes` the heads that were decided on and are not written, so that they are compared; whether that can be
+/// done: a scope that is not there cannot be compared.
+fn guard<'a>(needs: &Needs<'a>, heads: &Heads, writes: &mut Writes<'a>) -> bool {
+    guard_scopes(&needs.users, &heads.users, &mut writes.users)
+        && guard_scopes(&needs.apps, &heads.apps, &mut writes.apps)
+}
+
+fn guard_scopes<'a, K: Ord + Eq + Hash>(
+    needs: &BTreeMap<&'a K, bool>,
+    heads: &HashMap<K, i64>,
+    writes: &mut BTreeMap<&'a K, ScopeUpdate>,
+) -> bool {
+    needs.iter().filter(|(_, held)| **held).all(|(key, _)| {
+        let revision = heads.get(*key).copied().unwrap_or(0);
+        if revision > 0 {
+            writes.entry(key).or_insert(ScopeUpdate { was: revision, revision });
+        }
+        writes.contains_key(key)
+    })
+}

@@ -1,0 +1,390 @@
+//! PostgreSQL: one statement writes all that a batch of appends changes.
+//!
+//! Its parts are named queries, which all see the rows as they were before it. The heads come first: each is compared with
+//! what was decided on, in lock order, and if one is no more what it was, the whole statement fails ("another transaction
+//! came first"). PostgreSQL runs the parts that the last one reads as it reads them, the others after it.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use sqlx::query_builder::{QueryBuilder, Separated};
+use sqlx::{Encode, Postgres, Type};
+
+use super::sql::filter_text;
+use crate::domain::append::{Locked, ScopeUpdate, StateWrites, UNREAD, Writes};
+use crate::domain::history;
+use crate::domain::ids::{AppName, SessionKey, UserKey};
+
+/// The statement; `None` if there is nothing to write. It returns one row, with more than one column only if it
+/// [`reads_revisions`].
+pub fn write_statement(writes: &Writes<'_>) -> Option<QueryBuilder<Postgres>> {
+    let mut statement = Statement { sql: QueryBuilder::new("with "), parts: 0 };
+    let mut guards = Vec::new();
+    if !writes.sessions.is_empty() {
+        write_heads(&mut statement, writes);
+        guards.push(("heads", writes.sessions.len()));
+    }
+    if !writes.users.is_empty() {
+        write_scopes(&mut statement, &USER, "user_scopes", &writes.users, |columns, keys| {
+            users(columns, keys.iter().map(|key| **key))
+        });
+        guards.push(("scopes_u", writes.users.len()));
+    }
+    if !writes.apps.is_empty() {
+        write_scopes(&mut statement, &APP, "app_scopes", &writes.apps, |columns, keys| {
+            apps(columns, keys.iter().map(|key| **key))
+        });
+        guards.push(("scopes_a", writes.apps.len()));
+    }
+    if !writes.events.is_empty() {
+        write_events(&mut statement, writes);
+    }
+    write_state(
+        &mut statement,
+        &SESSION,
+        &writes.session_state,
+        |(.., key)| key,
+        |columns, keys| {
+            sessions(columns, keys.iter().map(|(key, ..)| *key))
+                .numbers(keys.iter().map(|(_, incarnation, _)| *incarnation))
+        },
+    );
+    write_state(
+        &mut statement,
+        &USER,
+        &writes.user_state,
+        |(_, key)| key,
+        |columns, keys| users(columns, keys.iter().map(|(key, _)| *key)),
+    );
+    write_state(
+        &mut statement,
+        &APP,
+        &writes.app_state,
+        |(_, key)| key,
+        |columns, keys| apps(columns, keys.iter().map(|(key, _)| *key)),
+    );
+    if statement.parts == 0 {
+        return None;
+    }
+    let mut sql = statement.sql;
+    sql.push(" select (case");
+    for (part, count) in guards {
+        sql.push(" when (select count(*) from ").push(part).push(") <> ").push_bind(count as i64);
+        sql.push(" then 'another transaction came first'");
+    }
+    // Never a case without a branch.
+    sql.push(" when false then '' else '1' end)::integer");
+    if reads_revisions(writes) {
+        sql.push(
+            ", (select array_agg(incarnation) from appended), (select array_agg(user_revision) from appended), \
+             (select array_agg(app_revision) from appended)",
+        );
+    }
+    Some(sql)
+}
+
+/// Whether the statement reads the revision of a shared scope that an event saw. Then it returns, as arrays, those of all
+/// events: the incarnations of their sessions, the revisions of user and app.
+pub fn reads_revisions(writes: &Writes<'_>) -> bool {
+    writes.events.iter().any(|row| row.user_revision == UNREAD || row.app_revision == UNREAD)
+}
+
+struct Statement {
+    sql: QueryBuilder<Postgres>,
+    parts: usize,
+}
+
+impl Statement {
+    fn part(&mut self, name: impl Display, query: impl Display) {
+        let separator = if self.parts == 0 { "" } else { ", " };
+        self.sql.push(format_args!("{separator}{name} as {query}"));
+        self.parts += 1;
+    }
+
+    /// Names rows for the other parts. One row becomes constants: they need no function, and no place to be kept.
+    fn rows(&mut self, name: impl Display, names: impl Display, count: usize, values: impl FnOnce(Columns<'_>)) {
+        let (open, close) = match count {
+            1 => ("not materialized (select * from (values (", "))"),
+            _ => ("materialized (select * from unnest(", ")"),
+        };
+        self.part(name, open);
+        values(Columns { sql: self.sql.separated(", "), one: count == 1 });
+        self.sql.push(format_args!("{close} as r({names}))"));
+    }
+}
+
+/// The columns of rows.
+struct Columns<'q> {
+    sql: Separated<'q, Postgres, &'static str>,
+    one: bool,
+}
+
+impl Columns<'_> {
+    fn add<'t, T>(mut self, kind: &str, mut values: impl Iterator<Item = T>) -> Self
+    where
+        T: Encode<'t, Postgres> + Type<Postgres>,
+        Vec<T>: Encode<'t, Postgres> + Type<Postgres>,
+    {
+        if !self.one {
+            self.sql.push_bind(values.collect::<Vec<T>>()).push_unseparated("::").push_unseparated(kind);
+            self.sql.push_unseparated("[]");
+        } else if let Some(value) = values.next() {
+            self.sql.push_bind(value).push_unseparated("::").push_unseparated(kind);
+        }
+        self
+    }
+
+    fn texts<'t>(self, values: impl Iterator<Item = &'t str>) -> Self {
+        self.add("text", values)
+    }
+
+    fn optional_texts<'t>(self, values: impl Iterator<Item = Option<&'t str>>) -> Self {
+        self.add("text", values)
+    }
+
+    fn numbers(self, values: impl Iterator<Item = i64>) -> Self {
+        self.add("bigint", values)
+    }
+}
+
+fn sessions<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t SessionKey> + Clone) -> Columns<'q> {
+    users(columns, keys.clone().map(|key| &key.user)).texts(keys.map(|key| key.session.as_str()))
+}
+
+fn users<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t UserKey> + Clone) -> Columns<'q> {
+    apps(columns, keys.clone().map(|key| &key.app)).texts(keys.map(|key| key.user.as_str()))
+}
+
+fn apps<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t AppName> + Clone) -> Columns<'q> {
+    columns.texts(keys.map(AppName::as_str))
+}
+
+fn write_heads(statement: &mut Statement, writes: &Writes<'_>) {
+    let rows = writes.sessions.iter();
+    let was =
+        |part: fn(&Locked) -> i64| writes.sessions.values().map(move |update| update.was.as_ref().map_or(0, part));
+    let names = "app_name, user_id, id, revision, update_time, update_time_number, incarnation, old_revision, \
+                 metadata_revision, old_update_time";
+    statement.rows("h", names, rows.len(), |columns| {
+        sessions(columns, rows.clone().map(|(key, _)| *key))
+            .numbers(rows.clone().map(|(_, update)| update.revision))
+            .numbers(rows.clone().map(|(_, update)| update.update_time.micros.0))
+            .texts(rows.clone().map(|(_, update)| update.update_time.number.text()))
+            .numbers(was(|was| was.incarnation))
+            .numbers(was(|was| was.revision))
+            .numbers(was(|was| was.metadata_revision))
+            .numbers(was(|was| was.update_time.0));
+    });
+    statement.part(
+        "heads",
+        "(update sessions s set revision = h.revision, update_time = h.update_time, \
+             update_time_number = h.update_time_number \
+           from h where s.app_name = h.app_name and s.user_id = h.user_id and s.id = h.id \
+             and s.incarnation = h.incarnation and s.revision = h.old_revision \
+             and s.metadata_revision = h.metadata_revision returning 1)",
+    );
+    statement.part(
+        "moved",
+        "(update session_updates o set update_time = h.update_time from h where o.app_name = h.app_name \
+           and o.user_id = h.user_id and o.update_time = h.old_update_time and o.id = h.id)",
+    );
+}
+
+fn write_events(statement: &mut Statement, writes: &Writes<'_>) {
+    let rows = writes.events.iter();
+    let names = "app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author, \
+                 invocation_id, branch, user_revision, app_revision, rewind_to, digest, body";
+    let read = |revision: i64| (revision != UNREAD).then_some(revision);
+    statement.rows("e", names, rows.len(), |columns| {
+        sessions(columns, rows.clone().map(|row| row.key))
+            .numbers(rows.clone().map(|row| row.incarnation))
+            .numbers(rows.clone().map(|row| row.sequence))
+            .texts(rows.clone().map(|row| row.event.id.as_str()))
+            .numbers(rows.clone().map(|row| row.event.timestamp.micros.0))
+            .numbers(rows.clone().map(|row| row.commit_time.0))
+            .add("text", rows.clone().map(|row| filter_text(&row.event.author)))
+            .add("text", rows.clone().map(|row| filter_text(&row.event.invocation_id)))
+            .add("text", rows.clone().map(|row| row.event.branch.as_deref().map(filter_text)))
+            .add("bigint", rows.clone().map(|row| read(row.user_revision)))
+            .add("bigint", rows.clone().map(|row| read(row.app_revision)))
+            .add("bigint", rows.clone().map(|row| row.rewind_to))
+            .add("bytea", rows.clone().map(|row| &row.event.digest[..]))
+            .texts(rows.clone().map(|row| &*row.body));
+    });
+    statement.part(
+        "appended",
+        format_args!(
+            "(insert into events ({names}) \
+             select app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author, \
+               invocation_id, branch, \
+               coalesce(user_revision, (select u.revision from user_scopes u \
+                                        where u.app_name = e.app_name and u.user_id = e.user_id), 0), \
+               coalesce(app_revision, (select a.revision from app_scopes a where a.app_name = e.app_name), 0), \
+               rewind_to, digest, body \
+             from e returning incarnation, user_revision, app_revision)"
+        ),
+    );
+}
+
+/// The tables of one scope's state.
+struct Tables {
+    /// Ends the names of the parts that write them.
+    suffix: &'static str,
+    /// The columns that name whose state it is.
+    owner: &'static str,
+    state: &'static str,
+    spans: &'static str,
+    /// The log of a session is its events; their bodies hold many keys, so its spans have the values.
+    log: Option<&'static str>,
+}
+
+const SESSION: Tables = Tables {
+    suffix: "_s",
+    owner: "app_name, user_id, session_id, incarnation",
+    state: "session_state",
+    spans: "session_spans",
+    log: None,
+};
+const USER: Tables = Tables {
+    suffix: "_u",
+    owner: "app_name, user_id",
+    state: "user_state",
+    spans: "user_spans",
+    log: Some("user_log"),
+};
+const APP: Tables =
+    Tables { suffix: "_a", owner: "app_name", state: "app_state", spans: "app_spans", log: Some("app_log") };
+
+/// Revisions of shared scopes that are there, or that the batch makes.
+fn write_scopes<K>(
+    statement: &mut Statement,
+    tables: &Tables,
+    scopes: &str,
+    updates: &BTreeMap<&K, ScopeUpdate>,
+    owners: impl for<'q> Fn(Columns<'q>, &[&&K]) -> Columns<'q>,
+) {
+    let Tables { suffix, owner, .. } = tables;
+    let keys: Vec<&&K> = updates.keys().collect();
+    statement.rows(format_args!("h{suffix}"), format_args!("{owner}, revision, old_revision"), keys.len(), |columns| {
+        owners(columns, &keys)
+            .numbers(updates.values().map(|update| update.revision))
+            .numbers(updates.values().map(|update| update.was));
+    });
+    statement.part(
+        format_args!("scopes{suffix}"),
+        format_args!(
+            "(insert into {scopes} as s ({owner}, revision) select {owner}, revision from h{suffix} \
+               on conflict ({owner}) do update set revision = excluded.revision \
+                 where s.revision = (select h.old_revision from h{suffix} h \
+                                     where ({owner}) = ({})) returning 1)",
+            owner.split(", ").map(|name| format!("excluded.{name}")).collect::<Vec<_>>().join(", ")
+        ),
+    );
+}
+
+/// State rows, with what they end, and what did not last.
+fn write_state<K>(
+    statement: &mut Statement,
+    tables: &Tables,
+    writes: &StateWrites<'_, K>,
+    name: impl Fn(&K) -> &str,
+    owners: impl for<'q> Fn(Columns<'q>, &[&K]) -> Columns<'q>,
+) {
+    let StateWrites { rows, passed } = writes;
+    if rows.is_empty() {
+        return;
+    }
+    let Tables { suffix, owner, state, spans, log } = tables;
+    let keys: Vec<&K> = rows.keys().collect();
+    statement.rows(
+        format_args!("k{suffix}"),
+        format_args!("{owner}, key, value, first, revision"),
+        keys.len(),
+        |columns| {
+            owners(columns, &keys)
+                .texts(keys.iter().map(|key| name(key)))
+                .optional_texts(rows.values().map(|row| row.value.as_ref().map(|value| value.text())))
+                .numbers(rows.values().map(|row| row.first))
+                .numbers(rows.values().map(|row| row.revision));
+        },
+    );
+    let (value, was) = if log.is_some() { ("", "") } else { (", value", ", was") };
+    // Whoever holds the head holds its state rows: where one was found, it stays.
+    statement.part(
+        format_args!("old{suffix}"),
+        format_args!(
+            "materialized (select k.*, s.ctid as place, s.revision as since, s.value as was \
+             from k{suffix} k left join {state} s using ({owner}, key))"
+        ),
+    );
+    // The node (domain/history.rs) of a span from `since` to `first`: in the latter, all bits below the highest in which
+    // the two differ are cleared.
+    statement.part(
+        format_args!("ended{suffix}"),
+        format_args!(
+            "(insert into {spans} ({owner}, node, key, valid_from, valid_to{value}) select {owner}, \
+               first & (-1::bigint << (length(ltrim((since # first)::bit(64)::text, '0')) - 1)), key, since, first{was} \
+             from old{suffix} where place is not null)"
+        ),
+    );
+    statement.part(
+        format_args!("kept{suffix}"),
+        format_args!(
+            "(update {state} s set value = o.value, revision = o.revision from old{suffix} o \
+             where s.ctid = o.place and o.value is not null)"
+        ),
+    );
+    statement.part(
+        format_args!("added{suffix}"),
+        format_args!(
+            "(insert into {state} ({owner}, key, value, revision) select {owner}, key, value, revision \
+             from old{suffix} where place is null and value is not null)"
+        ),
+    );
+    if rows.values().any(|row| row.value.is_none()) {
+        statement.part(
+            format_args!("gone{suffix}"),
+            format_args!("(delete from {state} s using old{suffix} o where s.ctid = o.place and o.value is null)"),
+        );
+    }
+    if let Some(log) = log {
+        statement.part(
+            format_args!("logged{suffix}"),
+            format_args!(
+                "(insert into {log} ({owner}, key, revision, value) select {owner}, key, revision, value from k{suffix})"
+            ),
+        );
+    }
+    if passed.is_empty() {
+        return;
+    }
+    let keys: Vec<&K> = passed.iter().map(|span| &span.key).collect();
+    statement.rows(
+        format_args!("p{suffix}"),
+        format_args!("{owner}, key, value, valid_from, valid_to, node"),
+        keys.len(),
+        |columns| {
+            owners(columns, &keys)
+                .texts(keys.iter().map(|key| name(key)))
+                .optional_texts(passed.iter().map(|span| span.value.as_ref().map(|value| value.text())))
+                .numbers(passed.iter().map(|span| span.from))
+                .numbers(passed.iter().map(|span| span.to))
+                .numbers(passed.iter().map(|span| history::node(span.from, span.to)));
+        },
+    );
+    statement.part(
+        format_args!("passed{suffix}"),
+        format_args!(
+            "(insert into {spans} ({owner}, node, key, valid_from, valid_to{value}) \
+             select {owner}, node, key, valid_from, valid_to{value} from p{suffix} where value is not null)"
+        ),
+    );
+    if let Some(log) = log {
+        statement.part(
+            format_args!("passed_log{suffix}"),
+            format_args!(
+                "(insert into {log} ({owner}, key, revision, value) select {owner}, key, valid_from, value from p{suffix})"
+            ),
+        );
+    }
+}
