@@ -9,12 +9,15 @@
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 
 mod error;
+mod group_read;
 pub mod inspect;
 mod pool;
 mod postgres;
+mod read_statement;
 mod shared;
 mod sql;
 mod sqlite;
+mod statement;
 mod transactions;
 mod unlocked;
 mod write_statement;
@@ -234,9 +237,9 @@ pub struct SessionQuery {
 }
 
 impl SessionQuery {
-    /// Whether it asks for the state with a range of events, which is what most readers ask for.
+    /// Whether it asks for the state, and at most for a range of events: what most readers ask for.
     fn is_plain(&self) -> bool {
-        self.state.is_some() && self.events.as_ref().is_some_and(EventQuery::is_range)
+        self.state.is_some() && self.events.as_ref().is_none_or(EventQuery::is_range)
     }
 }
 
@@ -249,6 +252,10 @@ pub struct StateFilter {
 }
 
 impl StateFilter {
+    fn is_whole(&self) -> bool {
+        self.app.is_none() && self.user.is_none() && self.session.is_none()
+    }
+
     /// These keys, given with their prefixes; of `temp:` keys there are none.
     pub fn keys<'a>(keys: impl Iterator<Item = &'a str>) -> Self {
         let (mut app, mut user, mut session) = (Vec::new(), Vec::new(), Vec::new());

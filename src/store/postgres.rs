@@ -11,10 +11,11 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, Pg
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::pool::{Connect, Lease, Pool};
+use super::read_statement::{ReadRow, read_statement};
 use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, LookRow, LookUpRow,
-    ScopeRow, StateRow, ViewRow, WholeRow, event_page, filter_text,
+    ScopeRow, StateRow, ViewRow, event_page, filter_text,
 };
 use super::transactions::{Backend, Found, LockedSession, LookUp, Seen, SessionInsert, Tx};
 use super::write_statement::{reads_revisions, write_statement};
@@ -267,6 +268,10 @@ impl Backend for Postgres {
         query.events.is_none() || query.is_plain()
     }
 
+    fn may_share(&self, query: &SessionQuery) -> bool {
+        query.is_plain() && query.state.as_ref().is_some_and(StateFilter::is_whole)
+    }
+
     async fn read(&self, single: bool) -> Result<PgTx> {
         let begin = if single && !self.options.pgbouncer { None } else { Some(&*self.begin_read) };
         self.begin(begin).await
@@ -367,28 +372,24 @@ impl Tx for PgTx {
     shared_primitives!();
 
     async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
-        let (Some(filter), Some(events), true) = (&query.state, &query.events, query.is_plain()) else {
+        if !query.is_plain() {
             return self.view_in_parts(query).await;
-        };
-        let row: Option<WholeRow> = sqlx::query_as(sql::POSTGRES_WHOLE)
-            .persistent(self.persistent)
-            .bind(query.key.app().as_str())
-            .bind(query.key.user.user.as_str())
-            .bind(query.key.session.as_str())
-            .bind(query.now.0)
-            .bind(Self::keys(filter.app.as_deref()))
-            .bind(Self::keys(filter.user.as_deref()))
-            .bind(Self::keys(filter.session.as_deref()))
-            .bind(events.after)
-            .bind(events.before)
-            .bind(events.last)
-            .bind(events.max_rows as i64)
-            .bind(events.max_bytes as i64)
-            .fetch_optional(&mut *self.conn)
-            .await?;
-        let Some(row) = row else { return Ok(None) };
-        let view = row.view(events.before)?;
-        Ok(query.incarnation.is_none_or(|wanted| wanted == view.head.incarnation).then_some(view))
+        }
+        Ok(self.views(&[query]).await?.pop().flatten())
+    }
+
+    async fn views(&mut self, queries: &[&SessionQuery]) -> Result<Vec<Option<SessionView>>> {
+        let mut views: Vec<Option<SessionView>> = queries.iter().map(|_| None).collect();
+        let Some(mut statement) = read_statement(queries) else { return Ok(views) };
+        let rows: Vec<ReadRow> =
+            statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
+        for row in rows {
+            let at = usize::try_from(row.n).unwrap_or(usize::MAX);
+            if let (Some(query), Some(view)) = (queries.get(at), views.get_mut(at)) {
+                *view = row.view(query)?;
+            }
+        }
+        Ok(views)
     }
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, busy: Busy) -> Result<Vec<LockedSession>> {

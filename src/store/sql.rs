@@ -6,7 +6,7 @@
 
 use sqlx::FromRow;
 
-use super::{EventPage, ListQuery, OrderBy, SessionView, StoreError, transactions::corrupt};
+use super::{EventPage, ListQuery, OrderBy, StoreError, transactions::corrupt};
 use crate::domain::append::{Known, Locked};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
@@ -26,6 +26,8 @@ macro_rules! head_columns {
          coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0) as app_revision"
     };
 }
+
+pub const HEAD_COLUMNS: &str = head_columns!();
 
 /// The parts of the merged state, from `sessions s`, each as the members of an object, without braces. `$member`
 /// makes them of the rows of `t`; the other three narrow the keys of app, user and session.
@@ -426,28 +428,6 @@ pub const POSTGRES: Dialect = dialect!(
     |name| format!("(s.labels::jsonb ->> ${name})")
 );
 
-/// Head, merged state and a page of events of one session, in one statement: those after `$8` and before `$9`, the last
-/// `$10` of the whole log, up to `$11` rows and `$12` bytes; the first row always fits. The index gives them in their order,
-/// so nothing is sorted, and as sequences are dense nothing has to be counted.
-pub const POSTGRES_WHOLE: &str = concat!(
-    "select ",
-    head_columns!(),
-    ", ",
-    state_columns!(postgres_member, postgres_wanted!("$5"), postgres_wanted!("$6"), postgres_wanted!("$7")),
-    ", p.sequences, p.commit_times, p.bodies \
-     from sessions s cross join lateral ( \
-         select array_agg(sequence) as sequences, array_agg(commit_time) as commit_times, array_agg(body) as bodies \
-         from (select sequence, commit_time, body, size, \
-                 sum(size) over (order by sequence rows unbounded preceding) as size_so_far \
-               from (select sequence, commit_time, body, octet_length(body) + 80 as size from events e \
-                     where e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id \
-                       and e.incarnation = s.incarnation \
-                       and e.sequence > greatest($8, s.revision - $10) and e.sequence < $9 \
-                     order by e.sequence limit $11) as page) as sized \
-         where size_so_far <= $12 or size_so_far = size) as p \
-     where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > $4)"
-);
-
 macro_rules! sqlite_member {
     ($key:literal) => {
         concat!("group_concat(json_quote(", $key, ") || ':' || t.value, ',' order by t.key)")
@@ -572,6 +552,12 @@ pub struct HeadRow {
     app_revision: i64,
 }
 
+impl HeadRow {
+    pub fn incarnation(&self) -> i64 {
+        self.incarnation
+    }
+}
+
 impl TryFrom<HeadRow> for Head {
     type Error = StoreError;
 
@@ -650,33 +636,6 @@ pub struct EventRow {
 impl From<EventRow> for StoredEvent {
     fn from(row: EventRow) -> Self {
         Self { sequence: row.sequence, commit_time: Micros(row.commit_time), body: row.body.into() }
-    }
-}
-
-/// A row of [`POSTGRES_WHOLE`].
-#[derive(FromRow)]
-pub struct WholeRow {
-    #[sqlx(flatten)]
-    view: ViewRow,
-    /// Of the events, or null if there are none.
-    sequences: Option<Vec<i64>>,
-    commit_times: Option<Vec<i64>>,
-    bodies: Option<Vec<String>>,
-}
-
-impl WholeRow {
-    /// The view, whose events were asked for up to the sequence `before`, exclusive.
-    pub fn view(self, before: i64) -> Result<SessionView, StoreError> {
-        let Self { view, sequences, commit_times, bodies } = self;
-        let (sequences, times, bodies) =
-            (sequences.unwrap_or_default(), commit_times.unwrap_or_default(), bodies.unwrap_or_default());
-        let rows = sequences.into_iter().zip(times).zip(bodies);
-        let events: Vec<StoredEvent> =
-            rows.map(|((sequence, commit_time), body)| EventRow { sequence, commit_time, body }.into()).collect();
-        let last = view.head.revision.min(before - 1);
-        let more = events.last().is_some_and(|event| event.sequence < last);
-        let state = Some(view.state.merged());
-        Ok(SessionView { head: view.head.try_into()?, state, events: EventPage { events, more } })
     }
 }
 

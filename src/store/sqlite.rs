@@ -155,6 +155,10 @@ impl Backend for Sqlite {
         super::all_applied(&MIGRATOR, &applied)
     }
 
+    fn may_share(&self, _: &SessionQuery) -> bool {
+        false
+    }
+
     fn is_one_statement(&self, query: &SessionQuery) -> bool {
         query.events.is_none()
     }
@@ -468,6 +472,14 @@ impl Tx for SqliteTx {
 
     async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
         self.view_in_parts(query).await
+    }
+
+    async fn views(&mut self, queries: &[&SessionQuery]) -> Result<Vec<Option<SessionView>>> {
+        let mut views = Vec::with_capacity(queries.len());
+        for query in queries {
+            views.push(self.view(query).await?);
+        }
+        Ok(views)
     }
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, _: Busy) -> Result<Vec<LockedSession>> {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::{Instant, timeout_at};
 
+use super::group_read::GroupRead;
 use super::unlocked::Unlocked;
 use super::{
     AppendOutcome, Busy, Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, ListQuery, MetadataUpdate,
@@ -52,6 +53,8 @@ pub trait Backend: Send + Sync + 'static {
     fn check(&self) -> impl Future<Output = Result<()>> + Send;
     /// Whether [`Tx::view`] answers the query with one statement.
     fn is_one_statement(&self, query: &SessionQuery) -> bool;
+    /// Whether [`Tx::views`] reads it along with others.
+    fn may_share(&self, query: &SessionQuery) -> bool;
     /// Begins what reads one moment; `single` promises that it will be one statement.
     fn read(&self, single: bool) -> impl Future<Output = Result<Self::Tx>> + Send;
     fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
@@ -220,6 +223,8 @@ pub trait Tx: Send {
     fn forget(&mut self, key: &SessionKey, incarnation: i64) -> impl Future<Output = Result<()>> + Send;
 
     fn view(&mut self, query: &SessionQuery) -> impl Future<Output = Result<Option<SessionView>>> + Send;
+    /// Reads several at once, in their order.
+    fn views(&mut self, queries: &[&SessionQuery]) -> impl Future<Output = Result<Vec<Option<SessionView>>>> + Send;
     fn event(
         &mut self,
         key: &SessionKey,
@@ -246,11 +251,12 @@ pub struct Transactions<B> {
     /// Told how long each transaction waited for its connection and BEGIN.
     on_wait: OnceLock<OnWait>,
     pub(super) unlocked: Unlocked,
+    reads: Arc<GroupRead>,
 }
 
 impl<B: Backend> Transactions<B> {
     pub fn new(backend: B) -> Self {
-        Self { backend, on_wait: OnceLock::new(), unlocked: Unlocked::default() }
+        Self { backend, on_wait: OnceLock::new(), unlocked: Unlocked::default(), reads: Arc::default() }
     }
 
     /// Runs the part of a transaction before its end. Nothing has happened if this fails: dropping the
@@ -286,6 +292,13 @@ impl<B: Backend> Transactions<B> {
     async fn commit(&self, tx: B::Tx, deadline: Instant) -> Result<()> {
         let limit = deadline.max(Instant::now() + COMMIT_GRACE);
         timeout_at(limit, tx.commit()).await.unwrap_or_else(|_| Err(out_of_time())).map_err(StoreError::in_commit)
+    }
+
+    async fn views(&self, queries: &[&SessionQuery], deadline: Instant) -> Result<Vec<Option<SessionView>>> {
+        let mut tx = self.read(true, deadline).await?;
+        let views = self.within(deadline, tx.views(queries)).await?;
+        self.release(tx, deadline).await;
+        Ok(views)
     }
 
     async fn end(&self, tx: B::Tx, wrote: bool, deadline: Instant) -> Result<()> {
@@ -818,6 +831,12 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn session(&self, query: &SessionQuery, deadline: Instant) -> Result<Option<SessionView>> {
+        if self.backend.may_share(query) {
+            return self
+                .reads
+                .read(query, deadline, async |queries, deadline| self.views(queries, deadline).await)
+                .await;
+        }
         let mut tx = self.read(self.backend.is_one_statement(query), deadline).await?;
         let view = self.within(deadline, tx.view(query)).await?;
         self.release(tx, deadline).await;

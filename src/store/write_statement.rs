@@ -5,20 +5,19 @@
 //! came first"). PostgreSQL runs the parts that the last one reads as it reads them, the others after it.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
-use sqlx::query_builder::{QueryBuilder, Separated};
-use sqlx::{Encode, Postgres, Type};
+use sqlx::Postgres;
+use sqlx::query_builder::QueryBuilder;
 
 use super::sql::filter_text;
+use super::statement::{Columns, Statement, apps, sessions, users};
 use crate::domain::append::{Locked, ScopeUpdate, StateWrites, UNREAD, Writes};
 use crate::domain::history;
-use crate::domain::ids::{AppName, SessionKey, UserKey};
 
 /// The statement; `None` if there is nothing to write. It returns one row, with more than one column only if it
 /// [`reads_revisions`].
 pub fn write_statement(writes: &Writes<'_>) -> Option<QueryBuilder<Postgres>> {
-    let mut statement = Statement { sql: QueryBuilder::new("with "), parts: 0 };
+    let mut statement = Statement::default();
     let mut guards = Vec::new();
     if !writes.sessions.is_empty() {
         write_heads(&mut statement, writes);
@@ -63,10 +62,7 @@ pub fn write_statement(writes: &Writes<'_>) -> Option<QueryBuilder<Postgres>> {
         |(_, key)| key,
         |columns, keys| apps(columns, keys.iter().map(|(key, _)| *key)),
     );
-    if statement.parts == 0 {
-        return None;
-    }
-    let mut sql = statement.sql;
+    let mut sql = statement.end()?;
     sql.push(" select (case");
     for (part, count) in guards {
         sql.push(" when (select count(*) from ").push(part).push(") <> ").push_bind(count as i64);
@@ -87,76 +83,6 @@ pub fn write_statement(writes: &Writes<'_>) -> Option<QueryBuilder<Postgres>> {
 /// events: the incarnations of their sessions, the revisions of user and app.
 pub fn reads_revisions(writes: &Writes<'_>) -> bool {
     writes.events.iter().any(|row| row.user_revision == UNREAD || row.app_revision == UNREAD)
-}
-
-struct Statement {
-    sql: QueryBuilder<Postgres>,
-    parts: usize,
-}
-
-impl Statement {
-    fn part(&mut self, name: impl Display, query: impl Display) {
-        let separator = if self.parts == 0 { "" } else { ", " };
-        self.sql.push(format_args!("{separator}{name} as {query}"));
-        self.parts += 1;
-    }
-
-    /// Names rows for the other parts. One row becomes constants: they need no function, and no place to be kept.
-    fn rows(&mut self, name: impl Display, names: impl Display, count: usize, values: impl FnOnce(Columns<'_>)) {
-        let (open, close) = match count {
-            1 => ("not materialized (select * from (values (", "))"),
-            _ => ("materialized (select * from unnest(", ")"),
-        };
-        self.part(name, open);
-        values(Columns { sql: self.sql.separated(", "), one: count == 1 });
-        self.sql.push(format_args!("{close} as r({names}))"));
-    }
-}
-
-/// The columns of rows.
-struct Columns<'q> {
-    sql: Separated<'q, Postgres, &'static str>,
-    one: bool,
-}
-
-impl Columns<'_> {
-    fn add<'t, T>(mut self, kind: &str, mut values: impl Iterator<Item = T>) -> Self
-    where
-        T: Encode<'t, Postgres> + Type<Postgres>,
-        Vec<T>: Encode<'t, Postgres> + Type<Postgres>,
-    {
-        if !self.one {
-            self.sql.push_bind(values.collect::<Vec<T>>()).push_unseparated("::").push_unseparated(kind);
-            self.sql.push_unseparated("[]");
-        } else if let Some(value) = values.next() {
-            self.sql.push_bind(value).push_unseparated("::").push_unseparated(kind);
-        }
-        self
-    }
-
-    fn texts<'t>(self, values: impl Iterator<Item = &'t str>) -> Self {
-        self.add("text", values)
-    }
-
-    fn optional_texts<'t>(self, values: impl Iterator<Item = Option<&'t str>>) -> Self {
-        self.add("text", values)
-    }
-
-    fn numbers(self, values: impl Iterator<Item = i64>) -> Self {
-        self.add("bigint", values)
-    }
-}
-
-fn sessions<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t SessionKey> + Clone) -> Columns<'q> {
-    users(columns, keys.clone().map(|key| &key.user)).texts(keys.map(|key| key.session.as_str()))
-}
-
-fn users<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t UserKey> + Clone) -> Columns<'q> {
-    apps(columns, keys.clone().map(|key| &key.app)).texts(keys.map(|key| key.user.as_str()))
-}
-
-fn apps<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t AppName> + Clone) -> Columns<'q> {
-    columns.texts(keys.map(AppName::as_str))
 }
 
 fn write_heads(statement: &mut Statement, writes: &Writes<'_>) {

@@ -1,0 +1,90 @@
+//! PostgreSQL: statements over rows that are bound as arrays.
+
+use std::fmt::Display;
+
+use sqlx::query_builder::{QueryBuilder, Separated};
+use sqlx::{Encode, Postgres, Type};
+
+use crate::domain::ids::{AppName, SessionKey, UserKey};
+
+/// A statement of named queries that precede what it is about.
+pub struct Statement {
+    sql: QueryBuilder<Postgres>,
+    parts: usize,
+}
+
+impl Default for Statement {
+    fn default() -> Self {
+        Self { sql: QueryBuilder::new("with "), parts: 0 }
+    }
+}
+
+impl Statement {
+    /// What follows the named queries; `None` if there are none.
+    pub fn end(self) -> Option<QueryBuilder<Postgres>> {
+        (self.parts > 0).then_some(self.sql)
+    }
+
+    pub fn part(&mut self, name: impl Display, query: impl Display) {
+        let separator = if self.parts == 0 { "" } else { ", " };
+        self.sql.push(format_args!("{separator}{name} as {query}"));
+        self.parts += 1;
+    }
+
+    /// Names rows for the other parts. One row becomes constants: they need no function, and no place to be kept.
+    pub fn rows(&mut self, name: impl Display, names: impl Display, count: usize, values: impl FnOnce(Columns<'_>)) {
+        let (open, close) = match count {
+            1 => ("not materialized (select * from (values (", "))"),
+            _ => ("materialized (select * from unnest(", ")"),
+        };
+        self.part(name, open);
+        values(Columns { sql: self.sql.separated(", "), one: count == 1 });
+        self.sql.push(format_args!("{close} as r({names}))"));
+    }
+}
+
+/// The columns of rows.
+pub struct Columns<'q> {
+    sql: Separated<'q, Postgres, &'static str>,
+    one: bool,
+}
+
+impl Columns<'_> {
+    pub fn add<'t, T>(mut self, kind: &str, mut values: impl Iterator<Item = T>) -> Self
+    where
+        T: Encode<'t, Postgres> + Type<Postgres>,
+        Vec<T>: Encode<'t, Postgres> + Type<Postgres>,
+    {
+        if !self.one {
+            self.sql.push_bind(values.collect::<Vec<T>>()).push_unseparated("::").push_unseparated(kind);
+            self.sql.push_unseparated("[]");
+        } else if let Some(value) = values.next() {
+            self.sql.push_bind(value).push_unseparated("::").push_unseparated(kind);
+        }
+        self
+    }
+
+    pub fn texts<'t>(self, values: impl Iterator<Item = &'t str>) -> Self {
+        self.add("text", values)
+    }
+
+    pub fn optional_texts<'t>(self, values: impl Iterator<Item = Option<&'t str>>) -> Self {
+        self.add("text", values)
+    }
+
+    pub fn numbers(self, values: impl Iterator<Item = i64>) -> Self {
+        self.add("bigint", values)
+    }
+}
+
+pub fn sessions<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t SessionKey> + Clone) -> Columns<'q> {
+    users(columns, keys.clone().map(|key| &key.user)).texts(keys.map(|key| key.session.as_str()))
+}
+
+pub fn users<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t UserKey> + Clone) -> Columns<'q> {
+    apps(columns, keys.clone().map(|key| &key.app)).texts(keys.map(|key| key.user.as_str()))
+}
+
+pub fn apps<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t AppName> + Clone) -> Columns<'q> {
+    columns.texts(keys.map(AppName::as_str))
+}
