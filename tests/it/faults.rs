@@ -613,7 +613,7 @@ async fn connections_that_ended_are_replaced_unnoticed() {
         .fetch_one(&mut other)
         .await
         .unwrap();
-        assert!(ended > 8, "the pool is large: {ended}");
+        assert!(ended > 1, "there are several: {ended}");
         server.get(path).await.expect(200);
     }
     server.post(EVENTS, &json!({"author": "a"})).await.expect(201);
