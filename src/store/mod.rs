@@ -4,7 +4,7 @@
 //! - [`transactions`]: the transactions themselves, written once over [`transactions::Tx`]
 //! - `pool`: connections between one transaction and the next
 //! - `postgres`, `sqlite`: the primitives of each database: lock, load, apply; no rules
-//! - `sql`: the statements that both databases share
+//! - `sql`: the statements that both databases share; `write_statement`, `sqlite_rows`: those of each that have many rows
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 
@@ -15,6 +15,7 @@ mod postgres;
 mod shared;
 mod sql;
 mod sqlite;
+mod sqlite_rows;
 mod transactions;
 mod unlocked;
 mod write_statement;
