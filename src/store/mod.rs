@@ -4,7 +4,7 @@
 //! - [`transactions`]: the transactions themselves, written once over [`transactions::Tx`]
 //! - `pool`: connections between one transaction and the next
 //! - `postgres`, `sqlite`: the primitives of each database: lock, load, apply; no rules
-//! - `sql`: the statements that both databases share
+//! - `sql`: the statements that both databases share; `write_statement`, `sqlite_rows`: those of each that have many rows
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 
@@ -17,6 +17,7 @@ mod read_statement;
 mod shared;
 mod sql;
 mod sqlite;
+mod sqlite_rows;
 mod statement;
 mod transactions;
 mod unlocked;

@@ -1,14 +1,17 @@
 //! SQLite, embedded: one file, one process, one writer and many readers (WAL).
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, TryLockError};
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use sqlx::migrate::Migrator;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow as _};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteRow, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow, Row as _};
 use tokio::time::{Instant, timeout_at};
 
 use super::pool::{Connect, Lease, Pool};
@@ -17,12 +20,15 @@ use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow,
     StateRow, ViewRow, event_page, filter_text,
 };
+use super::sqlite_rows::{Columns, Row, STATEMENTS, Statements, pieces};
 use super::transactions::{Backend, Found, LockedSession, LookUp, Seen, SessionInsert, Tx};
 use super::{
     Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
 };
-use crate::domain::append::{Heads, Locked, Needs, Passed, StateWrite, Writes};
+use crate::domain::append::{
+    self, Heads, Locked, Needs, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes,
+};
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
@@ -62,6 +68,7 @@ impl Sqlite {
             // Moving the log into the file costs the same pages again, and two syncs; so less often than every 4 MB.
             .pragma("wal_autocheckpoint", "8000")
             .pragma("cache_size", "-16384")
+            .statement_cache_capacity(STATEMENTS)
             .disable_statement_logging();
         let pool = |options, connections| Pool::new(Opener(options), connections, limits.acquire);
         let writer = pool(options.clone(), 1);
@@ -188,81 +195,157 @@ impl Backend for Sqlite {
     }
 }
 
-/// The node (domain/history.rs) of a span from the revision of a state row to the given one: in `$to`, all bits below the
-/// highest in which the two differ are cleared. Its place is counted in hexadecimal digits, for want of a logarithm.
-macro_rules! node {
-    ($to:literal) => {
-        concat!(
-            $to,
-            " & (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') \
-                        from (select printf('%x', (revision | ",
-            $to,
-            ") - (revision & ",
-            $to,
-            ")) as h)))"
-        )
-    };
+/// The node (domain/history.rs) of a span from `revision` to `first`: in the latter, all bits below the highest in which the
+/// two differ are cleared. Its place is counted in hexadecimal digits, for want of a logarithm.
+const NODE: &str = "first & (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') \
+                                    from (select printf('%x', (revision | first) - (revision & first)) as h)))";
+
+/// The tables of one scope's state.
+struct Tables {
+    /// The columns that name whose state it is.
+    owner: &'static str,
+    state: &'static str,
+    spans: &'static str,
+    /// The log of a session is its events; their bodies hold many keys, so its spans have the values.
+    log: Option<&'static str>,
 }
 
-/// Statements that go to the database together: what was there until now gets a span that ends with `first`, the value is
-/// set or removed, and a change of shared state is logged. The parameters are the key, `first`, the value, the revision.
-macro_rules! end_session_value {
-    () => {
-        concat!(
-            "insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, \
-               value) select app_name, user_id, session_id, incarnation, ",
-            node!("$6"),
-            ", key, revision, $6, value from session_state \
-             where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5; "
-        )
-    };
-}
-const SET_SESSION_VALUE: &str = concat!(
-    end_session_value!(),
-    "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
-     values ($1, $2, $3, $4, $5, $7, $8) on conflict (incarnation, key, session_id, user_id, app_name) \
-     do update set value = excluded.value, revision = excluded.revision"
-);
-const REMOVE_SESSION_VALUE: &str = concat!(
-    end_session_value!(),
-    "delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 \
-     and key = $5"
-);
+const SESSION: Tables = Tables {
+    owner: "app_name, user_id, session_id, incarnation",
+    state: "session_state",
+    spans: "session_spans",
+    log: None,
+};
+const USER: Tables =
+    Tables { owner: "app_name, user_id", state: "user_state", spans: "user_spans", log: Some("user_log") };
+const APP: Tables = Tables { owner: "app_name", state: "app_state", spans: "app_spans", log: Some("app_log") };
 
-macro_rules! end_user_value {
-    () => {
-        concat!(
-            "insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) select app_name, user_id, ",
-            node!("$4"),
-            ", key, revision, $4 from user_state where app_name = $1 and user_id = $2 and key = $3; \
-             insert into user_log (app_name, user_id, key, revision, value) values ($1, $2, $3, $6, $5); "
-        )
-    };
+impl Columns for append::EventRow<'_> {
+    fn add_to(&self, row: &mut Row<'_>) {
+        (self.key, self.incarnation, self.sequence, &self.event.id).add_to(row);
+        row.push_bind(self.event.timestamp.micros.0)
+            .push_bind(self.commit_time.0)
+            .push_bind(filter_text(&self.event.author))
+            .push_bind(filter_text(&self.event.invocation_id))
+            .push_bind(self.event.branch.as_deref().map(filter_text))
+            .push_bind(self.user_revision)
+            .push_bind(self.app_revision)
+            .push_bind(self.rewind_to)
+            .push_bind(&self.event.digest[..])
+            .push_bind(Arc::clone(&self.body));
+    }
 }
-const SET_USER_VALUE: &str = concat!(
-    end_user_value!(),
-    "insert into user_state (app_name, user_id, key, value, revision) values ($1, $2, $3, $5, $6) \
-     on conflict (app_name, user_id, key) do update set value = excluded.value, revision = excluded.revision"
-);
-const REMOVE_USER_VALUE: &str =
-    concat!(end_user_value!(), "delete from user_state where app_name = $1 and user_id = $2 and key = $3");
 
-macro_rules! end_app_value {
-    () => {
-        concat!(
-            "insert into app_spans (app_name, node, key, valid_from, valid_to) select app_name, ",
-            node!("$3"),
-            ", key, revision, $3 from app_state where app_name = $1 and key = $2; \
-             insert into app_log (app_name, key, revision, value) values ($1, $2, $5, $4); "
-        )
-    };
+/// Looks for rows by all columns of a key, one by one in that order; `n` counts the keys from 0.
+fn find<K: Columns>(table: &str, key: &str, columns: &str, keys: &[K]) -> Statements {
+    let mut statement = Statements::default();
+    statement.with(
+        format_args!("n, {key}"),
+        (0..).zip(keys),
+        format_args!("select {columns}, n from k cross join {table} using ({key})"),
+    );
+    statement
 }
-const SET_APP_VALUE: &str = concat!(
-    end_app_value!(),
-    "insert into app_state (app_name, key, value, revision) values ($1, $2, $4, $5) \
-     on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision"
-);
-const REMOVE_APP_VALUE: &str = concat!(end_app_value!(), "delete from app_state where app_name = $1 and key = $2");
+
+fn insert_events(rows: &[append::EventRow<'_>]) -> Statements {
+    let names = "app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author, \
+                 invocation_id, branch, user_revision, app_revision, rewind_to, digest, body";
+    let mut statement = Statements::default();
+    statement.insert("events", names, rows.iter(), "");
+    statement
+}
+
+fn update_sessions(rows: &[(&&SessionKey, &SessionUpdate<'_>)]) -> Statements {
+    let mut statements = Statements::default();
+    statements.with(
+        "app_name, user_id, id, revision, update_time, update_time_number",
+        rows.iter()
+            .map(|(key, update)| (key, update.revision, update.update_time.micros.0, update.update_time.number.text())),
+        "update sessions as s set revision = k.revision, update_time = k.update_time, \
+           update_time_number = k.update_time_number \
+         from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
+    );
+    statements.with(
+        "app_name, user_id, id, update_time, old_update_time",
+        rows.iter().map(|(key, update)| (key, update.update_time.micros.0, update.was.map(|was| was.update_time.0))),
+        "update session_updates as o set update_time = k.update_time from k where o.app_name = k.app_name \
+           and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id = k.id",
+    );
+    statements
+}
+
+fn set_revisions<K: Columns>(scopes: &str, owner: &str, rows: &[(&&K, &ScopeUpdate)]) -> Statements {
+    let mut statement = Statements::default();
+    statement.insert(
+        scopes,
+        format_args!("{owner}, revision"),
+        rows.iter().map(|(key, update)| (key, update.revision)),
+        format_args!(" on conflict ({owner}) do update set revision = excluded.revision"),
+    );
+    statement
+}
+
+/// What was there until now gets a span that ends with `first`, a change of shared state is logged, and the values are set,
+/// or the rows, which then have none, removed.
+fn write_state<K: Columns>(tables: &Tables, rows: &[(&K, &StateWrite<'_>)], removed: bool) -> Statements {
+    let Tables { owner, state, spans, log } = tables;
+    let value = if log.is_some() { "" } else { ", value" };
+    let mut statements = Statements::default();
+    statements.with(
+        format_args!("{owner}, key, first"),
+        rows.iter().map(|(key, row)| (key, row.first)),
+        format_args!(
+            "insert into {spans} ({owner}, key, node, valid_from, valid_to{value}) \
+             select {owner}, key, {NODE}, revision, first{value} from k cross join {state} using ({owner}, key)"
+        ),
+    );
+    let written = rows.iter().map(|(key, row)| (key, row.revision, text(row.value.as_ref())));
+    let names = format!("{owner}, key, revision, value");
+    if let Some(log) = log {
+        statements.insert(log, &names, written.clone(), "");
+    }
+    if removed {
+        statements.with(
+            format_args!("{owner}, key"),
+            rows.iter().map(|(key, _)| key),
+            format_args!("delete from {state} where ({owner}, key) in k"),
+        );
+    } else {
+        let replace = format_args!(
+            " on conflict ({owner}, key) do update set value = excluded.value, revision = excluded.revision"
+        );
+        statements.insert(state, &names, written, replace);
+    }
+    statements
+}
+
+/// What did not outlast its batch: spans, of what was not removed, and the log.
+fn write_passed<K: Columns>(tables: &Tables, rows: &[&Passed<'_, K>], removed: bool) -> Statements {
+    let Tables { owner, spans, log, .. } = tables;
+    let mut statements = Statements::default();
+    let names = format!("{owner}, key, node, valid_from, valid_to");
+    let held = rows.iter().map(|row| (&row.key, history::node(row.from, row.to), row.from, row.to));
+    let values = rows.iter().map(|row| text(row.value.as_ref()));
+    match log {
+        None => statements.insert(spans, format_args!("{names}, value"), held.zip(values), ""),
+        Some(log) => {
+            let written = rows.iter().map(|row| (&row.key, row.from)).zip(values);
+            statements.insert(log, format_args!("{owner}, key, revision, value"), written, "");
+            if !removed {
+                statements.insert(spans, names, held, "");
+            }
+        }
+    }
+    statements
+}
+
+fn text<'a>(value: Option<&'a Cow<'_, RawJson>>) -> Option<&'a str> {
+    value.map(|value| value.text())
+}
+
+fn held((value, revision): (String, i64)) -> Held {
+    Held { value: Some(RawJson::trusted(value)), revision }
+}
 
 /// Dropped before its end, its connection is closed, once the statement under way is done, and with it the transaction.
 pub struct SqliteTx {
@@ -303,165 +386,76 @@ impl SqliteTx {
         Ok(())
     }
 
-    async fn write_session(&mut self, address: (&SessionKey, i64, &str), write: &StateWrite<'_>) -> Result<()> {
-        let (key, incarnation, name) = address;
-        sqlx::query(if write.value.is_some() { SET_SESSION_VALUE } else { REMOVE_SESSION_VALUE })
-            .bind(key.app().as_str())
-            .bind(key.user.user.as_str())
-            .bind(key.session.as_str())
-            .bind(incarnation)
-            .bind(name)
-            .bind(write.first)
-            .bind(write.value.as_ref().map(|value| value.text()))
-            .bind(write.revision)
-            .execute(&mut *self.conn)
-            .await?;
+    async fn run(&mut self, mut statements: Statements) -> Result<()> {
+        statements.build().execute(&mut *self.conn).await?;
         Ok(())
     }
 
-    async fn write_user(&mut self, (key, name): (&UserKey, &str), write: &StateWrite<'_>) -> Result<()> {
-        sqlx::query(if write.value.is_some() { SET_USER_VALUE } else { REMOVE_USER_VALUE })
-            .bind(key.app.as_str())
-            .bind(key.user.as_str())
-            .bind(name)
-            .bind(write.first)
-            .bind(write.value.as_ref().map(|value| value.text()))
-            .bind(write.revision)
-            .execute(&mut *self.conn)
-            .await?;
-        Ok(())
-    }
-
-    async fn log_user(&mut self, (key, name): (&UserKey, &str), revision: i64, value: Option<&RawJson>) -> Result<()> {
-        sqlx::query("insert into user_log (app_name, user_id, key, revision, value) values ($1, $2, $3, $4, $5)")
-            .bind(key.app.as_str())
-            .bind(key.user.as_str())
-            .bind(name)
-            .bind(revision)
-            .bind(value.map(RawJson::text))
-            .execute(&mut *self.conn)
-            .await?;
-        Ok(())
-    }
-
-    async fn write_app(&mut self, (key, name): (&AppName, &str), write: &StateWrite<'_>) -> Result<()> {
-        sqlx::query(if write.value.is_some() { SET_APP_VALUE } else { REMOVE_APP_VALUE })
-            .bind(key.as_str())
-            .bind(name)
-            .bind(write.first)
-            .bind(write.value.as_ref().map(|value| value.text()))
-            .bind(write.revision)
-            .execute(&mut *self.conn)
-            .await?;
-        Ok(())
-    }
-
-    async fn log_app(&mut self, (key, name): (&AppName, &str), revision: i64, value: Option<&RawJson>) -> Result<()> {
-        sqlx::query("insert into app_log (app_name, key, revision, value) values ($1, $2, $3, $4)")
-            .bind(key.as_str())
-            .bind(name)
-            .bind(revision)
-            .bind(value.map(RawJson::text))
-            .execute(&mut *self.conn)
-            .await?;
-        Ok(())
-    }
-
-    /// What did not outlast its batch.
-    async fn write_passed(&mut self, writes: &Writes<'_>) -> Result<()> {
-        for Passed { key: (key, incarnation, name), from, to, value } in &writes.session_state.passed {
-            let Some(value) = value else { continue };
-            sqlx::query(
-                "insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, \
-                   valid_to, value) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-            )
-            .bind(key.app().as_str())
-            .bind(key.user.user.as_str())
-            .bind(key.session.as_str())
-            .bind(incarnation)
-            .bind(history::node(*from, *to))
-            .bind(*name)
-            .bind(from)
-            .bind(to)
-            .bind(value.text())
-            .execute(&mut *self.conn)
-            .await?;
-        }
-        for Passed { key: (key, name), from, to, value } in &writes.user_state.passed {
-            self.log_user((key, name), *from, value.as_deref()).await?;
-            if value.is_some() {
-                sqlx::query(
-                    "insert into user_spans (app_name, user_id, node, key, valid_from, valid_to) \
-                     values ($1, $2, $3, $4, $5, $6)",
-                )
-                .bind(key.app.as_str())
-                .bind(key.user.as_str())
-                .bind(history::node(*from, *to))
-                .bind(*name)
-                .bind(from)
-                .bind(to)
-                .execute(&mut *self.conn)
-                .await?;
+    /// Rows by key; keys that are not there are left out.
+    async fn find<K, R>(&mut self, table: &str, key: &str, columns: &str, keys: &[K]) -> Result<Vec<(K, R)>>
+    where
+        K: Columns + Copy + Send + Sync,
+        R: for<'r> FromRow<'r, SqliteRow> + Send,
+    {
+        let mut found = Vec::with_capacity(keys.len());
+        for keys in pieces(keys) {
+            for row in find(table, key, columns, keys).build().fetch_all(&mut *self.conn).await? {
+                let n: i64 = row.try_get("n")?;
+                let key = usize::try_from(n).ok().and_then(|n| keys.get(n));
+                let key = key.ok_or_else(|| StoreError::new(Cause::Internal, "a row was found by no key"))?;
+                found.push((*key, R::from_row(&row)?));
             }
         }
-        for Passed { key: (key, name), from, to, value } in &writes.app_state.passed {
-            self.log_app((key, name), *from, value.as_deref()).await?;
-            if value.is_some() {
-                sqlx::query(
-                    "insert into app_spans (app_name, node, key, valid_from, valid_to) values ($1, $2, $3, $4, $5)",
-                )
-                .bind(key.as_str())
-                .bind(history::node(*from, *to))
-                .bind(*name)
-                .bind(from)
-                .bind(to)
-                .execute(&mut *self.conn)
-                .await?;
-            }
+        Ok(found)
+    }
+
+    async fn find_values<K>(&mut self, tables: &Tables, keys: &[K]) -> Result<Vec<(K, (String, i64))>>
+    where
+        K: Columns + Copy + Send + Sync,
+    {
+        self.find(tables.state, &format!("{}, key", tables.owner), "value, revision", keys).await
+    }
+
+    /// Revisions of shared scopes; of one that is not there, 0.
+    async fn revisions<'k, K>(&mut self, scopes: &str, owner: &str, keys: &[&'k K]) -> Result<HashMap<&'k K, i64>>
+    where
+        K: Columns + Eq + Hash + Sync,
+    {
+        let found: Vec<(_, (i64,))> = self.find(scopes, owner, "revision", keys).await?;
+        let missing = keys.iter().map(|key| (*key, 0));
+        Ok(missing.chain(found.into_iter().map(|(key, (revision,))| (key, revision))).collect())
+    }
+
+    async fn set_revisions<K>(&mut self, scopes: &str, owner: &str, updates: &BTreeMap<&K, ScopeUpdate>) -> Result<()>
+    where
+        K: Columns + Sync,
+    {
+        let updates: Vec<_> = updates.iter().collect();
+        for rows in pieces(&updates) {
+            self.run(set_revisions(scopes, owner, rows)).await?;
         }
         Ok(())
     }
 
-    async fn user_revision(&mut self, key: &UserKey) -> Result<i64> {
-        let row: Option<i64> =
-            sqlx::query_scalar("select revision from user_scopes where app_name = $1 and user_id = $2")
-                .bind(key.app.as_str())
-                .bind(key.user.as_str())
-                .fetch_optional(&mut *self.conn)
-                .await?;
-        Ok(row.unwrap_or(0))
-    }
-
-    async fn app_revision(&mut self, key: &AppName) -> Result<i64> {
-        let row: Option<i64> = sqlx::query_scalar("select revision from app_scopes where app_name = $1")
-            .bind(key.as_str())
-            .fetch_optional(&mut *self.conn)
-            .await?;
-        Ok(row.unwrap_or(0))
-    }
-
-    async fn set_user_revision(&mut self, key: &UserKey, revision: i64) -> Result<()> {
-        sqlx::query(
-            "insert into user_scopes (app_name, user_id, revision) values ($1, $2, $3) \
-             on conflict (app_name, user_id) do update set revision = excluded.revision",
-        )
-        .bind(key.app.as_str())
-        .bind(key.user.as_str())
-        .bind(revision)
-        .execute(&mut *self.conn)
-        .await?;
-        Ok(())
-    }
-
-    async fn set_app_revision(&mut self, key: &AppName, revision: i64) -> Result<()> {
-        sqlx::query(
-            "insert into app_scopes (app_name, revision) values ($1, $2) \
-             on conflict (app_name) do update set revision = excluded.revision",
-        )
-        .bind(key.as_str())
-        .bind(revision)
-        .execute(&mut *self.conn)
-        .await?;
+    async fn write_state<K>(&mut self, tables: &Tables, writes: &StateWrites<'_, K>) -> Result<()>
+    where
+        K: Columns + Sync,
+    {
+        let StateWrites { rows, passed } = writes;
+        let (removed, set): (Vec<_>, Vec<_>) = rows.iter().partition(|(_, row)| row.value.is_none());
+        for (rows, removed) in [(set, false), (removed, true)] {
+            for rows in pieces(&rows) {
+                self.run(write_state(tables, rows, removed)).await?;
+            }
+        }
+        // Without a log, nothing is noted of what was not there.
+        let noted = passed.iter().filter(|row| row.value.is_some() || tables.log.is_some());
+        let (removed, set): (Vec<_>, Vec<_>) = noted.partition(|row| row.value.is_none());
+        for (rows, removed) in [(set, false), (removed, true)] {
+            for rows in pieces(&rows) {
+                self.run(write_passed(tables, rows, removed)).await?;
+            }
+        }
         Ok(())
     }
 }
@@ -483,64 +477,34 @@ impl Tx for SqliteTx {
     }
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, _: Busy) -> Result<Vec<LockedSession>> {
-        let mut locked = Vec::with_capacity(keys.len());
-        for key in keys {
-            let row: Option<LockedRow> = sqlx::query_as(
-                "select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, expire_time \
-                 from sessions \
-                 where app_name = $1 and user_id = $2 and id = $3",
-            )
-            .bind(key.app().as_str())
-            .bind(key.user.user.as_str())
-            .bind(key.session.as_str())
-            .fetch_optional(&mut *self.conn)
-            .await?;
-            locked.extend(row.map(LockedSession::try_from).transpose()?);
-        }
-        Ok(locked)
+        let keys: Vec<&SessionKey> = keys.iter().copied().collect();
+        let columns = "app_name, user_id, id, incarnation, revision, metadata_revision, update_time, expire_time";
+        let rows: Vec<(_, LockedRow)> = self.find("sessions", "app_name, user_id, id", columns, &keys).await?;
+        rows.into_iter().map(|(_, row)| row.try_into()).collect()
     }
 
     async fn lock_users(&mut self, keys: &[&UserKey]) -> Result<Vec<i64>> {
-        let mut revisions = Vec::with_capacity(keys.len());
-        for key in keys {
-            revisions.push(self.user_revision(key).await?);
-        }
-        Ok(revisions)
+        let revisions = self.revisions("user_scopes", USER.owner, keys).await?;
+        Ok(keys.iter().filter_map(|key| revisions.get(key).copied()).collect())
     }
 
     async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<Vec<i64>> {
-        let mut revisions = Vec::with_capacity(keys.len());
-        for key in keys {
-            revisions.push(self.app_revision(key).await?);
-        }
-        Ok(revisions)
+        let revisions = self.revisions("app_scopes", APP.owner, keys).await?;
+        Ok(keys.iter().filter_map(|key| revisions.get(key).copied()).collect())
     }
 
     async fn look_up(&mut self, look_up: &LookUp<'_>) -> Result<Found> {
-        let mut found = Found::default();
-        for key in &look_up.users {
-            found.users.insert((*key).clone(), self.user_revision(key).await?);
-        }
-        for key in &look_up.apps {
-            found.apps.insert((*key).clone(), self.app_revision(key).await?);
-        }
-        for (key, incarnation, id) in &look_up.events {
-            let row: Option<KnownRow> = sqlx::query_as(
-                "select digest, event_time, sequence, commit_time, body from events \
-                 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and id = $5",
-            )
-            .bind(key.app().as_str())
-            .bind(key.user.user.as_str())
-            .bind(key.session.as_str())
-            .bind(incarnation)
-            .bind(id.as_str())
-            .fetch_optional(&mut *self.conn)
-            .await?;
-            if let Some(row) = row {
-                found.events.push(((*key).clone(), (*id).clone(), row.try_into()?));
-            }
-        }
-        Ok(found)
+        let users = self.revisions("user_scopes", USER.owner, &look_up.users).await?;
+        let apps = self.revisions("app_scopes", APP.owner, &look_up.apps).await?;
+        let key = "app_name, user_id, session_id, incarnation, id";
+        let columns = "digest, event_time, sequence, commit_time, body";
+        let events: Vec<(_, KnownRow)> = self.find("events", key, columns, &look_up.events).await?;
+        let known = events.into_iter().map(|((key, _, id), row)| Ok((key.clone(), id.clone(), row.try_into()?)));
+        Ok(Found {
+            users: users.into_iter().map(|(key, revision)| (key.clone(), revision)).collect(),
+            apps: apps.into_iter().map(|(key, revision)| (key.clone(), revision)).collect(),
+            events: known.collect::<Result<_>>()?,
+        })
     }
 
     async fn look(&mut self, _: &Needs<'_>) -> Result<Heads> {
@@ -552,65 +516,18 @@ impl Tx for SqliteTx {
     }
 
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
-        for row in &writes.events {
-            sqlx::query(
-                "insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, \
-                   commit_time, author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) \
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
-            )
-            .bind(row.key.app().as_str())
-            .bind(row.key.user.user.as_str())
-            .bind(row.key.session.as_str())
-            .bind(row.incarnation)
-            .bind(row.sequence)
-            .bind(row.event.id.as_str())
-            .bind(row.event.timestamp.micros.0)
-            .bind(row.commit_time.0)
-            .bind(filter_text(&row.event.author))
-            .bind(filter_text(&row.event.invocation_id))
-            .bind(row.event.branch.as_deref().map(filter_text))
-            .bind(row.user_revision)
-            .bind(row.app_revision)
-            .bind(row.rewind_to)
-            .bind(&row.event.digest[..])
-            .bind(&*row.body)
-            .execute(&mut *self.conn)
-            .await?;
+        for rows in pieces(&writes.events) {
+            self.run(insert_events(rows)).await?;
         }
-        for (address, write) in &writes.session_state.rows {
-            self.write_session(*address, write).await?;
+        self.write_state(&SESSION, &writes.session_state).await?;
+        self.write_state(&USER, &writes.user_state).await?;
+        self.write_state(&APP, &writes.app_state).await?;
+        let sessions: Vec<_> = writes.sessions.iter().collect();
+        for rows in pieces(&sessions) {
+            self.run(update_sessions(rows)).await?;
         }
-        for (address, write) in &writes.user_state.rows {
-            self.write_user(*address, write).await?;
-        }
-        for (address, write) in &writes.app_state.rows {
-            self.write_app(*address, write).await?;
-        }
-        self.write_passed(writes).await?;
-        for (key, update) in &writes.sessions {
-            sqlx::query(
-                "update sessions set revision = $4, update_time = $5, update_time_number = $6 \
-                 where app_name = $1 and user_id = $2 and id = $3; \
-                 update session_updates set update_time = $5 \
-                 where app_name = $1 and user_id = $2 and update_time = $7 and id = $3",
-            )
-            .bind(key.app().as_str())
-            .bind(key.user.user.as_str())
-            .bind(key.session.as_str())
-            .bind(update.revision)
-            .bind(update.update_time.micros.0)
-            .bind(update.update_time.number.text())
-            .bind(update.was.map(|was| was.update_time.0))
-            .execute(&mut *self.conn)
-            .await?;
-        }
-        for (key, update) in &writes.users {
-            self.set_user_revision(key, update.revision).await?;
-        }
-        for (key, update) in &writes.apps {
-            self.set_app_revision(key, update.revision).await?;
-        }
-        Ok(())
+        self.set_revisions("user_scopes", USER.owner, &writes.users).await?;
+        self.set_revisions("app_scopes", APP.owner, &writes.apps).await
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
@@ -618,36 +535,22 @@ impl Tx for SqliteTx {
     }
 
     async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, Held)>> {
-        let mut values = Vec::with_capacity(keys.len());
+        let (mut of_sessions, mut of_users, mut of_apps) = (Vec::new(), Vec::new(), Vec::new());
         for (address, incarnation) in keys {
-            let query = match address {
-                StateAddress::Session(key, name) => sqlx::query_as(
-                    "select value, revision from session_state where app_name = $1 and user_id = $2 \
-                     and session_id = $3 and incarnation = $4 and key = $5",
-                )
-                .bind(key.app().as_str())
-                .bind(key.user.user.as_str())
-                .bind(key.session.as_str())
-                .bind(incarnation)
-                .bind(&**name),
-                StateAddress::User(key, name) => sqlx::query_as(
-                    "select value, revision from user_state where app_name = $1 and user_id = $2 and key = $3",
-                )
-                .bind(key.app.as_str())
-                .bind(key.user.as_str())
-                .bind(&**name),
-                StateAddress::App(key, name) => {
-                    sqlx::query_as("select value, revision from app_state where app_name = $1 and key = $2")
-                        .bind(key.as_str())
-                        .bind(&**name)
-                }
-            };
-            let row: Option<(String, i64)> = query.fetch_optional(&mut *self.conn).await?;
-            values.extend(row.map(|(value, revision)| {
-                ((*address).clone(), Held { value: Some(RawJson::trusted(value)), revision })
-            }));
+            match address {
+                StateAddress::Session(key, name) => of_sessions.push((key, *incarnation, &**name)),
+                StateAddress::User(key, name) => of_users.push((key, &**name)),
+                StateAddress::App(key, name) => of_apps.push((key, &**name)),
+            }
         }
-        Ok(values)
+        let of_sessions = self.find_values(&SESSION, &of_sessions).await?.into_iter();
+        let of_users = self.find_values(&USER, &of_users).await?.into_iter();
+        let of_apps = self.find_values(&APP, &of_apps).await?.into_iter();
+        Ok(of_sessions
+            .map(|((key, _, name), row)| (StateAddress::Session(key.clone(), name.into()), held(row)))
+            .chain(of_users.map(|((key, name), row)| (StateAddress::User(key.clone(), name.into()), held(row))))
+            .chain(of_apps.map(|((key, name), row)| (StateAddress::App(key.clone(), name.into()), held(row))))
+            .collect())
     }
 
     async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
@@ -675,5 +578,66 @@ impl Tx for SqliteTx {
 
     async fn rollback(self) -> Result<()> {
         self.end("rollback").await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Connection as _;
+
+    use super::*;
+    use crate::domain::ids::{SessionId, UserId};
+
+    fn key() -> SessionKey {
+        let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
+        SessionKey { user, session: SessionId::parse("s").unwrap() }
+    }
+
+    /// The statements whose tables and columns are put together here.
+    fn over_rows() -> Vec<Statements> {
+        let (key, time) = (key(), Timestamp::from(Micros(0)));
+        let (user, app) = (&key.user, key.app());
+        let session = SessionUpdate { revision: 1, update_time: &time, was: None };
+        let write = StateWrite { value: None, first: 1, revision: 1 };
+        let scope = ScopeUpdate { was: 0, revision: 1 };
+        let mut all = vec![
+            find("sessions", "app_name, user_id, id", "revision", &[&key; 2]),
+            find("user_scopes", USER.owner, "revision", &[user; 2]),
+            find("app_scopes", APP.owner, "revision", &[app; 2]),
+            find("events", "app_name, user_id, session_id, incarnation, id", "body", &[(&key, 1, "e"); 2]),
+            find("session_state", "app_name, user_id, session_id, incarnation, key", "value", &[(&key, 1, "k"); 2]),
+            find("user_state", "app_name, user_id, key", "value", &[(user, "k"); 2]),
+            find("app_state", "app_name, key", "value", &[(app, "k"); 2]),
+            update_sessions(&[(&&key, &session), (&&key, &session)]),
+            set_revisions("user_scopes", USER.owner, &[(&user, &scope); 2]),
+            set_revisions("app_scopes", APP.owner, &[(&app, &scope); 2]),
+            write_passed(&SESSION, &[&Passed { key: (&key, 1, "k"), from: 1, to: 2, value: None }; 2], false),
+        ];
+        for removed in [false, true] {
+            all.push(write_state(&SESSION, &[(&(&key, 1, "k"), &write); 2], removed));
+            all.push(write_state(&USER, &[(&(user, "k"), &write); 2], removed));
+            all.push(write_state(&APP, &[(&(app, "k"), &write); 2], removed));
+            all.push(write_passed(&USER, &[&Passed { key: (user, "k"), from: 1, to: 2, value: None }; 2], removed));
+            all.push(write_passed(&APP, &[&Passed { key: (app, "k"), from: 1, to: 2, value: None }; 2], removed));
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn rows_are_found_by_their_keys() {
+        let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        MIGRATOR.run_direct(None, &mut conn, false).await.unwrap();
+        for statements in over_rows() {
+            let text = statements.text();
+            for statement in text.split_terminator("; ") {
+                let explain = AssertSqlSafe(format!("explain query plan {statement}"));
+                for row in sqlx::raw_sql(explain).fetch_all(&mut conn).await.unwrap() {
+                    let step: String = row.get("detail");
+                    let rows = ["SCAN k", "SCAN (subquery", "SCAN CONSTANT", "SCAN 2 CONSTANT", "SCAN 2-ROW"];
+                    let scans = step.starts_with("SCAN") && !rows.iter().any(|rows| step.starts_with(rows));
+                    assert!(!scans && !step.contains("AUTOMATIC"), "{step}: {statement}");
+                }
+            }
+        }
     }
 }
