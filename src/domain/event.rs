@@ -132,8 +132,15 @@ pub struct StoredEvent {
 }
 
 impl StoredEvent {
+    /// About how many bytes it takes in an answer.
+    pub fn weight(&self) -> usize {
+        const PLACE: usize = 80;
+        self.body.len() + PLACE
+    }
+
     /// Appends the event as readers see it: its body with `sequence` and `commitTime`.
     pub fn write_json(&self, out: &mut String) {
+        out.reserve(self.weight());
         out.push_str(self.body.strip_suffix('}').unwrap_or(&self.body));
         out.push_str(",\"sequence\":");
         out.push_str(&self.sequence.to_string());
@@ -194,7 +201,7 @@ impl EventDraft {
         let output = output_key.and_then(|key| final_text(&members).map(|text| (key, text)));
         let actions = reader.actions(find("actions"), output, limits)?;
 
-        let mut body = ObjectText::default();
+        let mut body = ObjectText::with_capacity(json.text().len() + json.text().len() / 8);
         let mut content = Vec::with_capacity(members.len());
         for member in &members {
             // The members of `actions` are values of their own, checked where they are read.

@@ -296,6 +296,10 @@ pub fn push_string(out: &mut String, s: &str) {
 pub struct ObjectText(String);
 
 impl ObjectText {
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self(String::with_capacity(bytes))
+    }
+
     /// Adds a member of which key (quoted) and value are JSON text already.
     pub fn push_raw(&mut self, raw_key: &str, value: &str) {
         self.0.push(if self.0.is_empty() { '{' } else { ',' });

@@ -122,6 +122,7 @@ pub fn push_events(out: &mut String, events: &[StoredEvent]) {
 }
 
 fn push_events_as(form: Form, out: &mut String, events: &[StoredEvent], first: bool) {
+    out.reserve(events.iter().map(StoredEvent::weight).sum());
     for (n, event) in events.iter().enumerate() {
         if n > 0 || !first {
             out.push(',');

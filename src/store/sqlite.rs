@@ -68,6 +68,8 @@ impl Sqlite {
             // Moving the log into the file costs the same pages again, and two syncs; so less often than every 4 MB.
             .pragma("wal_autocheckpoint", "8000")
             .pragma("cache_size", "-16384")
+            // What a statement over many rows keeps to undo itself needs no file.
+            .pragma("temp_store", "memory")
             .statement_cache_capacity(STATEMENTS)
             .disable_statement_logging();
         let pool = |options, connections| Pool::new(Opener(options), connections, limits.acquire);
