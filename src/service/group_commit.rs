@@ -406,6 +406,28 @@ mod tests {
     }
 
     #[test]
+    fn a_second_transaction_begins_if_it_is_large_or_the_first_is_slow() {
+        let mut queue = Queue::default();
+        queue.push("a", "k", 0);
+        assert!(queue.may_begin());
+        queue.next();
+        (queue.writers, queue.begun) = (1, Some(Instant::now() + Duration::from_secs(3600)));
+        queue.push("b", "k", 0);
+        assert!(!queue.may_begin(), "b waits for a");
+        for n in 1..LARGE {
+            queue.push(&format!("s{n}"), "k", 0);
+        }
+        assert!(queue.may_begin(), "many wait");
+        queue.next();
+        queue.push("c", "k", 0);
+        assert!(!queue.may_begin());
+        queue.begun = Instant::now().checked_sub(2 * LONG);
+        assert!(queue.may_begin(), "the last one is slow");
+        queue.writers = WRITERS;
+        assert!(!queue.may_begin());
+    }
+
+    #[test]
     fn what_needs_a_held_scope_waits_and_what_does_not_goes() {
         let mut queue = Queue::default();
         queue.push("a", "app:k", 0);

@@ -7,6 +7,7 @@ use super::sql::{HEAD_COLUMNS, ViewRow};
 use super::statement::{Statement, sessions};
 use super::{EventPage, EventQuery, SessionQuery, SessionView, StateFilter, StoreError};
 use crate::domain::event::StoredEvent;
+use crate::domain::session::Head;
 use crate::domain::time::Micros;
 
 /// The statement of [plain](SessionQuery::is_plain) queries; with more than one, of such as ask for the whole state.
@@ -95,7 +96,8 @@ impl ReadRow {
     /// What was written by something else: ids that are none.
     pub fn view(self, query: &SessionQuery) -> Result<Option<SessionView>, StoreError> {
         let Self { view, first, commit_times, sizes, bodies, .. } = self;
-        if query.incarnation.is_some_and(|wanted| wanted != view.head.incarnation()) {
+        let head = Head::try_from(view.head)?;
+        if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
             return Ok(None);
         }
         let (commit_times, sizes) = (commit_times.unwrap_or_default(), sizes.unwrap_or_default());
@@ -109,7 +111,6 @@ impl ReadRow {
             })
             .collect();
         let state = Some(view.state.merged());
-        let head = crate::domain::session::Head::try_from(view.head)?;
         let end = query.events.as_ref().map_or(0, |events| events.before);
         let more = events.last().is_some_and(|event| event.sequence < head.revision.min(end - 1));
         Ok(Some(SessionView { head, state, events: EventPage { events, more } }))

@@ -552,12 +552,6 @@ pub struct HeadRow {
     app_revision: i64,
 }
 
-impl HeadRow {
-    pub fn incarnation(&self) -> i64 {
-        self.incarnation
-    }
-}
-
 impl TryFrom<HeadRow> for Head {
     type Error = StoreError;
 

@@ -155,6 +155,8 @@ enum Try {
     Done(Vec<Outcome>),
     /// Another process came first; nothing happened.
     Overtaken,
+    /// Another process has something locked; nothing happened.
+    Locked,
     /// It has to be decided in a surer way.
     Unsure,
 }
@@ -191,12 +193,12 @@ impl<B: Backend> Transactions<B> {
                 self.unlocked.memory_doubts.store(DOUBTS, Relaxed);
             }
         }
-        if !matches!(done, Try::Done(_)) {
+        if matches!(done, Try::Overtaken | Try::Unsure) {
             let heads = self.within(deadline, tx.look(&needs)).await?;
             done = self.try_append(&mut tx, batch, &needs, heads, false, deadline).await?;
-            if matches!(done, Try::Overtaken) {
-                self.unlocked.doubts.store(DOUBTS, Relaxed);
-            }
+        }
+        if matches!(done, Try::Overtaken | Try::Locked) {
+            self.unlocked.doubts.store(DOUBTS, Relaxed);
         }
         self.release(tx, deadline).await;
         let Try::Done(outcomes) = done else {
@@ -230,10 +232,13 @@ impl<B: Backend> Transactions<B> {
             let written = timeout_at(limit, tx.write_at_once(&writes)).await.unwrap_or_else(|_| Err(out_of_time()));
             let seen = match written.map_err(StoreError::in_one_statement) {
                 Ok(seen) => seen,
-                Err(error) if matches!(error.cause, Cause::Conflict | Cause::Overloaded) && !error.unclear => {
-                    return Ok(Try::Overtaken);
+                Err(error) => {
+                    return match error.cause {
+                        Cause::Conflict if !error.unclear => Ok(Try::Overtaken),
+                        Cause::Overloaded if !error.unclear => Ok(Try::Locked),
+                        _ => Err(error),
+                    };
                 }
-                Err(error) => return Err(error),
             };
             for outcome in &mut outcomes {
                 if let Outcome::Done(Done { tag, .. }) = outcome
