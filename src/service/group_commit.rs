@@ -74,6 +74,8 @@ struct Line {
 struct Waiting {
     ticket: u64,
     append: Arc<Append>,
+    /// Those of the append.
+    scopes: Vec<ScopeKey>,
     deadline: Instant,
     answer: oneshot::Sender<Answer>,
 }
@@ -148,12 +150,12 @@ impl Shared {
         deadline: Instant,
         answer: oneshot::Sender<Answer>,
     ) -> (u64, Option<Transaction>) {
+        let (key, scopes) = (append.key.clone(), append.scopes());
         let mut queue = self.queue();
         queue.tickets += 1;
         let ticket = queue.tickets;
-        let key = append.key.clone();
         let line = queue.lines.entry(key.clone()).or_default();
-        line.waiting.push_back(Waiting { ticket, append, deadline, answer });
+        line.waiting.push_back(Waiting { ticket, append, scopes, deadline, answer });
         if !line.under_way && line.waiting.len() == 1 {
             queue.ready.push_back(key);
         }
@@ -222,12 +224,11 @@ impl Queue {
             while let Some(next) = line.waiting.front() {
                 bytes += next.append.weight();
                 full = !batch.waiting.is_empty() && (batch.waiting.len() == MOST_APPENDS || bytes > MOST_BYTES);
-                let scopes = next.append.scopes();
-                blocked = scopes.iter().any(|scope| self.held.contains(scope));
+                blocked = next.scopes.iter().any(|scope| self.held.contains(scope));
                 if full || blocked {
                     break;
                 }
-                batch.scopes.extend(scopes);
+                batch.scopes.extend(next.scopes.iter().cloned());
                 batch.waiting.extend(line.waiting.pop_front());
                 line.under_way = true;
             }
@@ -358,7 +359,8 @@ mod tests {
             let (answer, _) = oneshot::channel();
             let deadline = Instant::now();
             self.tickets += 1;
-            line.waiting.push_back(Waiting { ticket: self.tickets, append: Arc::new(append), deadline, answer });
+            let scopes = append.scopes();
+            line.waiting.push_back(Waiting { ticket: self.tickets, append: Arc::new(append), scopes, deadline, answer });
             if !line.under_way && line.waiting.len() == 1 {
                 self.ready.push_back(key(session));
             }

@@ -164,9 +164,9 @@ macro_rules! shared_primitives {
                 .bind(row.key.app().as_str())
                 .bind(row.key.user.user.as_str())
                 .bind(row.key.session.as_str())
-                .bind(row.incarnation)
+                .bind(row.head.incarnation)
                 .bind(revision)
-                .bind(Self::numbers(history::path(revision, row.revision)))
+                .bind(Self::numbers(history::path(revision, row.head.revision)))
                 .fetch_all(&mut *self.conn)
                 .await?;
             Ok(rows.into_iter().map(Difference::from).collect())
@@ -241,7 +241,7 @@ macro_rules! shared_primitives {
                 .bind(source.key.app().as_str())
                 .bind(source.key.user.user.as_str())
                 .bind(source.key.session.as_str())
-                .bind(source.incarnation)
+                .bind(source.head.incarnation)
                 .bind(fork.session.as_str())
                 .bind(fork.incarnation)
                 .bind(fork.now.0)
@@ -437,7 +437,7 @@ macro_rules! shared_helpers {
                 .bind(source.key.app().as_str())
                 .bind(source.key.user.user.as_str())
                 .bind(source.key.session.as_str())
-                .bind(source.incarnation)
+                .bind(source.head.incarnation)
                 .bind(fork.session.as_str())
                 .bind(fork.incarnation);
             for bound in bounds {

@@ -667,11 +667,13 @@ impl TryFrom<LockedRow> for super::transactions::LockedSession {
     fn try_from(row: LockedRow) -> Result<Self, StoreError> {
         Ok(Self {
             key: session_key(&row.app_name, &row.user_id, &row.id)?,
-            incarnation: row.incarnation,
-            revision: row.revision,
-            metadata_revision: row.metadata_revision,
-            update_time: Micros(row.update_time),
-            expire_time: row.expire_time.map(Micros),
+            head: Locked {
+                incarnation: row.incarnation,
+                revision: row.revision,
+                metadata_revision: row.metadata_revision,
+                update_time: Micros(row.update_time),
+                expire_time: row.expire_time.map(Micros),
+            },
         })
     }
 }

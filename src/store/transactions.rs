@@ -68,22 +68,7 @@ pub trait Backend: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct LockedSession {
     pub key: SessionKey,
-    pub incarnation: i64,
-    pub revision: i64,
-    pub metadata_revision: i64,
-    pub update_time: Micros,
-    pub expire_time: Option<Micros>,
-}
-
-impl LockedSession {
-    fn locked(&self) -> Locked {
-        let Self { incarnation, revision, metadata_revision, update_time, expire_time, .. } = *self;
-        Locked { incarnation, revision, metadata_revision, update_time, expire_time }
-    }
-
-    fn is_live(&self, now: Micros) -> bool {
-        self.locked().is_live(now)
-    }
+    pub head: Locked,
 }
 
 /// A session row to be inserted.
@@ -347,10 +332,7 @@ async fn append<X: Tx>(tx: &mut X, batch: &[Arc<Append>], busy: Busy) -> Result<
 /// is locked, so that the revisions that the events of one session saw never go backwards.
 async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, busy: Busy) -> Result<Heads> {
     let mut heads = Heads::default();
-    heads.sessions.extend(tx.lock_sessions(&needs.sessions, busy).await?.into_iter().map(|row| {
-        let locked = row.locked();
-        (row.key, locked)
-    }));
+    heads.sessions.extend(tx.lock_sessions(&needs.sessions, busy).await?.into_iter().map(|row| (row.key, row.head)));
     // Sessions that are not there need nothing else.
     let users: BTreeSet<&UserKey> = heads.sessions.keys().map(|key| &key.user).collect();
     let apps: BTreeSet<&AppName> = heads.sessions.keys().map(SessionKey::app).collect();
@@ -516,21 +498,21 @@ async fn in_the_way<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64, now: 
     let Some(existing) = tx.lock_sessions(&BTreeSet::from([key]), Busy::Wait).await?.into_iter().next() else {
         return Ok(InTheWay::Nothing);
     };
-    if existing.is_live(now) {
-        return Ok(if existing.incarnation == incarnation { InTheWay::OurOwn } else { InTheWay::Other });
+    if existing.head.is_live(now) {
+        return Ok(if existing.head.incarnation == incarnation { InTheWay::OurOwn } else { InTheWay::Other });
     }
-    tx.bury(key, existing.incarnation).await?;
+    tx.bury(key, existing.head.incarnation).await?;
     Ok(InTheWay::Nothing)
 }
 
 /// Copies the past of one session to a new one.
 async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, bool)> {
-    let Some(source) = tx.keep_session(&fork.source).await?.filter(|row| row.is_live(fork.now)) else {
+    let Some(source) = tx.keep_session(&fork.source).await?.filter(|row| row.head.is_live(fork.now)) else {
         return Ok((ForkOutcome::SessionNotFound, false));
     };
-    let revision = fork.at.unwrap_or(source.revision);
-    if revision > source.revision {
-        return Ok((ForkOutcome::Beyond(source.revision), false));
+    let revision = fork.at.unwrap_or(source.head.revision);
+    if revision > source.head.revision {
+        return Ok((ForkOutcome::Beyond(source.head.revision), false));
     }
     let update_time = match revision {
         0 => fork.now.into(),
@@ -551,7 +533,7 @@ async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, bool)> {
 
 /// An event that must be there, because sequences are dense.
 async fn event_of<X: Tx>(tx: &mut X, row: &LockedSession, sequence: i64) -> Result<StoredEvent> {
-    let event = tx.event_at(&row.key, row.incarnation, sequence).await?;
+    let event = tx.event_at(&row.key, row.head.incarnation, sequence).await?;
     event.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))
 }
 
@@ -571,7 +553,7 @@ async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(RewindOut
         .look_up(&LookUp {
             users: vec![user],
             apps: vec![app],
-            events: vec![(&request.key, row.incarnation, &request.event_id)],
+            events: vec![(&request.key, row.head.incarnation, &request.event_id)],
         })
         .await?;
     if let Some((.., known)) = found.events.first() {
@@ -586,13 +568,13 @@ async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(RewindOut
     }
     let (to, before) = match &request.target {
         RewindTarget::BeforeInvocation(invocation) => {
-            match tx.first_of_invocation(&request.key, row.incarnation, invocation).await? {
+            match tx.first_of_invocation(&request.key, row.head.incarnation, invocation).await? {
                 Some(first) => (first - 1, invocation.clone()),
                 None => return Ok((RewindOutcome::InvocationNotFound, false)),
             }
         }
-        RewindTarget::Revision(revision) if *revision >= row.revision => {
-            let refusal = Refusal::Rejected(RewindTarget::beyond(row.revision));
+        RewindTarget::Revision(revision) if *revision >= row.head.revision => {
+            let refusal = Refusal::Rejected(RewindTarget::beyond(row.head.revision));
             return Ok((RewindOutcome::Refused(refusal), false));
         }
         RewindTarget::Revision(revision) => {
@@ -618,11 +600,11 @@ async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(RewindOut
         with_state: false,
     };
     let held = differences.into_iter().map(|difference| {
-        let held = Held { value: difference.now, revision: row.revision };
+        let held = Held { value: difference.now, revision: row.head.revision };
         (StateAddress::new(&append.key, Scope::Session, &difference.key), held)
     });
     let mut heads = Heads {
-        sessions: HashMap::from([(append.key.clone(), row.locked())]),
+        sessions: HashMap::from([(append.key.clone(), row.head)]),
         users: found.users,
         apps: found.apps,
         values: held.collect(),
@@ -675,7 +657,7 @@ async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView> {
 }
 
 async fn locked_live<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LockedSession>> {
-    Ok(tx.lock_sessions(&BTreeSet::from([key]), Busy::Wait).await?.into_iter().find(|row| row.is_live(now)))
+    Ok(tx.lock_sessions(&BTreeSet::from([key]), Busy::Wait).await?.into_iter().find(|row| row.head.is_live(now)))
 }
 
 /// Whether the precondition of a change that writes no state holds; the scopes are read, not held.
@@ -688,11 +670,11 @@ async fn mismatch<X: Tx>(
     let (user, app) = (&row.key.user, row.key.app());
     let found = tx.look_up(&LookUp { users: vec![user], apps: vec![app], events: Vec::new() }).await?;
     let tag = Tag {
-        revision: row.revision,
+        revision: row.head.revision,
         user: found.users.get(user).copied().unwrap_or(0),
         app: found.apps.get(app).copied().unwrap_or(0),
-        incarnation: row.incarnation,
-        metadata: row.metadata_revision,
+        incarnation: row.head.incarnation,
+        metadata: row.head.metadata_revision,
     };
     Ok((!if_match.holds(&tag)).then(|| Mismatch::of_session(&tag, Vec::new())))
 }
@@ -712,13 +694,13 @@ async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Result<(
 
 async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutcome, bool)> {
     let row = tx.lock_sessions(&BTreeSet::from([&delete.key]), Busy::Wait).await?.into_iter().next();
-    let Some(row) = row.filter(|row| row.incarnation == delete.incarnation) else {
+    let Some(row) = row.filter(|row| row.head.incarnation == delete.incarnation) else {
         return Ok((DeleteOutcome::Done, false));
     };
     if let Some(mismatch) = mismatch(tx, &row, delete.if_match.as_ref()).await? {
         return Ok((DeleteOutcome::RevisionMismatch(mismatch), false));
     }
-    tx.bury(&delete.key, row.incarnation).await?;
+    tx.bury(&delete.key, row.head.incarnation).await?;
     Ok((DeleteOutcome::Done, true))
 }
 
