@@ -360,7 +360,13 @@ mod tests {
             let deadline = Instant::now();
             self.tickets += 1;
             let scopes = append.scopes();
-            line.waiting.push_back(Waiting { ticket: self.tickets, append: Arc::new(append), scopes, deadline, answer });
+            line.waiting.push_back(Waiting {
+                ticket: self.tickets,
+                append: Arc::new(append),
+                scopes,
+                deadline,
+                answer,
+            });
             if !line.under_way && line.waiting.len() == 1 {
                 self.ready.push_back(key(session));
             }

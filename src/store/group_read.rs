@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -14,12 +15,13 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Cause, SessionQuery, SessionView, StoreError};
 
-/// Statements under way at once, while they are quick.
+/// Statements under way at once, while they are quick: as many as this machine has processors, taken for the database's
+/// too, and this many at least. With more, all of them take longer, and the slowest much longer.
 const FEW: usize = 2;
-/// The most that share one. As many that wait are enough for one more.
-const LARGE: usize = 16;
+/// The most reads that share one.
+const MOST: usize = 16;
 /// The time from which on the last one is not quick.
-const LONG: Duration = Duration::from_millis(5);
+const LONG: Duration = Duration::from_millis(10);
 /// The least time that a shared statement is given, or one read whose time is nearly up would take others down with it.
 const LEAST_TIME: Duration = Duration::from_millis(500);
 
@@ -35,12 +37,14 @@ struct Queue {
     under_way: usize,
     /// When the last statement began.
     begun: Instant,
+    few: usize,
     long: Duration,
 }
 
 impl Default for Queue {
     fn default() -> Self {
-        Self { waiting: VecDeque::new(), under_way: 0, begun: Instant::now(), long: LONG }
+        let few = available_parallelism().map_or(FEW, |processors| processors.get().max(FEW));
+        Self { waiting: VecDeque::new(), under_way: 0, begun: Instant::now(), few, long: LONG }
     }
 }
 
@@ -111,7 +115,7 @@ impl GroupRead {
     fn enter(self: &Arc<Self>, query: &SessionQuery) -> std::result::Result<Lead, oneshot::Receiver<Turn>> {
         let mut queue = self.queue();
         if queue.may_begin() {
-            let others = queue.take(LARGE - 1);
+            let others = queue.take(MOST - 1);
             queue.begin();
             return Ok(Lead { group: self.clone(), others });
         }
@@ -127,7 +131,7 @@ impl GroupRead {
 
 impl Queue {
     fn may_begin(&self) -> bool {
-        self.under_way < FEW || self.waiting.len() + 1 >= LARGE || self.begun.elapsed() > self.long
+        self.under_way < self.few || self.begun.elapsed() > self.long
     }
 
     fn begin(&mut self) {
@@ -153,7 +157,7 @@ impl Drop for Lead {
     fn drop(&mut self) {
         let mut queue = self.group.queue();
         queue.under_way -= 1;
-        let mut next = queue.take(LARGE);
+        let mut next = queue.take(MOST);
         if next.is_empty() {
             return;
         }
@@ -193,7 +197,7 @@ mod tests {
     impl Slow {
         fn new(long: Duration, fail: bool) -> Arc<Self> {
             let group = Arc::new(GroupRead::default());
-            group.queue().long = long;
+            *group.queue() = Queue { few: 2, long, ..Queue::default() };
             Arc::new(Self { group, go: Semaphore::new(0), statements: Mutex::default(), fail })
         }
 
