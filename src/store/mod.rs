@@ -2,9 +2,11 @@
 //!
 //! - [`Store`]: one method is one transaction; no transaction handle leaves this module
 //! - [`transactions`]: the transactions themselves, written once over [`transactions::Tx`]
+//! - `unlocked`: appends without locks; `group_read`: reads that share a statement
 //! - `pool`: connections between one transaction and the next
 //! - `postgres`, `sqlite`: the primitives of each database: lock, load, apply; no rules
-//! - `sql`: the statements that both databases share; `write_statement`, `sqlite_rows`: those of each that have many rows
+//! - `sql`: the statements that both databases share; `write_statement` and `read_statement`, `sqlite_rows`: those of each
+//!   that have many rows
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 

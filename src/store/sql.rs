@@ -29,6 +29,31 @@ macro_rules! head_columns {
 
 pub const HEAD_COLUMNS: &str = head_columns!();
 
+/// The columns of a new event, in the order in which both databases bind them.
+pub const EVENT_COLUMNS: &str = "app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, \
+    author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body";
+
+/// The tables of one scope's state.
+pub struct StateTables {
+    /// The columns that name whose state it is.
+    pub owner: &'static str,
+    pub state: &'static str,
+    pub spans: &'static str,
+    /// The log of a session is its events; their bodies hold many keys, so its spans have the values.
+    pub log: Option<&'static str>,
+}
+
+pub const SESSION: StateTables = StateTables {
+    owner: "app_name, user_id, session_id, incarnation",
+    state: "session_state",
+    spans: "session_spans",
+    log: None,
+};
+pub const USER: StateTables =
+    StateTables { owner: "app_name, user_id", state: "user_state", spans: "user_spans", log: Some("user_log") };
+pub const APP: StateTables =
+    StateTables { owner: "app_name", state: "app_state", spans: "app_spans", log: Some("app_log") };
+
 /// The parts of the merged state, from `sessions s`, each as the members of an object, without braces. `$member`
 /// makes them of the rows of `t`; the other three narrow the keys of app, user and session.
 macro_rules! state_columns {

@@ -17,8 +17,8 @@ use tokio::time::{Instant, timeout_at};
 use super::pool::{Connect, Lease, Pool};
 use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
-    self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue, LockedRow, ScopeRow,
-    StateRow, ViewRow, event_page, filter_text,
+    self, APP, Dialect, DifferenceRow, EVENT_COLUMNS, EventRow, HeadRow, IncarnationRow, KnownRow, ListValue,
+    LockedRow, SESSION, ScopeRow, StateRow, StateTables, USER, ViewRow, event_page, filter_text,
 };
 use super::sqlite_rows::{Columns, Row, STATEMENTS, Statements, pieces};
 use super::transactions::{Backend, Found, LockedSession, LookUp, Seen, SessionInsert, Tx};
@@ -202,26 +202,6 @@ impl Backend for Sqlite {
 const NODE: &str = "first & (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') \
                                     from (select printf('%x', (revision | first) - (revision & first)) as h)))";
 
-/// The tables of one scope's state.
-struct Tables {
-    /// The columns that name whose state it is.
-    owner: &'static str,
-    state: &'static str,
-    spans: &'static str,
-    /// The log of a session is its events; their bodies hold many keys, so its spans have the values.
-    log: Option<&'static str>,
-}
-
-const SESSION: Tables = Tables {
-    owner: "app_name, user_id, session_id, incarnation",
-    state: "session_state",
-    spans: "session_spans",
-    log: None,
-};
-const USER: Tables =
-    Tables { owner: "app_name, user_id", state: "user_state", spans: "user_spans", log: Some("user_log") };
-const APP: Tables = Tables { owner: "app_name", state: "app_state", spans: "app_spans", log: Some("app_log") };
-
 impl Columns for append::EventRow<'_> {
     fn add_to(&self, row: &mut Row<'_>) {
         (self.key, self.incarnation, self.sequence, &self.event.id).add_to(row);
@@ -250,10 +230,8 @@ fn find<K: Columns>(table: &str, key: &str, columns: &str, keys: &[K]) -> Statem
 }
 
 fn insert_events(rows: &[append::EventRow<'_>]) -> Statements {
-    let names = "app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author, \
-                 invocation_id, branch, user_revision, app_revision, rewind_to, digest, body";
     let mut statement = Statements::default();
-    statement.insert("events", names, rows.iter(), "");
+    statement.insert("events", EVENT_COLUMNS, rows.iter(), "");
     statement
 }
 
@@ -289,8 +267,8 @@ fn set_revisions<K: Columns>(scopes: &str, owner: &str, rows: &[(&&K, &ScopeUpda
 
 /// What was there until now gets a span that ends with `first`, a change of shared state is logged, and the values are set,
 /// or the rows, which then have none, removed.
-fn write_state<K: Columns>(tables: &Tables, rows: &[(&K, &StateWrite<'_>)], removed: bool) -> Statements {
-    let Tables { owner, state, spans, log } = tables;
+fn write_state<K: Columns>(tables: &StateTables, rows: &[(&K, &StateWrite<'_>)], removed: bool) -> Statements {
+    let StateTables { owner, state, spans, log } = tables;
     let value = if log.is_some() { "" } else { ", value" };
     let mut statements = Statements::default();
     statements.with(
@@ -322,8 +300,8 @@ fn write_state<K: Columns>(tables: &Tables, rows: &[(&K, &StateWrite<'_>)], remo
 }
 
 /// What did not outlast its batch: spans, of what was not removed, and the log.
-fn write_passed<K: Columns>(tables: &Tables, rows: &[&Passed<'_, K>], removed: bool) -> Statements {
-    let Tables { owner, spans, log, .. } = tables;
+fn write_passed<K: Columns>(tables: &StateTables, rows: &[&Passed<'_, K>], removed: bool) -> Statements {
+    let StateTables { owner, spans, log, .. } = tables;
     let mut statements = Statements::default();
     let names = format!("{owner}, key, node, valid_from, valid_to");
     let held = rows.iter().map(|row| (&row.key, history::node(row.from, row.to), row.from, row.to));
@@ -411,7 +389,7 @@ impl SqliteTx {
         Ok(found)
     }
 
-    async fn find_values<K>(&mut self, tables: &Tables, keys: &[K]) -> Result<Vec<(K, (String, i64))>>
+    async fn find_values<K>(&mut self, tables: &StateTables, keys: &[K]) -> Result<Vec<(K, (String, i64))>>
     where
         K: Columns + Copy + Send + Sync,
     {
@@ -439,7 +417,7 @@ impl SqliteTx {
         Ok(())
     }
 
-    async fn write_state<K>(&mut self, tables: &Tables, writes: &StateWrites<'_, K>) -> Result<()>
+    async fn write_state<K>(&mut self, tables: &StateTables, writes: &StateWrites<'_, K>) -> Result<()>
     where
         K: Columns + Sync,
     {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use sqlx::Postgres;
 use sqlx::query_builder::QueryBuilder;
 
-use super::sql::filter_text;
+use super::sql::{APP, EVENT_COLUMNS, SESSION, StateTables, USER, filter_text};
 use super::statement::{Columns, Statement, apps, sessions, users};
 use crate::domain::append::{Locked, ScopeUpdate, StateWrites, UNREAD, Writes};
 use crate::domain::history;
@@ -24,16 +24,16 @@ pub fn write_statement(writes: &Writes<'_>) -> Option<QueryBuilder<Postgres>> {
         guards.push(("heads", writes.sessions.len()));
     }
     if !writes.users.is_empty() {
-        write_scopes(&mut statement, &USER, "user_scopes", &writes.users, |columns, keys| {
+        write_scopes(&mut statement, "user_scopes", USER.owner, &writes.users, |columns, keys| {
             users(columns, keys.iter().map(|key| **key))
         });
-        guards.push(("scopes_u", writes.users.len()));
+        guards.push(("set_user_scopes", writes.users.len()));
     }
     if !writes.apps.is_empty() {
-        write_scopes(&mut statement, &APP, "app_scopes", &writes.apps, |columns, keys| {
+        write_scopes(&mut statement, "app_scopes", APP.owner, &writes.apps, |columns, keys| {
             apps(columns, keys.iter().map(|key| **key))
         });
-        guards.push(("scopes_a", writes.apps.len()));
+        guards.push(("set_app_scopes", writes.apps.len()));
     }
     if !writes.events.is_empty() {
         write_events(&mut statement, writes);
@@ -118,10 +118,8 @@ fn write_heads(statement: &mut Statement, writes: &Writes<'_>) {
 
 fn write_events(statement: &mut Statement, writes: &Writes<'_>) {
     let rows = writes.events.iter();
-    let names = "app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author, \
-                 invocation_id, branch, user_revision, app_revision, rewind_to, digest, body";
     let read = |revision: i64| (revision != UNREAD).then_some(revision);
-    statement.rows("e", names, rows.len(), |columns| {
+    statement.rows("e", EVENT_COLUMNS, rows.len(), |columns| {
         sessions(columns, rows.clone().map(|row| row.key))
             .numbers(rows.clone().map(|row| row.incarnation))
             .numbers(rows.clone().map(|row| row.sequence))
@@ -140,7 +138,7 @@ fn write_events(statement: &mut Statement, writes: &Writes<'_>) {
     statement.part(
         "appended",
         format_args!(
-            "(insert into events ({names}) \
+            "(insert into events ({EVENT_COLUMNS}) \
              select app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author, \
                invocation_id, branch, \
                coalesce(user_revision, (select u.revision from user_scopes u \
@@ -152,56 +150,31 @@ fn write_events(statement: &mut Statement, writes: &Writes<'_>) {
     );
 }
 
-/// The tables of one scope's state.
-struct Tables {
-    /// Ends the names of the parts that write them.
-    suffix: &'static str,
-    /// The columns that name whose state it is.
-    owner: &'static str,
-    state: &'static str,
-    spans: &'static str,
-    /// The log of a session is its events; their bodies hold many keys, so its spans have the values.
-    log: Option<&'static str>,
-}
-
-const SESSION: Tables = Tables {
-    suffix: "_s",
-    owner: "app_name, user_id, session_id, incarnation",
-    state: "session_state",
-    spans: "session_spans",
-    log: None,
-};
-const USER: Tables = Tables {
-    suffix: "_u",
-    owner: "app_name, user_id",
-    state: "user_state",
-    spans: "user_spans",
-    log: Some("user_log"),
-};
-const APP: Tables =
-    Tables { suffix: "_a", owner: "app_name", state: "app_state", spans: "app_spans", log: Some("app_log") };
-
 /// Revisions of shared scopes that are there, or that the batch makes.
 fn write_scopes<K>(
     statement: &mut Statement,
-    tables: &Tables,
     scopes: &str,
+    owner: &str,
     updates: &BTreeMap<&K, ScopeUpdate>,
     owners: impl for<'q> Fn(Columns<'q>, &[&&K]) -> Columns<'q>,
 ) {
-    let Tables { suffix, owner, .. } = tables;
     let keys: Vec<&&K> = updates.keys().collect();
-    statement.rows(format_args!("h{suffix}"), format_args!("{owner}, revision, old_revision"), keys.len(), |columns| {
-        owners(columns, &keys)
-            .numbers(updates.values().map(|update| update.revision))
-            .numbers(updates.values().map(|update| update.was));
-    });
+    statement.rows(
+        format_args!("h_{scopes}"),
+        format_args!("{owner}, revision, old_revision"),
+        keys.len(),
+        |columns| {
+            owners(columns, &keys)
+                .numbers(updates.values().map(|update| update.revision))
+                .numbers(updates.values().map(|update| update.was));
+        },
+    );
     statement.part(
-        format_args!("scopes{suffix}"),
+        format_args!("set_{scopes}"),
         format_args!(
-            "(insert into {scopes} as s ({owner}, revision) select {owner}, revision from h{suffix} \
+            "(insert into {scopes} as s ({owner}, revision) select {owner}, revision from h_{scopes} \
                on conflict ({owner}) do update set revision = excluded.revision \
-                 where s.revision = (select h.old_revision from h{suffix} h \
+                 where s.revision = (select h.old_revision from h_{scopes} h \
                                      where ({owner}) = ({})) returning 1)",
             owner.split(", ").map(|name| format!("excluded.{name}")).collect::<Vec<_>>().join(", ")
         ),
@@ -211,7 +184,7 @@ fn write_scopes<K>(
 /// State rows, with what they end, and what did not last.
 fn write_state<K>(
     statement: &mut Statement,
-    tables: &Tables,
+    tables: &StateTables,
     writes: &StateWrites<'_, K>,
     name: impl Fn(&K) -> &str,
     owners: impl for<'q> Fn(Columns<'q>, &[&K]) -> Columns<'q>,
@@ -220,10 +193,10 @@ fn write_state<K>(
     if rows.is_empty() {
         return;
     }
-    let Tables { suffix, owner, state, spans, log } = tables;
+    let StateTables { owner, state, spans, log } = tables;
     let keys: Vec<&K> = rows.keys().collect();
     statement.rows(
-        format_args!("k{suffix}"),
+        format_args!("k_{state}"),
         format_args!("{owner}, key, value, first, revision"),
         keys.len(),
         |columns| {
@@ -237,47 +210,47 @@ fn write_state<K>(
     let (value, was) = if log.is_some() { ("", "") } else { (", value", ", was") };
     // Whoever holds the head holds its state rows: where one was found, it stays.
     statement.part(
-        format_args!("old{suffix}"),
+        format_args!("old_{state}"),
         format_args!(
             "materialized (select k.*, s.ctid as place, s.revision as since, s.value as was \
-             from k{suffix} k left join {state} s using ({owner}, key))"
+             from k_{state} k left join {state} s using ({owner}, key))"
         ),
     );
     // The node (domain/history.rs) of a span from `since` to `first`: in the latter, all bits below the highest in which
     // the two differ are cleared.
     statement.part(
-        format_args!("ended{suffix}"),
+        format_args!("ended_{state}"),
         format_args!(
             "(insert into {spans} ({owner}, node, key, valid_from, valid_to{value}) select {owner}, \
                first & (-1::bigint << (length(ltrim((since # first)::bit(64)::text, '0')) - 1)), key, since, first{was} \
-             from old{suffix} where place is not null)"
+             from old_{state} where place is not null)"
         ),
     );
     statement.part(
-        format_args!("kept{suffix}"),
+        format_args!("kept_{state}"),
         format_args!(
-            "(update {state} s set value = o.value, revision = o.revision from old{suffix} o \
+            "(update {state} s set value = o.value, revision = o.revision from old_{state} o \
              where s.ctid = o.place and o.value is not null)"
         ),
     );
     statement.part(
-        format_args!("added{suffix}"),
+        format_args!("added_{state}"),
         format_args!(
             "(insert into {state} ({owner}, key, value, revision) select {owner}, key, value, revision \
-             from old{suffix} where place is null and value is not null)"
+             from old_{state} where place is null and value is not null)"
         ),
     );
     if rows.values().any(|row| row.value.is_none()) {
         statement.part(
-            format_args!("gone{suffix}"),
-            format_args!("(delete from {state} s using old{suffix} o where s.ctid = o.place and o.value is null)"),
+            format_args!("gone_{state}"),
+            format_args!("(delete from {state} s using old_{state} o where s.ctid = o.place and o.value is null)"),
         );
     }
     if let Some(log) = log {
         statement.part(
-            format_args!("logged{suffix}"),
+            format_args!("logged_{state}"),
             format_args!(
-                "(insert into {log} ({owner}, key, revision, value) select {owner}, key, revision, value from k{suffix})"
+                "(insert into {log} ({owner}, key, revision, value) select {owner}, key, revision, value from k_{state})"
             ),
         );
     }
@@ -286,7 +259,7 @@ fn write_state<K>(
     }
     let keys: Vec<&K> = passed.iter().map(|span| &span.key).collect();
     statement.rows(
-        format_args!("p{suffix}"),
+        format_args!("p_{state}"),
         format_args!("{owner}, key, value, valid_from, valid_to, node"),
         keys.len(),
         |columns| {
@@ -299,17 +272,17 @@ fn write_state<K>(
         },
     );
     statement.part(
-        format_args!("passed{suffix}"),
+        format_args!("passed_{state}"),
         format_args!(
             "(insert into {spans} ({owner}, node, key, valid_from, valid_to{value}) \
-             select {owner}, node, key, valid_from, valid_to{value} from p{suffix} where value is not null)"
+             select {owner}, node, key, valid_from, valid_to{value} from p_{state} where value is not null)"
         ),
     );
     if let Some(log) = log {
         statement.part(
-            format_args!("passed_log{suffix}"),
+            format_args!("passed_log_{state}"),
             format_args!(
-                "(insert into {log} ({owner}, key, revision, value) select {owner}, key, valid_from, value from p{suffix})"
+                "(insert into {log} ({owner}, key, revision, value) select {owner}, key, valid_from, value from p_{state})"
             ),
         );
     }
