@@ -41,13 +41,20 @@ impl Unlocked {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub fn remember(&self, head: &Head) {
+        let mut memory = self.memory();
+        // It may have been found, and others may have appended since.
+        let is_later = |known: Locked| known.incarnation == head.incarnation && known.revision > head.revision;
+        if !memory.sessions.get(&head.key).is_some_and(is_later) {
+            memory.sessions.put(head.key.clone(), head.into());
+        }
+        memory.users.raise(head.key.user.clone(), head.user_revision);
+        memory.apps.raise(head.key.app().clone(), head.app_revision);
+    }
+
     /// Forgets a session whose head this process changes in another way; what others change is found out.
     pub fn forget_session(&self, key: &SessionKey) {
         self.memory().sessions.forget(key);
-    }
-
-    pub fn remember(&self, head: &Head) {
-        self.memory().sessions.put(head.key.clone(), head.into());
     }
 
     pub fn forget_scope(&self, scope: &ScopeKey) {
@@ -95,14 +102,10 @@ impl Memory {
     }
 
     fn keep(&mut self, heads: Heads) {
-        let read = |revision: &i64| *revision != UNREAD;
         heads.sessions.into_iter().for_each(|(key, head)| self.sessions.put(key, head));
-        heads
-            .users
-            .into_iter()
-            .filter(|(_, revision)| read(revision))
-            .for_each(|(key, head)| self.users.put(key, head));
-        heads.apps.into_iter().filter(|(_, revision)| read(revision)).for_each(|(key, head)| self.apps.put(key, head));
+        // Of `UNREAD`, nothing comes.
+        heads.users.into_iter().for_each(|(key, revision)| self.users.raise(key, revision));
+        heads.apps.into_iter().for_each(|(key, revision)| self.apps.raise(key, revision));
     }
 }
 
@@ -150,6 +153,15 @@ impl<K: Eq + Hash, V: Copy> Recent<K, V> {
     }
 }
 
+impl<K: Eq + Hash> Recent<K, i64> {
+    /// Puts a revision of a shared scope, unless a later one is there: who only read it may tell late what it was.
+    fn raise(&mut self, key: K, revision: i64) {
+        if revision > self.get(&key).unwrap_or(UNREAD) {
+            self.put(key, revision);
+        }
+    }
+}
+
 /// What became of a try.
 enum Try {
     Done(Vec<Outcome>),
@@ -190,6 +202,7 @@ impl<B: Backend> Transactions<B> {
                 done = self.try_append(&mut tx, batch, &needs, heads, true, deadline).await?;
             }
             if matches!(done, Try::Overtaken) {
+                self.unlocked.forget(&needs);
                 self.unlocked.memory_doubts.store(DOUBTS, Relaxed);
             }
         }
@@ -273,4 +286,42 @@ fn guard_scopes<'a, K: Ord + Eq + Hash>(
         }
         writes.contains_key(key)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_last_is_remembered_and_no_more_than_that() {
+        let mut recent = Recent::default();
+        for key in 0..10 * REMEMBERED {
+            recent.put(key, key);
+            assert_eq!(recent.get(&key), Some(key));
+            assert_eq!(recent.get(&key.saturating_sub(REMEMBERED - 1)), Some(key.saturating_sub(REMEMBERED - 1)));
+        }
+        assert!(recent.young.len() + recent.old.len() <= 2 * REMEMBERED);
+        assert_eq!(recent.get(&0), None);
+    }
+
+    #[test]
+    fn what_is_forgotten_does_not_come_back() {
+        let mut recent = Recent::default();
+        (0..=REMEMBERED).for_each(|key| recent.put(key, 1));
+        recent.put(0, 2);
+        assert_eq!((recent.old.get(&0), recent.young.get(&0)), (Some(&1), Some(&2)));
+        recent.forget(&0);
+        assert_eq!(recent.get(&0), None);
+    }
+
+    #[test]
+    fn an_earlier_revision_takes_no_later_ones_place() {
+        let mut recent = Recent::default();
+        for (revision, then) in
+            [(UNREAD, None), (0, Some(0)), (5, Some(5)), (4, Some(5)), (UNREAD, Some(5)), (6, Some(6))]
+        {
+            recent.raise("app", revision);
+            assert_eq!(recent.get(&"app"), then);
+        }
+    }
 }
