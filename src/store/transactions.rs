@@ -750,7 +750,9 @@ impl<B: Backend> Store for Transactions<B> {
         let mut tx = self.write(deadline).await?;
         let (outcome, wrote) = self.within(deadline, create(&mut tx, creation)).await?;
         self.end(tx, wrote, deadline).await?;
-        if let CreateOutcome::Created(view) | CreateOutcome::Existing(view) = &outcome {
+        if self.backend.is_optimistic()
+            && let CreateOutcome::Created(view) | CreateOutcome::Existing(view) = &outcome
+        {
             self.unlocked.remember(&view.head);
         }
         Ok(outcome)

@@ -183,11 +183,11 @@ impl<B: Backend> Transactions<B> {
         batch: &[Arc<Append>],
         deadline: Instant,
     ) -> Result<Option<Vec<Option<AppendOutcome>>>> {
+        if !self.backend.is_optimistic() {
+            return Ok(None);
+        }
         let needs = needs(batch.iter().map(|append| &**append));
-        if !self.backend.is_optimistic()
-            || batch.iter().any(|append| append.with_state)
-            || has_doubts(&self.unlocked.doubts)
-        {
+        if batch.iter().any(|append| append.with_state) || has_doubts(&self.unlocked.doubts) {
             self.unlocked.forget(&needs);
             return Ok(None);
         }
