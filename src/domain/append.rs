@@ -581,21 +581,19 @@ fn change_state<'a>(heads: &mut Heads, key: &'a SessionKey, tag: &Tag, change: R
     }
 }
 
-/// What must be loaded, under the locks of the shared scopes, before a creation can be decided.
-pub struct CreationNeeds {
-    /// Whether user and app scope must be held.
-    pub holds: (bool, bool),
-    pub keys: KeyNeeds,
-}
-
-pub fn creation_needs(creation: &Creation) -> CreationNeeds {
+/// Names what deciding a creation takes, beside the session's row, which is inserted.
+pub fn creation_needs(creation: &Creation) -> Needs<'_> {
     let holds = |scope| {
         creation.state.iter().any(|change| change.scope == scope)
             || creation.events.iter().any(|event| event.edit.touches(scope))
     };
-    let mut keys = KeyNeeds::new();
-    need_keys(&mut keys, &creation.events, |scope, key| StateAddress::new(&creation.key, scope, key));
-    CreationNeeds { holds: (holds(Scope::User), holds(Scope::App)), keys }
+    let mut needs = Needs {
+        users: BTreeMap::from([(&creation.key.user, holds(Scope::User))]),
+        apps: BTreeMap::from([(creation.key.app(), holds(Scope::App))]),
+        ..Needs::default()
+    };
+    need_keys(&mut needs.keys, &creation.events, |scope, key| StateAddress::new(&creation.key, scope, key));
+    needs
 }
 
 /// The events of a creation, each id once.
@@ -924,7 +922,8 @@ mod tests {
             r#"{"k":0,"l":0,"app:x":0}"#,
             &[r#"{"id":"a","actions":{"stateDelta":{"k":1,"app:x":1}}}"#, r#"{"id":"b"}"#, r#"{"id":"b"}"#],
         );
-        assert_eq!(creation_needs(&creation).holds, (false, true));
+        let needs = creation_needs(&creation);
+        assert_eq!((needs.users[&creation.key.user], needs.apps[creation.key.app()]), (false, true));
         let mut heads = Heads::default();
         heads.users.insert(creation.key.user.clone(), 5);
         heads.apps.insert(creation.key.app().clone(), 6);

@@ -13,6 +13,7 @@
 mod error;
 mod group_read;
 pub mod inspect;
+mod look;
 mod pool;
 mod postgres;
 mod read_statement;

@@ -10,14 +10,15 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgConnection};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use super::look::{Look, LookRow};
 use super::pool::{Connect, Lease, Pool};
 use super::read_statement::{ReadRow, read_statement};
 use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
-    self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, LookRow, LookUpRow,
-    ScopeRow, StateRow, ViewRow, event_page, filter_text,
+    self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, ScopeRow, StateRow, ViewRow,
+    event_page, filter_text,
 };
-use super::transactions::{Backend, Found, LockedSession, LookUp, Seen, SessionInsert, Tx};
+use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx};
 use super::write_statement::{reads_revisions, write_statement};
 use super::{
     Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
@@ -369,6 +370,8 @@ fn app_names<'a>(keys: &[&'a AppName]) -> Vec<&'a str> {
 }
 
 impl Tx for PgTx {
+    const LOCKS_ROWS: bool = true;
+
     shared_primitives!();
 
     async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
@@ -418,8 +421,8 @@ impl Tx for PgTx {
         rows.into_iter().map(LockedSession::try_from).collect()
     }
 
-    async fn lock_users(&mut self, keys: &[&UserKey]) -> Result<Vec<i64>> {
-        let mut rows = self.lock_user_rows(keys).await?;
+    async fn lock_users(&mut self, keys: &[&UserKey]) -> Result<()> {
+        let rows = self.lock_user_rows(keys).await?;
         if rows.len() < keys.len() {
             self.made_users.extend(keys.iter().filter(|key| !rows.contains_key(**key)).map(|key| (*key).clone()));
             // Two statements, because a row that another transaction just made is visible only to the next one.
@@ -432,13 +435,13 @@ impl Tx for PgTx {
             .bind(users_ids(keys))
             .execute(&mut *self.conn)
             .await?;
-            rows = self.lock_user_rows(keys).await?;
+            self.lock_user_rows(keys).await?;
         }
-        Ok(keys.iter().map(|key| rows.get(*key).copied().unwrap_or(0)).collect())
+        Ok(())
     }
 
-    async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<Vec<i64>> {
-        let mut rows = self.lock_app_rows(keys).await?;
+    async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<()> {
+        let rows = self.lock_app_rows(keys).await?;
         if rows.len() < keys.len() {
             self.made_apps.extend(keys.iter().filter(|key| !rows.contains_key(**key)).map(|key| (*key).clone()));
             sqlx::query(
@@ -449,49 +452,9 @@ impl Tx for PgTx {
             .bind(app_names(keys))
             .execute(&mut *self.conn)
             .await?;
-            rows = self.lock_app_rows(keys).await?;
+            self.lock_app_rows(keys).await?;
         }
-        Ok(keys.iter().map(|key| rows.get(*key).copied().unwrap_or(0)).collect())
-    }
-
-    async fn look_up(&mut self, look_up: &LookUp<'_>) -> Result<Found> {
-        let LookUp { users, apps, events } = look_up;
-        // As in `sql::EVENT`, the index by id must be the only one that serves.
-        let rows: Vec<LookUpRow> = sqlx::query_as(
-            "select 0 as kind, k.n, s.revision, null::bigint as event_time, null::bigint as commit_time, \
-               null::bytea as digest, null::text as body \
-             from unnest($1::text[], $2::text[]) with ordinality as k(app_name, user_id, n) \
-             join user_scopes s on s.app_name = k.app_name and s.user_id = k.user_id \
-             union all select 1, k.n, s.revision, null, null, null, null \
-             from unnest($3::text[]) with ordinality as k(app_name, n) join app_scopes s on s.app_name = k.app_name \
-             union all select 2, k.n, e.sequence, e.event_time, e.commit_time, e.digest, e.body \
-             from unnest($4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[]) with ordinality \
-               as k(app_name, user_id, session_id, incarnation, id, n) \
-             join events e on e.incarnation = k.incarnation and e.id = k.id and e.app_name || '' = k.app_name \
-               and e.user_id || '' = k.user_id and e.session_id || '' = k.session_id",
-        )
-        .persistent(self.persistent)
-        .bind(users_apps(users))
-        .bind(users_ids(users))
-        .bind(app_names(apps))
-        .bind(events.iter().map(|(key, ..)| key.app().as_str()).collect::<Vec<_>>())
-        .bind(events.iter().map(|(key, ..)| key.user.user.as_str()).collect::<Vec<_>>())
-        .bind(events.iter().map(|(key, ..)| key.session.as_str()).collect::<Vec<_>>())
-        .bind(events.iter().map(|(_, incarnation, _)| *incarnation).collect::<Vec<_>>())
-        .bind(events.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
-        .fetch_all(&mut *self.conn)
-        .await?;
-        let mut found = Found::default();
-        for row in rows {
-            let at = usize::try_from(row.n).unwrap_or(0).wrapping_sub(1);
-            match (row.kind, users.get(at), apps.get(at), events.get(at)) {
-                (0, Some(key), ..) => drop(found.users.insert((*key).clone(), row.revision)),
-                (1, _, Some(key), _) => drop(found.apps.insert((*key).clone(), row.revision)),
-                (2, .., Some((key, _, id))) => found.events.push(((*key).clone(), (*id).clone(), row.known()?)),
-                _ => {}
-            }
-        }
-        Ok(found)
+        Ok(())
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
@@ -552,13 +515,8 @@ impl Tx for PgTx {
     }
 
     async fn look(&mut self, needs: &Needs<'_>) -> Result<Heads> {
-        // Each session with its events, at least once.
-        let mut ids: Vec<(&SessionKey, Option<&EventId>)> =
-            needs.events.iter().map(|(key, id)| (*key, Some(*id))).collect();
-        let with_events: BTreeSet<_> = needs.events.iter().map(|(key, _)| *key).collect();
-        ids.extend(needs.sessions.difference(&with_events).map(|key| (*key, None)));
-        let users: Vec<&UserKey> = needs.users.keys().copied().collect();
-        let apps: Vec<&AppName> = needs.apps.keys().copied().collect();
+        let look = Look::at(needs);
+        let Look { sessions, users, apps } = &look;
         // As in `sql::EVENT`, the index by id must be the only one that serves.
         let rows: Vec<LookRow> = sqlx::query_as(
             "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
@@ -575,31 +533,16 @@ impl Tx for PgTx {
              from unnest($7::text[]) with ordinality as k(app_name, n) join app_scopes s on s.app_name = k.app_name",
         )
         .persistent(self.persistent)
-        .bind(ids.iter().map(|(key, _)| key.app().as_str()).collect::<Vec<_>>())
-        .bind(ids.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
-        .bind(ids.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
-        .bind(ids.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
-        .bind(users_apps(&users))
-        .bind(users_ids(&users))
-        .bind(app_names(&apps))
+        .bind(sessions.iter().map(|(key, _)| key.app().as_str()).collect::<Vec<_>>())
+        .bind(sessions.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
+        .bind(sessions.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
+        .bind(sessions.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
+        .bind(users_apps(users))
+        .bind(users_ids(users))
+        .bind(app_names(apps))
         .fetch_all(&mut *self.conn)
         .await?;
-        let mut heads = Heads::default();
-        for row in rows {
-            let at = usize::try_from(row.n).unwrap_or(0).wrapping_sub(1);
-            match (row.kind, ids.get(at), users.get(at), apps.get(at)) {
-                (0, Some((key, id)), ..) => {
-                    heads.sessions.entry((*key).clone()).or_insert_with(|| row.locked());
-                    if let (Some(id), Some(known)) = (id, row.known()?) {
-                        heads.known.entry((*key).clone()).or_default().insert((*id).clone(), known);
-                    }
-                }
-                (1, _, Some(key), _) => drop(heads.users.insert((*key).clone(), row.revision)),
-                (2, .., Some(key)) => drop(heads.apps.insert((*key).clone(), row.revision)),
-                _ => {}
-            }
-        }
-        Ok(heads)
+        look.heads(rows)
     }
 
     async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<Seen> {

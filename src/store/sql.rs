@@ -7,7 +7,7 @@
 use sqlx::FromRow;
 
 use super::{EventPage, ListQuery, OrderBy, StoreError, transactions::corrupt};
-use crate::domain::append::{Known, Locked};
+use crate::domain::append::Locked;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
@@ -700,88 +700,6 @@ impl TryFrom<LockedRow> for super::transactions::LockedSession {
                 expire_time: row.expire_time.map(Micros),
             },
         })
-    }
-}
-
-/// An event that an append may repeat.
-#[derive(FromRow)]
-pub struct KnownRow {
-    digest: Vec<u8>,
-    event_time: i64,
-    #[sqlx(flatten)]
-    event: EventRow,
-}
-
-impl TryFrom<KnownRow> for Known {
-    type Error = StoreError;
-
-    fn try_from(row: KnownRow) -> Result<Self, StoreError> {
-        let digest = row.digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?;
-        Ok(Self { digest, timestamp: Micros(row.event_time), event: row.event.into() })
-    }
-}
-
-/// A row of what PostgreSQL looks up at once: of kind 0 and 1 a user's and an app's revision, of kind 2 an event, whose
-/// sequence is then in the place of the revision. `n` counts the keys of a kind from 1.
-#[derive(FromRow)]
-pub struct LookUpRow {
-    pub kind: i32,
-    pub n: i64,
-    pub revision: i64,
-    event_time: Option<i64>,
-    commit_time: Option<i64>,
-    digest: Option<Vec<u8>>,
-    body: Option<String>,
-}
-
-impl LookUpRow {
-    pub fn known(self) -> Result<Known, StoreError> {
-        let Self { revision, event_time, commit_time, digest, body, .. } = self;
-        let event = EventRow {
-            sequence: revision,
-            commit_time: commit_time.unwrap_or_default(),
-            body: body.unwrap_or_default(),
-        };
-        KnownRow { digest: digest.unwrap_or_default(), event_time: event_time.unwrap_or_default(), event }.try_into()
-    }
-}
-
-/// A row of what an append looks at without locks: of kind 0 a session with the event of one id, if it has it; of kind 1
-/// and 2 a user's and an app's revision. `n` counts the keys of a kind from 1.
-#[derive(FromRow)]
-pub struct LookRow {
-    pub kind: i32,
-    pub n: i64,
-    pub revision: i64,
-    incarnation: Option<i64>,
-    metadata_revision: Option<i64>,
-    update_time: Option<i64>,
-    expire_time: Option<i64>,
-    sequence: Option<i64>,
-    event_time: Option<i64>,
-    commit_time: Option<i64>,
-    digest: Option<Vec<u8>>,
-    body: Option<String>,
-}
-
-impl LookRow {
-    pub fn locked(&self) -> Locked {
-        Locked {
-            incarnation: self.incarnation.unwrap_or_default(),
-            revision: self.revision,
-            metadata_revision: self.metadata_revision.unwrap_or_default(),
-            update_time: Micros(self.update_time.unwrap_or_default()),
-            expire_time: self.expire_time.map(Micros),
-        }
-    }
-
-    pub fn known(self) -> Result<Option<Known>, StoreError> {
-        let Self { sequence: Some(sequence), event_time, commit_time, digest, body, .. } = self else {
-            return Ok(None);
-        };
-        let event = EventRow { sequence, commit_time: commit_time.unwrap_or_default(), body: body.unwrap_or_default() };
-        let row = KnownRow { digest: digest.unwrap_or_default(), event_time: event_time.unwrap_or_default(), event };
-        row.try_into().map(Some)
     }
 }
 

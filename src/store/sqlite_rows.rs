@@ -1,46 +1,58 @@
 //! SQLite: statements that read or write many rows at once.
 //!
 //! The way to the thread that has the connection, and back, takes longer than to find or write a row. So rows take it
-//! together, in pieces whose sizes are powers of two: there are few shapes of each statement, and all stay prepared.
+//! together, and so do statements. To keep them prepared there are few shapes of each: its lists of rows are filled up to
+//! one of a few sizes with rows of nulls, which `limit` keeps from being looked at.
 //!
 //! Parameters are bound in their order and have no numbers: to find out the number of one, the driver has SQLite look
 //! through all before it. What two statements of one text share is bound twice, which is cheaper.
 
 use std::fmt::Display;
 
-use sqlx::Sqlite;
-use sqlx::query::Query;
+use sqlx::query::{Query, QueryAs};
 use sqlx::query_builder::{QueryBuilder, Separated};
-use sqlx::sqlite::SqliteArguments;
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{FromRow, Sqlite};
 
 use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
 
-/// The most rows of a piece. With 16 columns each, they stay far below SQLite's limit of 32766 parameters.
+/// How many rows a list may have. With 16 columns each, the most are far below SQLite's limit of 32766 parameters.
+const SIZES: [usize; 4] = [1, 4, 16, MOST];
 const MOST: usize = 64;
 
-/// Room for each shape of each statement that appends use, some twenty in seven sizes, and for all other statements.
+/// Room for each shape of each statement that appends use, some twenty in four sizes, and for all other statements.
 pub const STATEMENTS: usize = 256;
 
-/// Cuts rows into pieces, the largest first.
-pub fn pieces<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
-    std::iter::from_fn(move || {
-        let size = MOST.min(1 << rows.len().checked_ilog2()?);
-        let (piece, rest) = rows.split_at_checked(size)?;
-        rows = rest;
-        Some(piece)
-    })
+/// Where the pieces begin in which lists of up to so many rows take the way.
+pub fn pieces<const N: usize>(lengths: [usize; N]) -> impl Iterator<Item = usize> {
+    (0..lengths.into_iter().max().unwrap_or(0)).step_by(MOST)
+}
+
+/// The piece of a list that begins there.
+pub fn piece<T>(rows: &[T], from: usize) -> &[T] {
+    let rest = rows.get(from..).unwrap_or_default();
+    rest.get(..MOST).unwrap_or(rest)
 }
 
 /// Statements that go to the database together, each over rows of its own.
-#[derive(Default)]
-pub struct Statements(QueryBuilder<Sqlite>);
+pub struct Statements {
+    query: QueryBuilder<Sqlite>,
+    /// What each list of rows is filled up to.
+    size: usize,
+}
 
 impl Statements {
+    /// For lists of these lengths, which are pieces.
+    pub fn over<const N: usize>(lengths: [usize; N]) -> Self {
+        let longest = lengths.into_iter().max().unwrap_or(0);
+        let size = SIZES.into_iter().find(|size| *size >= longest).unwrap_or(MOST);
+        Self { query: QueryBuilder::default(), size }
+    }
+
     /// A statement that takes its rows from `k`, whose columns have these names.
     pub fn with<C: Columns>(&mut self, names: impl Display, rows: impl Iterator<Item = C>, statement: impl Display) {
-        self.0.push(format_args!("with k({names}) as ("));
-        self.values(rows);
-        self.0.push(format_args!(") {statement}; "));
+        self.list("with k", names, rows);
+        self.query.push(format_args!(" {statement}; "));
     }
 
     /// An insertion, and what follows the rows.
@@ -51,29 +63,59 @@ impl Statements {
         rows: impl Iterator<Item = C>,
         rest: impl Display,
     ) {
-        self.0.push(format_args!("insert into {table} ({names}) "));
-        self.values(rows);
-        self.0.push(format_args!("{rest}; "));
+        let names = names.to_string();
+        self.query.push(format_args!("insert into {table} ({names}) "));
+        self.rows(&names, rows);
+        self.query.push(format_args!("{rest}; "));
     }
 
-    fn values<C: Columns>(&mut self, rows: impl Iterator<Item = C>) {
-        let mut open = "values (";
+    /// A list of rows with a name, for a statement that takes rows from several.
+    pub fn list<C: Columns>(&mut self, list: &str, names: impl Display, rows: impl Iterator<Item = C>) {
+        let names = names.to_string();
+        self.query.push(format_args!("{list}({names}) as ("));
+        self.rows(&names, rows);
+        self.query.push(")");
+    }
+
+    pub fn push(&mut self, text: impl Display) {
+        self.query.push(text);
+    }
+
+    fn rows<C: Columns>(&mut self, names: &str, rows: impl Iterator<Item = C>) {
+        let mut count = 0;
+        let mut open = "select * from (values (";
         for row in rows {
-            self.0.push(open);
-            row.add_to(&mut self.0.separated(", "));
-            self.0.push(")");
-            open = ", (";
+            self.query.push(open);
+            row.add_to(&mut self.query.separated(", "));
+            open = "), (";
+            count += 1;
         }
+        for _ in count..self.size {
+            self.query.push(open);
+            let mut row = self.query.separated(", ");
+            for _ in names.split(',') {
+                row.push_bind(None::<i64>);
+            }
+            open = "), (";
+        }
+        // A sum, as for a mere parameter SQLite would plan the statement anew whenever it changes.
+        self.query.push(")) limit 0 + ");
+        self.query.push_bind(count as i64);
     }
 
     /// What is to be executed; afterwards this is of no more use.
     pub fn build(&mut self) -> Query<'_, Sqlite, SqliteArguments> {
-        self.0.build()
+        self.query.build()
+    }
+
+    /// As [`Statements::build`], for the rows of one statement.
+    pub fn build_as<R: for<'r> FromRow<'r, SqliteRow>>(&mut self) -> QueryAs<'_, Sqlite, R, SqliteArguments> {
+        self.query.build_query_as()
     }
 
     #[cfg(test)]
     pub fn text(&self) -> String {
-        self.0.sql().as_str().to_owned()
+        self.query.sql().as_str().to_owned()
     }
 }
 
@@ -161,30 +203,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_cut_into_few_sizes() {
-        let sizes = |count| pieces(&vec![(); count]).map(<[_]>::len).collect::<Vec<_>>();
-        assert_eq!(sizes(0), [0; 0]);
-        assert_eq!(sizes(1), [1]);
-        assert_eq!(sizes(7), [4, 2, 1]);
-        assert_eq!(sizes(64), [64]);
-        assert_eq!(sizes(256 + 3), [64, 64, 64, 64, 2, 1]);
+    fn the_pieces_of_lists_are_all_their_rows() {
+        for length in [0, 1, 63, 64, 65, 300] {
+            let rows: Vec<usize> = (0..length).collect();
+            let cut: Vec<&[usize]> = pieces([3, length]).map(|from| piece(&rows, from)).collect();
+            assert!(cut.iter().all(|piece| piece.len() <= MOST));
+            assert_eq!(cut.concat(), rows);
+        }
+        assert_eq!(pieces([0, 0]).count(), 0);
     }
 
     #[test]
-    fn a_piece_has_all_its_rows() {
-        let rows: Vec<i64> = (0..100).collect();
-        assert_eq!(pieces(&rows).flatten().copied().collect::<Vec<_>>(), rows);
+    fn there_are_few_shapes() {
+        let text = |count| {
+            let mut statements = Statements::over([count, 0]);
+            statements.insert("t", "a", 0..count as i64, "");
+            statements.text()
+        };
+        let texts: std::collections::BTreeSet<String> = (0..=MOST).map(text).collect();
+        assert_eq!(texts.len(), SIZES.len());
     }
 
     #[test]
     fn statements_bind_in_order() {
-        let mut statements = Statements::default();
+        let mut statements = Statements::over([2, 1]);
         statements.with("a, b", [(1, "x"), (2, "y")].into_iter(), "delete from t where (a, b) in k");
         statements.insert("t", "a", [3].into_iter(), " on conflict do nothing");
         assert_eq!(
             statements.text(),
-            "with k(a, b) as (values (?, ?), (?, ?)) delete from t where (a, b) in k; \
-             insert into t (a) values (?) on conflict do nothing; "
+            "with k(a, b) as (select * from (values (?, ?), (?, ?), (?, ?), (?, ?)) limit ?) \
+             delete from t where (a, b) in k; \
+             insert into t (a) select * from (values (?), (?), (?), (?)) limit 0 + ? on conflict do nothing; "
         );
     }
 }

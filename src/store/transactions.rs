@@ -3,7 +3,7 @@
 //! Locks are taken in one order everywhere: sessions, then users, then apps, rows of one kind in key order. What
 //! everybody shares is locked last and so held the shortest, and no two transactions can wait for each other.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -19,8 +19,7 @@ use super::{
     ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 use crate::domain::append::{
-    Append, Heads, Known, Locked, Needs, Outcome, Writes, creation_needs, decide, decide_creation, distinct_events,
-    needs,
+    Append, Heads, Locked, Needs, Outcome, Writes, creation_needs, decide, decide_creation, distinct_events, needs,
 };
 use crate::domain::change::Change;
 use crate::domain::event::{EventDraft, Rewind, StoredEvent};
@@ -79,41 +78,25 @@ pub struct SessionInsert<'a> {
     pub initial_state: String,
 }
 
-/// What an append reads without locks: revisions of scopes, and events, each with the incarnation of its session.
-#[derive(Debug, Default)]
-pub struct LookUp<'a> {
-    pub users: Vec<&'a UserKey>,
-    pub apps: Vec<&'a AppName>,
-    pub events: Vec<(&'a SessionKey, i64, &'a EventId)>,
-}
-
-/// What there is of a [`LookUp`].
-#[derive(Debug, Default)]
-pub struct Found {
-    pub users: HashMap<UserKey, i64>,
-    pub apps: HashMap<AppName, i64>,
-    pub events: Vec<(SessionKey, EventId, Known)>,
-}
-
 /// The revisions of user and app state that events saw, where their statement read one of them, by incarnation of their
 /// sessions.
 pub type Seen = HashMap<i64, (i64, i64)>;
 
 /// A transaction under way: what it can load, lock and apply. Dropping it undoes it.
 pub trait Tx: Send {
+    /// Whether others may write meanwhile what is not locked.
+    const LOCKS_ROWS: bool;
+
     /// Locks the rows that exist, in key order; those that someone else has locked are waited for, or left out.
     fn lock_sessions(
         &mut self,
         keys: &BTreeSet<&SessionKey>,
         busy: Busy,
     ) -> impl Future<Output = Result<Vec<LockedSession>>> + Send;
-    /// Locks scope rows, in the given order, made where they are missing; their revisions in that order.
-    fn lock_users(&mut self, keys: &[&UserKey]) -> impl Future<Output = Result<Vec<i64>>> + Send;
-    fn lock_apps(&mut self, keys: &[&AppName]) -> impl Future<Output = Result<Vec<i64>>> + Send;
-    /// Reads without locks, all at one moment.
-    fn look_up(&mut self, look_up: &LookUp<'_>) -> impl Future<Output = Result<Found>> + Send;
-
-    /// Reads, without locks and at one moment, what [`Tx::lock_sessions`] and all after it would.
+    /// Locks scope rows, in the given order, made where they are missing.
+    fn lock_users(&mut self, keys: &[&UserKey]) -> impl Future<Output = Result<()>> + Send;
+    fn lock_apps(&mut self, keys: &[&AppName]) -> impl Future<Output = Result<()>> + Send;
+    /// Reads heads, and events by their ids, without locks and all at one moment.
     fn look(&mut self, needs: &Needs<'_>) -> impl Future<Output = Result<Heads>> + Send;
     /// Writes and commits in one statement, unless a head is no more what it was: then it fails with
     /// [`Cause::Conflict`]. Reads the revisions that are [`UNREAD`](crate::domain::append::UNREAD).
@@ -331,37 +314,46 @@ async fn append<X: Tx>(tx: &mut X, batch: &[Arc<Append>], busy: Busy) -> Result<
 /// Loads what a decision needs, under lock and in lock order. What is read without a lock is read after the session
 /// is locked, so that the revisions that the events of one session saw never go backwards.
 async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, busy: Busy) -> Result<Heads> {
-    let mut heads = Heads::default();
-    heads.sessions.extend(tx.lock_sessions(&needs.sessions, busy).await?.into_iter().map(|row| (row.key, row.head)));
-    // Sessions that are not there need nothing else.
-    let users: BTreeSet<&UserKey> = heads.sessions.keys().map(|key| &key.user).collect();
-    let apps: BTreeSet<&AppName> = heads.sessions.keys().map(SessionKey::app).collect();
-    let incarnation = |key: &SessionKey| heads.sessions.get(key).map(|locked| locked.incarnation);
-    let mut look_up = LookUp {
-        events: needs
-            .events
-            .iter()
-            .filter_map(|(key, id)| incarnation(key).map(|incarnation| (*key, incarnation, *id)))
-            .collect(),
-        ..LookUp::default()
+    let mut heads = if X::LOCKS_ROWS {
+        let locked = tx.lock_sessions(&needs.sessions, busy).await?;
+        let locked: BTreeSet<&SessionKey> = locked.iter().map(|row| &row.key).collect();
+        // Sessions that are not there need nothing else.
+        let users: BTreeSet<&UserKey> = locked.iter().map(|key| &key.user).collect();
+        let apps: BTreeSet<&AppName> = locked.iter().map(|key| key.app()).collect();
+        let held = Needs {
+            users: needs
+                .users
+                .iter()
+                .filter(|(key, _)| users.contains(*key))
+                .map(|(key, held)| (*key, *held))
+                .collect(),
+            apps: needs.apps.iter().filter(|(key, _)| apps.contains(*key)).map(|(key, held)| (*key, *held)).collect(),
+            ..Needs::default()
+        };
+        lock_scopes(tx, &held).await?;
+        let mut heads = tx.look(needs).await?;
+        heads.sessions.retain(|key, _| locked.contains(key));
+        heads
+    } else {
+        tx.look(needs).await?
     };
-    let (mut lock_users, mut lock_apps) = (Vec::new(), Vec::new());
-    for (key, lock) in needs.users.iter().filter(|(key, _)| users.contains(*key)) {
-        if *lock { &mut lock_users } else { &mut look_up.users }.push(*key);
-    }
-    for (key, lock) in needs.apps.iter().filter(|(key, _)| apps.contains(*key)) {
-        if *lock { &mut lock_apps } else { &mut look_up.apps }.push(*key);
-    }
-    let mut locked = lock_scopes(tx, &lock_users, &lock_apps).await?;
-    let found = tx.look_up(&look_up).await?;
-    locked.0.extend(found.users);
-    locked.1.extend(found.apps);
-    (heads.users, heads.apps) = locked;
-    for (key, id, known) in found.events {
-        heads.known.entry(key).or_default().insert(id, known);
-    }
     load_keys(tx, needs, &mut heads).await?;
     Ok(heads)
+}
+
+/// Locks the scopes that are to be held, users first.
+async fn lock_scopes<X: Tx>(tx: &mut X, needs: &Needs<'_>) -> Result<()> {
+    let users = needs.users.iter().filter(|(_, held)| **held);
+    let users: Vec<&UserKey> = users.map(|(key, _)| *key).collect();
+    if !users.is_empty() {
+        tx.lock_users(&users).await?;
+    }
+    let apps = needs.apps.iter().filter(|(_, held)| **held);
+    let apps: Vec<&AppName> = apps.map(|(key, _)| *key).collect();
+    if !apps.is_empty() {
+        tx.lock_apps(&apps).await?;
+    }
+    Ok(())
 }
 
 /// Loads what lies behind the heads: values, and places in the log.
@@ -408,24 +400,6 @@ async fn values<X: Tx>(
     Ok(values)
 }
 
-/// Locks scopes, users first; their revisions.
-async fn lock_scopes<X: Tx>(
-    tx: &mut X,
-    users: &[&UserKey],
-    apps: &[&AppName],
-) -> Result<(HashMap<UserKey, i64>, HashMap<AppName, i64>)> {
-    let mut locked = (HashMap::new(), HashMap::new());
-    if !users.is_empty() {
-        let revisions = tx.lock_users(users).await?;
-        locked.0.extend(users.iter().map(|key| (*key).clone()).zip(revisions));
-    }
-    if !apps.is_empty() {
-        let revisions = tx.lock_apps(apps).await?;
-        locked.1.extend(apps.iter().map(|key| (*key).clone()).zip(revisions));
-    }
-    Ok(locked)
-}
-
 /// Inserts the session first, so that its row is the first lock, as everywhere.
 async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome, bool)> {
     let events = match distinct_events(creation) {
@@ -453,15 +427,8 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
         }
     }
     let needs = creation_needs(creation);
-    let (user, app) = (&creation.key.user, creation.key.app());
-    let (lock_users, read_users) = if needs.holds.0 { (vec![user], vec![]) } else { (vec![], vec![user]) };
-    let (lock_apps, read_apps) = if needs.holds.1 { (vec![app], vec![]) } else { (vec![], vec![app]) };
-    let (mut users, mut apps) = lock_scopes(tx, &lock_users, &lock_apps).await?;
-    if !(read_users.is_empty() && read_apps.is_empty()) {
-        let found = tx.look_up(&LookUp { users: read_users, apps: read_apps, events: Vec::new() }).await?;
-        users.extend(found.users);
-        apps.extend(found.apps);
-    }
+    lock_scopes(tx, &needs).await?;
+    let mut heads = tx.look(&needs).await?;
     // No row of its state is there yet.
     let fresh = Locked {
         incarnation: creation.incarnation,
@@ -470,8 +437,7 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
         update_time: creation.now,
         expire_time: None,
     };
-    let values = values(tx, &needs.keys, &HashMap::from([(creation.key.clone(), fresh)])).await?;
-    let mut heads = Heads { users, apps, values, ..Heads::default() };
+    heads.values = values(tx, &needs.keys, &HashMap::from([(creation.key.clone(), fresh)])).await?;
     let (tag, mut writes) = match decide_creation(&mut heads, creation, &events) {
         Ok(decided) => decided,
         Err(refusal) => return Ok((CreateOutcome::Refused(refusal), false)),
@@ -548,15 +514,15 @@ async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(RewindOut
         return Ok((RewindOutcome::SessionNotFound, false));
     };
     let query = whole_session(&request.key, request.now);
-    let (user, app) = (&request.key.user, request.key.app());
-    let found = tx
-        .look_up(&LookUp {
-            users: vec![user],
-            apps: vec![app],
-            events: vec![(&request.key, row.head.incarnation, &request.event_id)],
-        })
-        .await?;
-    if let Some((.., known)) = found.events.first() {
+    let needs = Needs {
+        sessions: BTreeSet::from([&request.key]),
+        users: BTreeMap::from([(&request.key.user, false)]),
+        apps: BTreeMap::from([(request.key.app(), false)]),
+        events: BTreeSet::from([(&request.key, &request.event_id)]),
+        ..Needs::default()
+    };
+    let mut heads = tx.look(&needs).await?;
+    if let Some(known) = heads.known.remove(&request.key).and_then(|mut known| known.remove(&request.event_id)) {
         let outcome = match request.target.is_of(&known.event.body) {
             true => RewindOutcome::Done { view: view(tx, &query).await?, replayed: true },
             false => RewindOutcome::Refused(Refusal::EventIdConflict),
@@ -603,13 +569,7 @@ async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(RewindOut
         let held = Held { value: difference.now, revision: row.head.revision };
         (StateAddress::new(&append.key, Scope::Session, &difference.key), held)
     });
-    let mut heads = Heads {
-        sessions: HashMap::from([(append.key.clone(), row.head)]),
-        users: found.users,
-        apps: found.apps,
-        values: held.collect(),
-        ..Heads::default()
-    };
+    heads.values = held.collect();
     let mut writes = Writes::default();
     if let Outcome::Refused(refusal) = decide(&mut heads, &append, &mut writes) {
         return Ok((RewindOutcome::Refused(refusal), false));
@@ -668,7 +628,9 @@ async fn mismatch<X: Tx>(
 ) -> Result<Option<Mismatch>> {
     let Some(if_match) = if_match else { return Ok(None) };
     let (user, app) = (&row.key.user, row.key.app());
-    let found = tx.look_up(&LookUp { users: vec![user], apps: vec![app], events: Vec::new() }).await?;
+    let scopes =
+        Needs { users: BTreeMap::from([(user, false)]), apps: BTreeMap::from([(app, false)]), ..Needs::default() };
+    let found = tx.look(&scopes).await?;
     let tag = Tag {
         revision: row.head.revision,
         user: found.users.get(user).copied().unwrap_or(0),
@@ -705,13 +667,13 @@ async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutcome, 
 }
 
 async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutcome, bool)> {
-    let revision = match &write.scope {
-        ScopeKey::User(key) => tx.lock_users(&[key]).await?,
-        ScopeKey::App(key) => tx.lock_apps(&[key]).await?,
-    }
-    .first()
-    .copied()
-    .unwrap_or(0);
+    let scope = match &write.scope {
+        ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
+        ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
+    };
+    lock_scopes(tx, &scope).await?;
+    let heads = tx.look(&scope).await?;
+    let revision = heads.users.into_values().chain(heads.apps.into_values()).next().unwrap_or(0);
     let values = values(tx, &write.needs(), &HashMap::new()).await?;
     let writes = match decide_scope(&values, write, revision) {
         Ok(writes) => writes,

@@ -1,0 +1,92 @@
+//! What an append looks at before it is decided: heads, and the events of the ids that it brings. Each database has one
+//! statement for it, and the rows are the same.
+
+use std::collections::BTreeSet;
+
+use sqlx::FromRow;
+
+use super::StoreError;
+use super::transactions::corrupt;
+use crate::domain::append::{Heads, Known, Locked, Needs};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
+use crate::domain::time::Micros;
+
+/// The keys to look for.
+pub struct Look<'a> {
+    /// Each session with its events, at least once.
+    pub sessions: Vec<(&'a SessionKey, Option<&'a EventId>)>,
+    pub users: Vec<&'a UserKey>,
+    pub apps: Vec<&'a AppName>,
+}
+
+impl<'a> Look<'a> {
+    pub fn at(needs: &Needs<'a>) -> Self {
+        let mut sessions: Vec<_> = needs.events.iter().map(|(key, id)| (*key, Some(*id))).collect();
+        let with_events: BTreeSet<_> = needs.events.iter().map(|(key, _)| *key).collect();
+        sessions.extend(needs.sessions.difference(&with_events).map(|key| (*key, None)));
+        Self { sessions, users: needs.users.keys().copied().collect(), apps: needs.apps.keys().copied().collect() }
+    }
+
+    /// What the rows say.
+    pub fn heads(&self, rows: Vec<LookRow>) -> Result<Heads, StoreError> {
+        let mut heads = Heads::default();
+        for row in rows {
+            let at = usize::try_from(row.n).unwrap_or(0).wrapping_sub(1);
+            match (row.kind, self.sessions.get(at), self.users.get(at), self.apps.get(at)) {
+                (0, Some((key, id)), ..) => {
+                    heads.sessions.entry((*key).clone()).or_insert_with(|| row.locked());
+                    if let (Some(id), Some(known)) = (id, row.known()?) {
+                        heads.known.entry((*key).clone()).or_default().insert((*id).clone(), known);
+                    }
+                }
+                (1, _, Some(key), _) => drop(heads.users.insert((*key).clone(), row.revision)),
+                (2, .., Some(key)) => drop(heads.apps.insert((*key).clone(), row.revision)),
+                _ => {}
+            }
+        }
+        Ok(heads)
+    }
+}
+
+/// Of kind 0 a session with the event of one id, if it has it; of kind 1 and 2 a user's and an app's revision. `n` counts
+/// the keys of a kind from 1.
+#[derive(FromRow)]
+pub struct LookRow {
+    kind: i32,
+    n: i64,
+    revision: i64,
+    incarnation: Option<i64>,
+    metadata_revision: Option<i64>,
+    update_time: Option<i64>,
+    expire_time: Option<i64>,
+    sequence: Option<i64>,
+    event_time: Option<i64>,
+    commit_time: Option<i64>,
+    digest: Option<Vec<u8>>,
+    body: Option<String>,
+}
+
+impl LookRow {
+    fn locked(&self) -> Locked {
+        Locked {
+            incarnation: self.incarnation.unwrap_or_default(),
+            revision: self.revision,
+            metadata_revision: self.metadata_revision.unwrap_or_default(),
+            update_time: Micros(self.update_time.unwrap_or_default()),
+            expire_time: self.expire_time.map(Micros),
+        }
+    }
+
+    fn known(self) -> Result<Option<Known>, StoreError> {
+        let (Some(sequence), Some(event_time), Some(commit_time)) = (self.sequence, self.event_time, self.commit_time)
+        else {
+            return Ok(None);
+        };
+        let digest = self.digest.unwrap_or_default();
+        let digest = digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?;
+        let body = self.body.unwrap_or_default().into();
+        let event = StoredEvent { sequence, commit_time: Micros(commit_time), body };
+        Ok(Some(Known { digest, timestamp: Micros(event_time), event }))
+    }
+}
