@@ -74,7 +74,7 @@ impl StoreError {
     pub fn in_one_statement(self) -> Self {
         let rolled_back =
             matches!(self.source, Source::Sqlx(Error::Database(_))) && self.cause != Cause::ConnectionLost;
-        Self { unclear: !rolled_back, ..self }
+        Self { unclear: self.unclear || !rolled_back, ..self }
     }
 
     /// The same failure, after an earlier try of the same write whose outcome is open.
@@ -170,7 +170,13 @@ fn of_sqlstate(code: &str) -> Cause {
 
 /// SQLite's result codes; the low byte is the primary one.
 fn of_sqlite(code: &str) -> Cause {
-    match code.parse::<i32>().map(|code| code & 0xff) {
+    let code = code.parse::<i32>();
+    match code {
+        // CONSTRAINT_NOTNULL: how a statement says that a head is no more what it was; CONSTRAINT_UNIQUE: it has the event.
+        Ok(1299 | 2067) => return Cause::Conflict,
+        _ => {}
+    }
+    match code.map(|code| code & 0xff) {
         Ok(5 | 6) => Cause::Overloaded,             // BUSY, LOCKED: the lock wait is over
         Ok(8 | 10 | 13 | 14) => Cause::Unavailable, // READONLY, IOERR, FULL, CANTOPEN
         _ => Cause::Internal,

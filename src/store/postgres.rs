@@ -282,6 +282,10 @@ impl Backend for Postgres {
         self.begin(Some(&self.begin_write)).await
     }
 
+    async fn unlocked(&self) -> Result<PgTx> {
+        self.read(true).await
+    }
+
     fn unit_limit(&self) -> Duration {
         self.limits.acquire + self.limits.statement
     }
@@ -370,7 +374,7 @@ fn app_names<'a>(keys: &[&'a AppName]) -> Vec<&'a str> {
 }
 
 impl Tx for PgTx {
-    const LOCKS_ROWS: bool = true;
+    const SHARED: bool = true;
 
     shared_primitives!();
 

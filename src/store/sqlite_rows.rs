@@ -231,7 +231,7 @@ mod tests {
         statements.insert("t", "a", [3].into_iter(), " on conflict do nothing");
         assert_eq!(
             statements.text(),
-            "with k(a, b) as (select * from (values (?, ?), (?, ?), (?, ?), (?, ?)) limit ?) \
+            "with k(a, b) as (select * from (values (?, ?), (?, ?), (?, ?), (?, ?)) limit 0 + ?) \
              delete from t where (a, b) in k; \
              insert into t (a) select * from (values (?), (?), (?), (?)) limit 0 + ? on conflict do nothing; "
         );

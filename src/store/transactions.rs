@@ -57,6 +57,8 @@ pub trait Backend: Send + Sync + 'static {
     /// Begins what reads one moment; `single` promises that it will be one statement.
     fn read(&self, single: bool) -> impl Future<Output = Result<Self::Tx>> + Send;
     fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
+    /// Begins what ends with [`Tx::write_at_once`].
+    fn unlocked(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
     /// How long one transaction may take, COMMIT aside.
     fn unit_limit(&self) -> Duration;
     fn pool(&self) -> PoolUse;
@@ -85,7 +87,7 @@ pub type Seen = HashMap<i64, (i64, i64)>;
 /// A transaction under way: what it can load, lock and apply. Dropping it undoes it.
 pub trait Tx: Send {
     /// Whether others may write meanwhile what is not locked.
-    const LOCKS_ROWS: bool;
+    const SHARED: bool;
 
     /// Locks the rows that exist, in key order; those that someone else has locked are waited for, or left out.
     fn lock_sessions(
@@ -242,6 +244,10 @@ impl<B: Backend> Transactions<B> {
         self.begin(deadline, self.backend.write()).await
     }
 
+    pub(super) async fn unlocked(&self, deadline: Instant) -> Result<B::Tx> {
+        self.begin(deadline, self.backend.unlocked()).await
+    }
+
     /// Waits for a transaction to begin, and tells for how long, also if it was in vain.
     async fn begin(&self, deadline: Instant, begin: impl Future<Output = Result<B::Tx>>) -> Result<B::Tx> {
         let started = Instant::now();
@@ -314,7 +320,7 @@ async fn append<X: Tx>(tx: &mut X, batch: &[Arc<Append>], busy: Busy) -> Result<
 /// Loads what a decision needs, under lock and in lock order. What is read without a lock is read after the session
 /// is locked, so that the revisions that the events of one session saw never go backwards.
 async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, busy: Busy) -> Result<Heads> {
-    let mut heads = if X::LOCKS_ROWS {
+    let mut heads = if X::SHARED {
         let locked = tx.lock_sessions(&needs.sessions, busy).await?;
         let locked: BTreeSet<&SessionKey> = locked.iter().map(|row| &row.key).collect();
         // Sessions that are not there need nothing else.

@@ -86,8 +86,9 @@ struct Memory {
 }
 
 impl Memory {
-    /// What is remembered of what decides, and what is not. What an event only notes is left to the statement.
-    fn heads<'a>(&self, needs: &Needs<'a>) -> (Heads, Needs<'a>) {
+    /// What is remembered of what decides, and what is not. Where others write too, what an event only notes is left to
+    /// the statement.
+    fn heads<'a>(&self, needs: &Needs<'a>, shared: bool) -> (Heads, Needs<'a>) {
         let (mut heads, mut missing) = (Heads::default(), Needs::default());
         for key in &needs.sessions {
             match self.sessions.get(key) {
@@ -96,8 +97,8 @@ impl Memory {
             }
         }
         missing.events.extend(needs.events.iter().filter(|(key, _)| missing.sessions.contains(key)));
-        recall(&self.users, &needs.users, &mut heads.users, &mut missing.users);
-        recall(&self.apps, &needs.apps, &mut heads.apps, &mut missing.apps);
+        recall(&self.users, &needs.users, shared, &mut heads.users, &mut missing.users);
+        recall(&self.apps, &needs.apps, shared, &mut heads.apps, &mut missing.apps);
         (heads, missing)
     }
 
@@ -112,11 +113,12 @@ impl Memory {
 fn recall<'a, K: Ord + Eq + Hash + Clone>(
     memory: &Recent<K, i64>,
     needs: &BTreeMap<&'a K, bool>,
+    shared: bool,
     heads: &mut HashMap<K, i64>,
     missing: &mut BTreeMap<&'a K, bool>,
 ) {
     for (key, held) in needs {
-        match if *held { memory.get(key) } else { Some(UNREAD) } {
+        match if *held || !shared { memory.get(key) } else { Some(UNREAD) } {
             Some(revision) => drop(heads.insert((*key).clone(), revision)),
             None => drop(missing.insert(key, true)),
         }
@@ -191,10 +193,10 @@ impl<B: Backend> Transactions<B> {
             self.unlocked.forget(&needs);
             return Ok(None);
         }
-        let mut tx = self.read(true, deadline).await?;
+        let mut tx = self.unlocked(deadline).await?;
         let mut done = Try::Unsure;
         if !has_doubts(&self.unlocked.memory_doubts) {
-            let (mut heads, missing) = self.unlocked.memory().heads(&needs);
+            let (mut heads, missing) = self.unlocked.memory().heads(&needs, B::Tx::SHARED);
             if !heads.sessions.is_empty() {
                 if !missing.is_empty() {
                     heads.extend(self.within(deadline, tx.look(&missing)).await?);
@@ -248,7 +250,7 @@ impl<B: Backend> Transactions<B> {
                 Err(error) => {
                     return match error.cause {
                         Cause::Conflict if !error.unclear => Ok(Try::Overtaken),
-                        Cause::Overloaded if !error.unclear => Ok(Try::Locked),
+                        Cause::Overloaded if !error.unclear && B::Tx::SHARED => Ok(Try::Locked),
                         _ => Err(error),
                     };
                 }
