@@ -268,10 +268,11 @@ impl fmt::Debug for RawJson {
 pub fn push_string(out: &mut String, s: &str) {
     out.push('"');
     let mut rest = s;
-    while let Some(at) = rest.bytes().position(|b| b < 0x20 || b == b'"' || b == b'\\') {
-        let (plain, special) = rest.split_at(at);
+    loop {
+        let (plain, special) = rest.split_at(plain_bytes(rest.as_bytes()));
         out.push_str(plain);
         match special.as_bytes().first() {
+            None => break,
             Some(b'"') => out.push_str("\\\""),
             Some(b'\\') => out.push_str("\\\\"),
             Some(0x08) => out.push_str("\\b"),
@@ -287,8 +288,17 @@ pub fn push_string(out: &mut String, s: &str) {
         }
         rest = special.get(1..).unwrap_or_default();
     }
-    out.push_str(rest);
     out.push('"');
+}
+
+/// How many bytes there are before the first that a JSON string does not hold as it is: a quote, a backslash or a control
+/// character.
+fn plain_bytes(bytes: &[u8]) -> usize {
+    let is_plain = |b: &u8| *b >= 0x20 && *b != b'"' && *b != b'\\';
+    // Most of a document is the text of its strings. A chunk without a way out of its middle is one comparison.
+    let (chunks, _) = bytes.as_chunks::<32>();
+    let whole = 32 * chunks.iter().take_while(|chunk| chunk.iter().fold(true, |all, b| all & is_plain(b))).count();
+    whole + bytes.iter().skip(whole).take_while(|b| is_plain(b)).count()
 }
 
 /// An object under construction: members in the order in which they are pushed.
@@ -466,7 +476,7 @@ impl<'a> Validator<'a> {
         let start = self.pos;
         self.pos += 1;
         loop {
-            self.skip(|b| b != b'"' && b != b'\\' && b >= 0x20);
+            self.pos += plain_bytes(self.rest());
             match self.peek() {
                 Some(b'"') => break self.pos += 1,
                 Some(b'\\') => self.escape(start, is_key)?,
@@ -669,6 +679,7 @@ fn scalar_end(bytes: &[u8], at: usize) -> usize {
         return pos;
     }
     loop {
+        pos += plain_bytes(bytes.get(pos..).unwrap_or_default());
         match bytes.get(pos) {
             Some(b'"') => return pos + 1,
             Some(b'\\') => pos += 2,
