@@ -1,6 +1,8 @@
-//! Identifiers: checked once at the edge, compared bytewise, and impossible to mix up afterwards.
+//! Identifiers: checked once at the edge, compared bytewise, and impossible to mix up afterwards. Keys are made of them and
+//! go to many places, so their copies share one text.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// Longest id, in bytes of UTF-8 (`openapi.yaml`, schema `Id`).
 pub const MAX_ID_BYTES: usize = 256;
@@ -24,7 +26,7 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(Box<str>);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Checks `id` against the rule for ids; it is never normalised or case-folded.
@@ -38,6 +40,11 @@ macro_rules! id {
 
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+
+            /// The text, without a copy.
+            pub fn shared(&self) -> Arc<str> {
+                self.0.clone()
             }
         }
 
@@ -64,7 +71,7 @@ id!(
 
 /// A session within a user. Surrounding white space is not part of it, in any operation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionId(Box<str>);
+pub struct SessionId(Arc<str>);
 
 impl SessionId {
     /// Trims, then checks like every id.
@@ -79,6 +86,11 @@ impl SessionId {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The text, without a copy.
+    pub fn shared(&self) -> Arc<str> {
+        self.0.clone()
     }
 }
 

@@ -21,7 +21,7 @@ use super::sql::{
     self, APP, Dialect, DifferenceRow, EVENT_COLUMNS, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, SESSION,
     ScopeRow, StateRow, StateTables, USER, ViewRow, event_page, filter_text,
 };
-use super::sqlite_rows::{Columns, Row, STATEMENTS, Statements, piece, pieces};
+use super::sqlite_rows::{Columns, STATEMENTS, Statements, Values, piece, pieces};
 use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx};
 use super::{
     Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
@@ -209,18 +209,15 @@ const NODE: &str = "first & (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h
                                     from (select printf('%x', (revision | first) - (revision & first)) as h)))";
 
 impl Columns for append::EventRow<'_> {
-    fn add_to(&self, row: &mut Row<'_>) {
-        (self.key, self.incarnation, self.sequence, &self.event.id).add_to(row);
-        row.push_bind(self.event.timestamp.micros.0)
-            .push_bind(self.commit_time.0)
-            .push_bind(filter_text(&self.event.author))
-            .push_bind(filter_text(&self.event.invocation_id))
-            .push_bind(self.event.branch.as_deref().map(filter_text))
-            .push_bind(self.user_revision)
-            .push_bind(self.app_revision)
-            .push_bind(self.rewind_to)
-            .push_bind(&self.event.digest[..])
-            .push_bind(Arc::clone(&self.body));
+    fn add_to(&self, values: &mut Values) {
+        (self.key, self.incarnation, self.sequence, &self.event.id).add_to(values);
+        (self.event.timestamp.micros.0, self.commit_time.0).add_to(values);
+        values.add(filter_text(&self.event.author));
+        values.add(filter_text(&self.event.invocation_id));
+        values.add(self.event.branch.as_deref().map(filter_text));
+        (self.user_revision, self.app_revision, self.rewind_to).add_to(values);
+        values.add(&self.event.digest[..]);
+        values.add(Arc::clone(&self.body));
     }
 }
 
@@ -228,7 +225,7 @@ impl Columns for append::EventRow<'_> {
 fn find<K: Columns>(table: &str, key: &str, columns: &str, keys: &[K]) -> Statements {
     let mut statement = Statements::over([keys.len()]);
     statement.with(
-        format_args!("n, {key}"),
+        &format!("n, {key}"),
         (0..).zip(keys),
         format_args!("select {columns}, n from k cross join {table} using ({key})"),
     );
@@ -261,12 +258,12 @@ fn look(
 
 /// An event, with the heads that it was decided on.
 impl Columns for (&append::EventRow<'_>, &Writes<'_>) {
-    fn add_to(&self, row: &mut Row<'_>) {
+    fn add_to(&self, values: &mut Values) {
         let (event, writes) = self;
         let was = writes.sessions.get(event.key).and_then(|update| update.was);
         let user = writes.users.get(&event.key.user).map_or(event.user_revision, |update| update.was);
         let app = writes.apps.get(event.key.app()).map_or(event.app_revision, |update| update.was);
-        (*event, was.map(|was| was.revision), was.map(|was| was.metadata_revision), user, app).add_to(row);
+        (*event, was.map(|was| was.revision), was.map(|was| was.metadata_revision), user, app).add_to(values);
     }
 }
 
@@ -277,7 +274,7 @@ fn insert_events(statements: &mut Statements, rows: &[append::EventRow<'_>], wri
     }
     // If a head is no more what was decided on, a column becomes null, which it must not be.
     statements.with(
-        format_args!("{EVENT_COLUMNS}, was, metadata_was, user_was, app_was"),
+        &format!("{EVENT_COLUMNS}, was, metadata_was, user_was, app_was"),
         rows.iter().map(|row| (row, writes)),
         format_args!(
             "insert into events ({EVENT_COLUMNS}) select app_name, user_id, session_id, \
@@ -315,7 +312,7 @@ fn update_sessions(statements: &mut Statements, rows: &[(&&SessionKey, &SessionU
 fn set_revisions<K: Columns>(statements: &mut Statements, scopes: &str, owner: &str, rows: &[(&&K, &ScopeUpdate)]) {
     statements.insert(
         scopes,
-        format_args!("{owner}, revision"),
+        &format!("{owner}, revision"),
         rows.iter().map(|(key, update)| (key, update.revision)),
         format_args!(" on conflict ({owner}) do update set revision = excluded.revision"),
     );
@@ -332,7 +329,7 @@ fn write_state<K: Columns>(
     let StateTables { owner, state, spans, log } = tables;
     let value = if log.is_some() { "" } else { ", value" };
     statements.with(
-        format_args!("{owner}, key, first"),
+        &format!("{owner}, key, first"),
         rows.iter().map(|(key, row)| (key, row.first)),
         format_args!(
             "insert into {spans} ({owner}, key, node, valid_from, valid_to{value}) \
@@ -346,7 +343,7 @@ fn write_state<K: Columns>(
     }
     if removed {
         statements.with(
-            format_args!("{owner}, key"),
+            &format!("{owner}, key"),
             rows.iter().map(|(key, _)| key),
             format_args!("delete from {state} where ({owner}, key) in k"),
         );
@@ -365,12 +362,12 @@ fn write_passed<K: Columns>(statements: &mut Statements, tables: &StateTables, r
     let held = rows.iter().map(|row| (&row.key, history::node(row.from, row.to), row.from, row.to));
     let values = rows.iter().map(|row| text(row.value.as_ref()));
     match log {
-        None => statements.insert(spans, format_args!("{names}, value"), held.zip(values), ""),
+        None => statements.insert(spans, &format!("{names}, value"), held.zip(values), ""),
         Some(log) => {
             let written = rows.iter().map(|row| (&row.key, row.from)).zip(values);
-            statements.insert(log, format_args!("{owner}, key, revision, value"), written, "");
+            statements.insert(log, &format!("{owner}, key, revision, value"), written, "");
             if !removed {
-                statements.insert(spans, names, held, "");
+                statements.insert(spans, &names, held, "");
             }
         }
     }
@@ -425,8 +422,8 @@ impl SqliteTx {
         Ok(())
     }
 
-    async fn run(&mut self, mut statements: Statements) -> Result<()> {
-        statements.build().execute(&mut *self.conn).await?;
+    async fn run(&mut self, statements: Statements) -> Result<()> {
+        statements.build()?.execute(&mut *self.conn).await?;
         Ok(())
     }
 
@@ -439,7 +436,7 @@ impl SqliteTx {
         let mut found = Vec::with_capacity(keys.len());
         for from in pieces([keys.len()]) {
             let keys = piece(keys, from);
-            for row in find(table, key, columns, keys).build().fetch_all(&mut *self.conn).await? {
+            for row in find(table, key, columns, keys).build()?.fetch_all(&mut *self.conn).await? {
                 let n: i64 = row.try_get("n")?;
                 let key = usize::try_from(n).ok().and_then(|n| keys.get(n));
                 let key = key.ok_or_else(|| StoreError::new(Cause::Internal, "a row was found by no key"))?;
@@ -572,8 +569,10 @@ impl Tx for SqliteTx {
         let apps: Vec<_> = (1..).zip(keys.apps.iter().copied()).collect();
         let mut rows: Vec<LookRow> = Vec::new();
         for from in pieces([sessions.len(), users.len(), apps.len()]) {
-            let mut statement = look(piece(&sessions, from), piece(&users, from), piece(&apps, from));
-            rows.extend(statement.build_as().fetch_all(&mut *self.conn).await?);
+            let statement = look(piece(&sessions, from), piece(&users, from), piece(&apps, from));
+            for row in statement.build()?.fetch_all(&mut *self.conn).await? {
+                rows.push(LookRow::from_row(&row)?);
+            }
         }
         keys.heads(rows)
     }

@@ -9,11 +9,12 @@
 
 use std::fmt::Display;
 
-use sqlx::query::{Query, QueryAs};
-use sqlx::query_builder::{QueryBuilder, Separated};
-use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{FromRow, Sqlite};
+use sqlx::error::BoxDynError;
+use sqlx::query::Query;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{Arguments as _, AssertSqlSafe, Encode, Sqlite, Type};
 
+use super::StoreError;
 use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
 
 /// How many rows a list may have. With 16 columns each, the most are far below SQLite's limit of 32766 parameters.
@@ -36,7 +37,8 @@ pub fn piece<T>(rows: &[T], from: usize) -> &[T] {
 
 /// Statements that go to the database together, each over rows of its own.
 pub struct Statements {
-    query: QueryBuilder<Sqlite>,
+    text: String,
+    values: Values,
     /// What each list of rows is filled up to.
     size: usize,
 }
@@ -46,147 +48,151 @@ impl Statements {
     pub fn over<const N: usize>(lengths: [usize; N]) -> Self {
         let longest = lengths.into_iter().max().unwrap_or(0);
         let size = SIZES.into_iter().find(|size| *size >= longest).unwrap_or(MOST);
-        Self { query: QueryBuilder::default(), size }
-    }
-
-    /// A statement that takes its rows from `k`, whose columns have these names.
-    pub fn with<C: Columns>(&mut self, names: impl Display, rows: impl Iterator<Item = C>, statement: impl Display) {
-        self.list("with k", names, rows);
-        self.query.push(format_args!(" {statement}; "));
-    }
-
-    /// An insertion, and what follows the rows.
-    pub fn insert<C: Columns>(
-        &mut self,
-        table: &str,
-        names: impl Display,
-        rows: impl Iterator<Item = C>,
-        rest: impl Display,
-    ) {
-        let names = names.to_string();
-        self.query.push(format_args!("insert into {table} ({names}) "));
-        self.rows(&names, rows);
-        self.query.push(format_args!("{rest}; "));
-    }
-
-    /// A list of rows with a name, for a statement that takes rows from several.
-    pub fn list<C: Columns>(&mut self, list: &str, names: impl Display, rows: impl Iterator<Item = C>) {
-        let names = names.to_string();
-        self.query.push(format_args!("{list}({names}) as ("));
-        self.rows(&names, rows);
-        self.query.push(")");
+        Self { text: String::new(), values: Values::default(), size }
     }
 
     pub fn push(&mut self, text: impl Display) {
-        self.query.push(text);
+        self.text += &text.to_string();
+    }
+
+    /// A statement that takes its rows from `k`, whose columns have these names.
+    pub fn with<C: Columns>(&mut self, names: &str, rows: impl Iterator<Item = C>, statement: impl Display) {
+        self.list("with k", names, rows);
+        self.push(format_args!(" {statement}; "));
+    }
+
+    /// An insertion, and what follows the rows.
+    pub fn insert<C: Columns>(&mut self, table: &str, names: &str, rows: impl Iterator<Item = C>, rest: impl Display) {
+        self.push(format_args!("insert into {table} ({names}) "));
+        self.rows(names, rows);
+        self.push(format_args!("{rest}; "));
+    }
+
+    /// A list of rows with a name, for a statement that takes rows from several.
+    pub fn list<C: Columns>(&mut self, list: &str, names: &str, rows: impl Iterator<Item = C>) {
+        self.push(format_args!("{list}({names}) as ("));
+        self.rows(names, rows);
+        self.text.push(')');
     }
 
     fn rows<C: Columns>(&mut self, names: &str, rows: impl Iterator<Item = C>) {
+        let width = names.split(',').count();
+        let row = format!("({}?), ", "?, ".repeat(width - 1));
+        let list = row.repeat(self.size);
+        // A sum, as for a mere parameter SQLite would plan the statement anew whenever it changes.
+        self.push(format_args!("select * from (values {}) limit 0 + ?", list.trim_end_matches(", ")));
         let mut count = 0;
-        let mut open = "select * from (values (";
         for row in rows {
-            self.query.push(open);
-            row.add_to(&mut self.query.separated(", "));
-            open = "), (";
+            row.add_to(&mut self.values);
             count += 1;
         }
-        for _ in count..self.size {
-            self.query.push(open);
-            let mut row = self.query.separated(", ");
-            for _ in names.split(',') {
-                row.push_bind(None::<i64>);
-            }
-            open = "), (";
+        for _ in 0..(self.size - count) * width {
+            self.values.add(None::<i64>);
         }
-        // A sum, as for a mere parameter SQLite would plan the statement anew whenever it changes.
-        self.query.push(")) limit 0 + ");
-        self.query.push_bind(count as i64);
+        self.values.add(count as i64);
     }
 
-    /// What is to be executed; afterwards this is of no more use.
-    pub fn build(&mut self) -> Query<'_, Sqlite, SqliteArguments> {
-        self.query.build()
-    }
-
-    /// As [`Statements::build`], for the rows of one statement.
-    pub fn build_as<R: for<'r> FromRow<'r, SqliteRow>>(&mut self) -> QueryAs<'_, Sqlite, R, SqliteArguments> {
-        self.query.build_query_as()
+    /// What is to be executed.
+    ///
+    /// # Errors
+    /// A value that cannot be bound.
+    pub fn build(self) -> Result<Query<'static, Sqlite, SqliteArguments>, StoreError> {
+        let values = self.values.0.map_err(sqlx::Error::Encode)?;
+        Ok(sqlx::query_with(AssertSqlSafe(self.text), values))
     }
 
     #[cfg(test)]
-    pub fn text(&self) -> String {
-        self.query.sql().as_str().to_owned()
+    pub fn text(self) -> String {
+        self.text
     }
 }
 
-/// The row that is being composed.
-pub type Row<'q> = Separated<'q, Sqlite, &'static str>;
+/// What is bound, in order.
+pub struct Values(Result<SqliteArguments, BoxDynError>);
+
+impl Default for Values {
+    fn default() -> Self {
+        Self(Ok(SqliteArguments::default()))
+    }
+}
+
+impl Values {
+    pub fn add<'q>(&mut self, value: impl Encode<'q, Sqlite> + Type<Sqlite>) {
+        if let Ok(values) = &mut self.0
+            && let Err(error) = values.add(value)
+        {
+            self.0 = Err(error);
+        }
+    }
+}
 
 /// One column of a row, or several that belong together.
 pub trait Columns {
-    /// Binds them, as the next ones of the row.
-    fn add_to(&self, row: &mut Row<'_>);
+    /// Adds their values, as the next ones of the row.
+    fn add_to(&self, values: &mut Values);
 }
 
 impl<C: Columns + ?Sized> Columns for &C {
-    fn add_to(&self, row: &mut Row<'_>) {
-        (**self).add_to(row);
+    fn add_to(&self, values: &mut Values) {
+        (**self).add_to(values);
     }
 }
 
 impl Columns for i64 {
-    fn add_to(&self, row: &mut Row<'_>) {
-        row.push_bind(*self);
+    fn add_to(&self, values: &mut Values) {
+        values.add(*self);
     }
 }
 
 impl Columns for Option<i64> {
-    fn add_to(&self, row: &mut Row<'_>) {
-        row.push_bind(*self);
+    fn add_to(&self, values: &mut Values) {
+        values.add(*self);
     }
 }
 
 impl Columns for str {
-    fn add_to(&self, row: &mut Row<'_>) {
-        row.push_bind(self);
+    fn add_to(&self, values: &mut Values) {
+        values.add(self);
     }
 }
 
 impl Columns for Option<&str> {
-    fn add_to(&self, row: &mut Row<'_>) {
-        row.push_bind(*self);
+    fn add_to(&self, values: &mut Values) {
+        values.add(*self);
     }
 }
 
 impl Columns for AppName {
-    fn add_to(&self, row: &mut Row<'_>) {
-        self.as_str().add_to(row);
+    fn add_to(&self, values: &mut Values) {
+        values.add(self.shared());
     }
 }
 
 impl Columns for UserKey {
-    fn add_to(&self, row: &mut Row<'_>) {
-        (&self.app, self.user.as_str()).add_to(row);
+    fn add_to(&self, values: &mut Values) {
+        self.app.add_to(values);
+        values.add(self.user.shared());
     }
 }
 
 impl Columns for SessionKey {
-    fn add_to(&self, row: &mut Row<'_>) {
-        (&self.user, self.session.as_str()).add_to(row);
+    fn add_to(&self, values: &mut Values) {
+        self.user.add_to(values);
+        values.add(self.session.shared());
     }
 }
 
 impl Columns for EventId {
-    fn add_to(&self, row: &mut Row<'_>) {
-        self.as_str().add_to(row);
+    fn add_to(&self, values: &mut Values) {
+        values.add(self.shared());
     }
 }
 
 macro_rules! columns_of_tuples {
     ($(($($part:ident $at:tt),+))+) => {
         $(impl<$($part: Columns),+> Columns for ($($part),+) {
-            fn add_to(&self, row: &mut Row<'_>) {
-                $(self.$at.add_to(row);)+
+            fn add_to(&self, values: &mut Values) {
+                $(self.$at.add_to(values);)+
             }
         })+
     };
