@@ -581,18 +581,18 @@ fn change_state<'a>(heads: &mut Heads, key: &'a SessionKey, tag: &Tag, change: R
     }
 }
 
-/// Names what deciding a creation takes, beside the session's row, which is inserted.
-pub fn creation_needs(creation: &Creation) -> Needs<'_> {
-    let holds = |scope| {
-        creation.state.iter().any(|change| change.scope == scope)
-            || creation.events.iter().any(|event| event.edit.touches(scope))
-    };
-    let mut needs = Needs {
-        users: BTreeMap::from([(&creation.key.user, holds(Scope::User))]),
-        apps: BTreeMap::from([(creation.key.app(), holds(Scope::App))]),
-        ..Needs::default()
-    };
-    need_keys(&mut needs.keys, &creation.events, |scope, key| StateAddress::new(&creation.key, scope, key));
+/// Names what deciding creations takes, beside the sessions' rows, which are inserted.
+pub fn creation_needs<'a>(creations: impl Iterator<Item = &'a Creation>) -> Needs<'a> {
+    let mut needs = Needs::default();
+    for creation in creations {
+        let holds = |scope| {
+            creation.state.iter().any(|change| change.scope == scope)
+                || creation.events.iter().any(|event| event.edit.touches(scope))
+        };
+        *needs.users.entry(&creation.key.user).or_default() |= holds(Scope::User);
+        *needs.apps.entry(creation.key.app()).or_default() |= holds(Scope::App);
+        need_keys(&mut needs.keys, &creation.events, |scope, key| StateAddress::new(&creation.key, scope, key));
+    }
     needs
 }
 
@@ -625,7 +625,8 @@ pub fn decide_creation<'a>(
     heads: &mut Heads,
     creation: &'a Creation,
     events: &[&'a NewEvent],
-) -> Result<(Tag, Writes<'a>), Refusal> {
+    writes: &mut Writes<'a>,
+) -> Result<Tag, Refusal> {
     let mut tag = Tag {
         revision: 0,
         user: heads.users.get(&creation.key.user).copied().unwrap_or(0),
@@ -634,9 +635,8 @@ pub fn decide_creation<'a>(
         metadata: 0,
     };
     let resolved = resolve_events(heads, &creation.key, &tag, &creation.state, events, &creation.limits)?;
-    let mut writes = Writes::default();
-    write(heads, &creation.key, &mut tag, &creation.state, resolved, creation.now, &mut writes);
-    Ok((tag, writes))
+    write(heads, &creation.key, &mut tag, &creation.state, resolved, creation.now, writes);
+    Ok(tag)
 }
 
 #[cfg(test)]
@@ -922,13 +922,14 @@ mod tests {
             r#"{"k":0,"l":0,"app:x":0}"#,
             &[r#"{"id":"a","actions":{"stateDelta":{"k":1,"app:x":1}}}"#, r#"{"id":"b"}"#, r#"{"id":"b"}"#],
         );
-        let needs = creation_needs(&creation);
+        let needs = creation_needs([&creation].into_iter());
         assert_eq!((needs.users[&creation.key.user], needs.apps[creation.key.app()]), (false, true));
         let mut heads = Heads::default();
         heads.users.insert(creation.key.user.clone(), 5);
         heads.apps.insert(creation.key.app().clone(), 6);
         let events = distinct_events(&creation).unwrap();
-        let (tag, writes) = decide_creation(&mut heads, &creation, &events).unwrap();
+        let mut writes = Writes::default();
+        let tag = decide_creation(&mut heads, &creation, &events, &mut writes).unwrap();
         assert_eq!((revisions(&tag), tag.incarnation, tag.metadata), ((2, 5, 7), 1, 0));
         assert_eq!(writes.events.iter().map(|row| row.sequence).collect::<Vec<_>>(), [1, 2]);
         let state: Vec<_> = writes
@@ -1012,7 +1013,8 @@ mod tests {
                 }
             }
             let distinct = distinct_events(&creation).unwrap();
-            let (tag, mut writes) = decide_creation(&mut heads, &creation, &distinct).unwrap();
+            let mut writes = Writes::default();
+            let tag = decide_creation(&mut heads, &creation, &distinct, &mut writes).unwrap();
             let appends: Vec<Append> = later
                 .iter()
                 .map(|deltas| append("s", &texts(deltas).iter().map(String::as_str).collect::<Vec<_>>()))

@@ -7,6 +7,7 @@ use super::envelope::{Fields, pointer_to};
 use super::event::{EventDraft, NewEvent};
 use super::ids::{SessionId, SessionKey};
 use super::json::{Json, Kind, RawJson};
+use super::scope::Scope;
 use super::tag::Tag;
 use super::time::{Micros, Timestamp};
 use super::{Limits, Rejected};
@@ -301,6 +302,16 @@ pub struct Creation {
     pub if_exists: IfExists,
     /// What the events' operators come to is under the same limits as what is given.
     pub limits: Limits,
+}
+
+impl Creation {
+    /// Whether it can be made along with others: it is small, and writes nothing that theirs show.
+    pub fn is_simple(&self) -> bool {
+        const SMALL: usize = 16 << 10;
+        self.events.is_empty()
+            && self.state.iter().all(|change| change.scope == Scope::Session)
+            && self.state.iter().map(|change| change.value.text().len()).sum::<usize>() < SMALL
+    }
 }
 
 #[cfg(test)]

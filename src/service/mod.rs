@@ -190,7 +190,7 @@ impl Service {
             Some(id) => id,
             None => self.fresh(SessionId::parse)?,
         };
-        let creation = Creation {
+        let creation = Arc::new(Creation {
             key: SessionKey { user, session },
             incarnation: self.clock.incarnation(),
             now,
@@ -201,7 +201,7 @@ impl Service {
             expire_time: draft.expiry.map(|expiry| expiry.at(now)),
             if_exists,
             limits: self.limits,
-        };
+        });
         let (outcome, repeated) =
             self.transact(Repeat::Safe, deadline, || self.store.create(&creation, deadline)).await?;
         match outcome {

@@ -205,6 +205,7 @@ mod tests {
         assert_eq!(of_sqlstate(""), Cause::Internal);
         assert_eq!(of_sqlite("517"), Cause::Overloaded);
         assert_eq!(of_sqlite("13"), Cause::Unavailable);
-        assert_eq!(of_sqlite("2067"), Cause::Internal);
+        assert_eq!(of_sqlite("2067"), Cause::Conflict);
+        assert_eq!(of_sqlite("275"), Cause::Internal);
     }
 }

@@ -11,7 +11,7 @@
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 
 mod error;
-mod group_read;
+mod group;
 pub mod inspect;
 mod look;
 mod pool;
@@ -98,7 +98,7 @@ pub trait Store: Send + Sync + 'static {
     async fn check(&self, deadline: Instant) -> Result<(), StoreError>;
 
     /// Creates a session, or finds it.
-    async fn create(&self, creation: &Creation, deadline: Instant) -> Result<CreateOutcome, StoreError>;
+    async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome, StoreError>;
 
     /// Appends to sessions in one transaction; each append is judged on its own, in the given order. One that was left
     /// out is `None`.

@@ -19,7 +19,7 @@ use super::sql::{
     event_page, filter_text,
 };
 use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx};
-use super::write_statement::{reads_revisions, write_statement};
+use super::write_statement::{insert_sessions, reads_revisions, set_created_revisions, write_statement};
 use super::{
     Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
@@ -547,6 +547,18 @@ impl Tx for PgTx {
         .fetch_all(&mut *self.conn)
         .await?;
         look.heads(rows)
+    }
+
+    async fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> Result<Vec<i64>> {
+        let Some(mut statement) = insert_sessions(inserts) else { return Ok(Vec::new()) };
+        Ok(statement.build_query_scalar().persistent(self.persistent).fetch_all(&mut *self.conn).await?)
+    }
+
+    async fn set_created_revisions(&mut self, seen: &[(&SessionKey, i64, i64)]) -> Result<()> {
+        if let Some(mut statement) = set_created_revisions(seen) {
+            statement.build().persistent(self.persistent).execute(&mut *self.conn).await?;
+        }
+        Ok(())
     }
 
     async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<Seen> {

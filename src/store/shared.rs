@@ -8,40 +8,6 @@ pub const COPIED_EVENTS: i64 = 10_000;
 /// them).
 macro_rules! shared_primitives {
     () => {
-        async fn insert_session(&mut self, insert: &SessionInsert<'_>) -> Result<bool> {
-            let creation = insert.creation;
-            let done = sqlx::query(Self::DIALECT.insert_session)
-                .persistent(self.persistent)
-                .bind(creation.key.app().as_str())
-                .bind(creation.key.user.user.as_str())
-                .bind(creation.key.session.as_str())
-                .bind(creation.incarnation)
-                .bind(insert.revision)
-                .bind(creation.now.0)
-                .bind(insert.update_time.micros.0)
-                .bind(insert.update_time.number.text())
-                .bind(creation.display_name.as_ref().map(RawJson::text))
-                .bind(creation.labels.as_ref().map(RawJson::text))
-                .bind(creation.expire_time.map(|time| time.0))
-                .bind(insert.initial_state.as_str())
-                .execute(&mut *self.conn)
-                .await?;
-            Ok(done.rows_affected() > 0)
-        }
-
-        async fn set_created_revisions(&mut self, key: &SessionKey, user: i64, app: i64) -> Result<()> {
-            sqlx::query(sql::SET_CREATED_REVISIONS)
-                .persistent(self.persistent)
-                .bind(key.app().as_str())
-                .bind(key.user.user.as_str())
-                .bind(key.session.as_str())
-                .bind(user)
-                .bind(app)
-                .execute(&mut *self.conn)
-                .await?;
-            Ok(())
-        }
-
         async fn set_metadata(&mut self, key: &SessionKey, patch: &MetadataPatch, now: Micros) -> Result<()> {
             sqlx::query(sql::SET_METADATA)
                 .persistent(self.persistent)

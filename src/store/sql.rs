@@ -146,16 +146,9 @@ pub const USER_KEY_CHANGED: &str =
     "select max(revision) from user_log where app_name = $1 and user_id = $2 and key = $3";
 pub const APP_KEY_CHANGED: &str = "select max(revision) from app_log where app_name = $1 and key = $2";
 
-macro_rules! insert_session {
-    () => {
-        "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
-           update_time_number, display_name, labels, expire_time, initial_state, created_user_revision, \
-           created_app_revision) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 0) \
-         on conflict (app_name, user_id, id) do nothing"
-    };
-}
-pub const SET_CREATED_REVISIONS: &str = "update sessions set created_user_revision = $4, created_app_revision = $5 \
-     where app_name = $1 and user_id = $2 and id = $3";
+/// What [`SessionInsert`](super::transactions::SessionInsert) brings.
+pub const SESSION_COLUMNS: &str = "app_name, user_id, id, incarnation, revision, create_time, update_time, \
+    update_time_number, display_name, labels, expire_time, initial_state";
 /// For each field a flag, whether to set it, and its value.
 pub const SET_METADATA: &str = "update sessions set metadata_revision = metadata_revision + 1, \
      display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
@@ -339,7 +332,6 @@ macro_rules! copy_state {
 /// What the two databases say differently.
 pub struct Dialect {
     /// Inserts a session, also into the list by last update; affects no row if the session exists.
-    pub insert_session: &'static str,
     pub insert_fork: &'static str,
     /// Joins the sessions `s` to their places `o` in the list by last update, one by one, beginning there.
     join_listed: &'static str,
@@ -365,7 +357,6 @@ macro_rules! dialect {
     ($listed:ident, $join_listed:literal, $member:ident, $wanted:ident, $among:ident, $filed:ident, $visible:expr,
      $label:expr) => {
         Dialect {
-            insert_session: $listed!(insert_session!(), "$3"),
             insert_fork: $listed!(insert_fork!(), "$5"),
             join_listed: $join_listed,
             visible_ascending: events_page!("asc", $visible),

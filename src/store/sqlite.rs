@@ -19,7 +19,7 @@ use super::pool::{Connect, Lease, Pool};
 use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
     self, APP, Dialect, DifferenceRow, EVENT_COLUMNS, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, SESSION,
-    ScopeRow, StateRow, StateTables, USER, ViewRow, event_page, filter_text,
+    SESSION_COLUMNS, ScopeRow, StateRow, StateTables, USER, ViewRow, event_page, filter_text,
 };
 use super::sqlite_rows::{Columns, STATEMENTS, Statements, Values, piece, pieces};
 use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx};
@@ -254,6 +254,49 @@ fn look(
           from ka cross join app_scopes using (app_name)",
     );
     statement
+}
+
+impl Columns for SessionInsert<'_> {
+    fn add_to(&self, values: &mut Values) {
+        let creation = self.creation;
+        (&creation.key, creation.incarnation, self.revision, creation.now.0, self.update_time.micros.0).add_to(values);
+        values.add(self.update_time.number.text());
+        values.add(creation.display_name.as_ref().map(RawJson::text));
+        values.add(creation.labels.as_ref().map(RawJson::text));
+        values.add(creation.expire_time.map(|time| time.0));
+        values.add(self.initial_state.as_str());
+    }
+}
+
+/// Inserts rows of sessions that are not there, and their places in the list by last update; returns the incarnations of
+/// those.
+fn insert_sessions(rows: &[SessionInsert<'_>]) -> Statements {
+    let mut statements = Statements::over([rows.len()]);
+    statements.insert(
+        "sessions",
+        &format!("{SESSION_COLUMNS}, created_user_revision, created_app_revision"),
+        rows.iter().map(|row| (row, 0, 0)),
+        " on conflict (app_name, user_id, id) do nothing returning incarnation",
+    );
+    statements.with(
+        "app_name, user_id, id, incarnation",
+        rows.iter().map(|row| (&row.creation.key, row.creation.incarnation)),
+        "insert into session_updates (app_name, user_id, id, update_time) \
+         select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id, id, incarnation)",
+    );
+    statements
+}
+
+/// Notes which revisions of user and app the creations of sessions saw.
+fn set_created_revisions(seen: &[(&SessionKey, i64, i64)]) -> Statements {
+    let mut statements = Statements::over([seen.len()]);
+    statements.with(
+        "app_name, user_id, id, user_revision, app_revision",
+        seen.iter(),
+        "update sessions as s set created_user_revision = k.user_revision, created_app_revision = k.app_revision \
+         from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
+    );
+    statements
 }
 
 /// An event, with the heads that it was decided on.
@@ -575,6 +618,23 @@ impl Tx for SqliteTx {
             }
         }
         keys.heads(rows)
+    }
+
+    async fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> Result<Vec<i64>> {
+        let mut made = Vec::new();
+        for from in pieces([inserts.len()]) {
+            for row in insert_sessions(piece(inserts, from)).build()?.fetch_all(&mut *self.conn).await? {
+                made.push(row.try_get("incarnation")?);
+            }
+        }
+        Ok(made)
+    }
+
+    async fn set_created_revisions(&mut self, seen: &[(&SessionKey, i64, i64)]) -> Result<()> {
+        for from in pieces([seen.len()]) {
+            self.run(set_created_revisions(piece(seen, from))).await?;
+        }
+        Ok(())
     }
 
     async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<Seen> {

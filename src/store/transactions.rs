@@ -3,7 +3,7 @@
 //! Locks are taken in one order everywhere: sessions, then users, then apps, rows of one kind in key order. What
 //! everybody shares is locked last and so held the shortest, and no two transactions can wait for each other.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::{Instant, timeout_at};
 
-use super::group_read::GroupRead;
+use super::group::Group;
 use super::unlocked::Unlocked;
 use super::{
     AppendOutcome, Busy, Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, ListQuery, MetadataUpdate,
@@ -22,7 +22,7 @@ use crate::domain::append::{
     Append, Heads, Locked, Needs, Outcome, Writes, creation_needs, decide, decide_creation, distinct_events, needs,
 };
 use crate::domain::change::Change;
-use crate::domain::event::{EventDraft, Rewind, StoredEvent};
+use crate::domain::event::{EventDraft, NewEvent, Rewind, StoredEvent};
 use crate::domain::ids::{AppName, EventId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::resolve::{Held, KeyNeeds, Mismatch, Refusal, StateAddress};
@@ -104,14 +104,10 @@ pub trait Tx: Send {
     /// [`Cause::Conflict`]. Reads the revisions that are [`UNREAD`](crate::domain::append::UNREAD).
     fn write_at_once(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Seen>> + Send;
 
-    /// Inserts the row; `false` if the session exists.
-    fn insert_session(&mut self, insert: &SessionInsert<'_>) -> impl Future<Output = Result<bool>> + Send;
-    fn set_created_revisions(
-        &mut self,
-        key: &SessionKey,
-        user: i64,
-        app: i64,
-    ) -> impl Future<Output = Result<()>> + Send;
+    /// Inserts the rows of sessions that are not there, in key order; the incarnations of those.
+    fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> impl Future<Output = Result<Vec<i64>>> + Send;
+    /// Notes the revisions of user and app that the creations of sessions saw.
+    fn set_created_revisions(&mut self, seen: &[(&SessionKey, i64, i64)]) -> impl Future<Output = Result<()>> + Send;
     fn apply(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<()>> + Send;
     fn set_metadata(
         &mut self,
@@ -221,12 +217,19 @@ pub struct Transactions<B> {
     /// Told how long each transaction waited for its connection and BEGIN.
     on_wait: OnceLock<OnWait>,
     pub(super) unlocked: Unlocked,
-    reads: Arc<GroupRead>,
+    reads: Arc<Group<SessionQuery, Option<SessionView>>>,
+    creations: Arc<Group<Arc<Creation>, Option<CreateOutcome>>>,
 }
 
 impl<B: Backend> Transactions<B> {
     pub fn new(backend: B) -> Self {
-        Self { backend, on_wait: OnceLock::new(), unlocked: Unlocked::default(), reads: Arc::default() }
+        Self {
+            backend,
+            on_wait: OnceLock::new(),
+            unlocked: Unlocked::default(),
+            reads: Arc::default(),
+            creations: Arc::default(),
+        }
     }
 
     /// Runs the part of a transaction before its end. Nothing has happened if this fails: dropping the
@@ -273,6 +276,30 @@ impl<B: Backend> Transactions<B> {
         let views = self.within(deadline, tx.views(queries)).await?;
         self.release(tx, deadline).await;
         Ok(views)
+    }
+
+    async fn create_alone(&self, creation: &Creation, deadline: Instant) -> Result<CreateOutcome> {
+        let mut tx = self.write(deadline).await?;
+        let (outcome, wrote) = self.within(deadline, create(&mut tx, creation)).await?;
+        self.end(tx, wrote, deadline).await?;
+        Ok(outcome)
+    }
+
+    /// Creates sessions in one transaction. Each that it does not create is to be tried alone, and so are all if it fails,
+    /// perhaps because of one of them.
+    async fn create_batch(&self, batch: &[&Arc<Creation>], deadline: Instant) -> Result<Vec<Option<CreateOutcome>>> {
+        if let [creation] = batch {
+            return Ok(vec![Some(self.create_alone(creation, deadline).await?)]);
+        }
+        let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
+        let mut tx = self.write(deadline).await?;
+        let (outcomes, wrote) = match self.within(deadline, create_together(&mut tx, &creations)).await {
+            Ok(done) => done,
+            Err(error) if error.is_transient() => return Err(error),
+            Err(_) => return Ok(batch.iter().map(|_| None).collect()),
+        };
+        self.end(tx, wrote, deadline).await?;
+        Ok(outcomes)
     }
 
     async fn end(&self, tx: B::Tx, wrote: bool, deadline: Instant) -> Result<()> {
@@ -412,15 +439,9 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
         Ok(events) => events,
         Err(refusal) => return Ok((CreateOutcome::Refused(refusal), false)),
     };
-    let insert = SessionInsert {
-        creation,
-        revision: events.len() as i64,
-        update_time: events.last().map_or_else(|| creation.now.into(), |last| last.timestamp.clone()),
-        initial_state: initial_state(&creation.state),
-    };
     let query = whole_session(&creation.key, creation.now);
     // Others may delete and create the same id meanwhile; each turn sees what they have committed by then.
-    while !tx.insert_session(&insert).await? {
+    while tx.insert_sessions(&[insert(creation, &events)]).await?.is_empty() {
         match in_the_way(tx, &creation.key, creation.incarnation, creation.now).await? {
             InTheWay::Nothing => {}
             InTheWay::OurOwn => return Ok((view(tx, &query).await.map(CreateOutcome::Created)?, false)),
@@ -432,29 +453,71 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
             }
         }
     }
-    let needs = creation_needs(creation);
+    match populate(tx, &[(creation, events)]).await? {
+        Some(refusal) => Ok((CreateOutcome::Refused(refusal), false)),
+        None => Ok((view(tx, &query).await.map(CreateOutcome::Created)?, true)),
+    }
+}
+
+/// Creates several sessions, and reads them as all of it left them. What is not simply created is `None`, and so are all, and
+/// nothing is to be committed, if one is refused.
+async fn create_together<X: Tx>(tx: &mut X, creations: &[&Creation]) -> Result<(Vec<Option<CreateOutcome>>, bool)> {
+    let inserts: Vec<SessionInsert<'_>> = creations.iter().map(|creation| insert(creation, &[])).collect();
+    let made: HashSet<i64> = tx.insert_sessions(&inserts).await?.into_iter().collect();
+    let is_made = |creation: &&Creation| made.contains(&creation.incarnation);
+    let fresh: Vec<_> = creations.iter().copied().filter(is_made).map(|creation| (creation, Vec::new())).collect();
+    if fresh.is_empty() || populate(tx, &fresh).await?.is_some() {
+        return Ok((creations.iter().map(|_| None).collect(), false));
+    }
+    let queries: Vec<SessionQuery> =
+        fresh.iter().map(|(creation, _)| whole_session(&creation.key, Micros(i64::MIN))).collect();
+    let mut views = tx.views(&queries.iter().collect::<Vec<_>>()).await?.into_iter();
+    let mut outcome = || views.next().flatten().map(CreateOutcome::Created).ok_or_else(not_there);
+    let outcomes = creations.iter().map(|creation| is_made(creation).then(&mut outcome).transpose());
+    Ok((outcomes.collect::<Result<_>>()?, true))
+}
+
+fn insert<'a>(creation: &'a Creation, events: &[&NewEvent]) -> SessionInsert<'a> {
+    SessionInsert {
+        creation,
+        revision: events.len() as i64,
+        update_time: events.last().map_or_else(|| creation.now.into(), |last| last.timestamp.clone()),
+        initial_state: initial_state(&creation.state),
+    }
+}
+
+/// Gives sessions that were just inserted their states and events, and notes which shared scopes they saw; the refusal of the
+/// first that is refused.
+async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) -> Result<Option<Refusal>> {
+    let needs = creation_needs(creations.iter().map(|(creation, _)| *creation));
     lock_scopes(tx, &needs).await?;
     let mut heads = tx.look(&needs).await?;
-    // No row of its state is there yet.
-    let fresh = Locked {
+    // No row of their state is there yet.
+    let fresh = |creation: &Creation| Locked {
         incarnation: creation.incarnation,
         revision: 0,
         metadata_revision: 0,
         update_time: creation.now,
         expire_time: None,
     };
-    heads.values = values(tx, &needs.keys, &HashMap::from([(creation.key.clone(), fresh)])).await?;
-    let (tag, mut writes) = match decide_creation(&mut heads, creation, &events) {
-        Ok(decided) => decided,
-        Err(refusal) => return Ok((CreateOutcome::Refused(refusal), false)),
-    };
-    // The row was inserted with the revision and time that it ends with.
+    let sessions = creations.iter().map(|(creation, _)| (creation.key.clone(), fresh(creation))).collect();
+    heads.values = values(tx, &needs.keys, &sessions).await?;
+    let mut writes = Writes::default();
+    let mut seen = Vec::new();
+    for (creation, events) in creations {
+        match decide_creation(&mut heads, creation, events, &mut writes) {
+            Ok(tag) if (tag.user, tag.app) != (0, 0) => seen.push((&creation.key, tag.user, tag.app)),
+            Ok(_) => {}
+            Err(refusal) => return Ok(Some(refusal)),
+        }
+    }
+    // The rows were inserted with the revisions and times that they end with.
     writes.sessions.clear();
     tx.apply(&writes).await?;
-    if (tag.user, tag.app) != (0, 0) {
-        tx.set_created_revisions(&creation.key, tag.user, tag.app).await?;
+    if !seen.is_empty() {
+        tx.set_created_revisions(&seen).await?;
     }
-    Ok((view(tx, &query).await.map(CreateOutcome::Created)?, true))
+    Ok(None)
 }
 
 /// What keeps a row from being inserted.
@@ -619,7 +682,11 @@ fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
 async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView> {
     // A session that was created already expired is shown once, to its creator.
     let query = SessionQuery { now: Micros(i64::MIN), ..query.clone() };
-    tx.view(&query).await?.ok_or_else(|| StoreError::new(Cause::Internal, "a locked session is not there"))
+    tx.view(&query).await?.ok_or_else(not_there)
+}
+
+fn not_there() -> StoreError {
+    StoreError::new(Cause::Internal, "a locked session is not there")
 }
 
 async fn locked_live<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LockedSession>> {
@@ -714,10 +781,16 @@ impl<B: Backend> Store for Transactions<B> {
         self.within(deadline, self.backend.check()).await
     }
 
-    async fn create(&self, creation: &Creation, deadline: Instant) -> Result<CreateOutcome> {
-        let mut tx = self.write(deadline).await?;
-        let (outcome, wrote) = self.within(deadline, create(&mut tx, creation)).await?;
-        self.end(tx, wrote, deadline).await?;
+    async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome> {
+        let mut outcome = None;
+        if creation.is_simple() {
+            let create = async |batch: &[&Arc<Creation>], deadline| self.create_batch(batch, deadline).await;
+            outcome = self.creations.ask(creation, deadline, create).await?;
+        }
+        let outcome = match outcome {
+            Some(outcome) => outcome,
+            None => self.create_alone(creation, deadline).await?,
+        };
         if self.backend.is_optimistic()
             && let CreateOutcome::Created(view) | CreateOutcome::Existing(view) = &outcome
         {
@@ -786,7 +859,7 @@ impl<B: Backend> Store for Transactions<B> {
         if self.backend.may_share(query) {
             return self
                 .reads
-                .read(query, deadline, async |queries, deadline| self.views(queries, deadline).await)
+                .ask(query, deadline, async |queries, deadline| self.views(queries, deadline).await)
                 .await;
         }
         let mut tx = self.read(self.backend.is_one_statement(query), deadline).await?;

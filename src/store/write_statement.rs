@@ -9,10 +9,13 @@ use std::collections::BTreeMap;
 use sqlx::Postgres;
 use sqlx::query_builder::QueryBuilder;
 
-use super::sql::{APP, EVENT_COLUMNS, SESSION, StateTables, USER, filter_text};
+use super::sql::{APP, EVENT_COLUMNS, SESSION, SESSION_COLUMNS, StateTables, USER, filter_text};
 use super::statement::{Columns, Statement, apps, sessions, users};
+use super::transactions::SessionInsert;
 use crate::domain::append::{Locked, ScopeUpdate, StateWrites, UNREAD, Writes};
 use crate::domain::history;
+use crate::domain::ids::SessionKey;
+use crate::domain::json::RawJson;
 
 /// The statement; `None` if there is nothing to write. It returns one row, with more than one column only if it
 /// [`reads_revisions`].
@@ -76,6 +79,60 @@ pub fn write_statement(writes: &Writes<'_>) -> Option<QueryBuilder<Postgres>> {
              (select array_agg(app_revision) from appended)",
         );
     }
+    Some(sql)
+}
+
+/// Inserts rows of sessions that are not there, in key order, and their places in the list by last update; returns the
+/// incarnations of those.
+pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
+    let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
+    rows.sort_by_key(|insert| &insert.creation.key);
+    let rows = rows.iter();
+    let mut statement = Statement::default();
+    statement.rows("k", SESSION_COLUMNS, rows.len(), |columns| {
+        sessions(columns, rows.clone().map(|row| &row.creation.key))
+            .numbers(rows.clone().map(|row| row.creation.incarnation))
+            .numbers(rows.clone().map(|row| row.revision))
+            .numbers(rows.clone().map(|row| row.creation.now.0))
+            .numbers(rows.clone().map(|row| row.update_time.micros.0))
+            .texts(rows.clone().map(|row| row.update_time.number.text()))
+            .optional_texts(rows.clone().map(|row| row.creation.display_name.as_ref().map(RawJson::text)))
+            .optional_texts(rows.clone().map(|row| row.creation.labels.as_ref().map(RawJson::text)))
+            .add("bigint", rows.clone().map(|row| row.creation.expire_time.map(|time| time.0)))
+            .texts(rows.clone().map(|row| row.initial_state.as_str()));
+    });
+    statement.part(
+        "made",
+        format_args!(
+            "(insert into sessions ({SESSION_COLUMNS}, created_user_revision, created_app_revision) \
+             select {SESSION_COLUMNS}, 0, 0 from k on conflict (app_name, user_id, id) do nothing \
+             returning app_name, user_id, id, update_time, incarnation)"
+        ),
+    );
+    statement.part(
+        "listed",
+        "(insert into session_updates (app_name, user_id, id, update_time) \
+          select app_name, user_id, id, update_time from made)",
+    );
+    let mut sql = statement.end()?;
+    sql.push(" select incarnation from made");
+    Some(sql)
+}
+
+/// Notes which revisions of user and app the creations of sessions saw.
+pub fn set_created_revisions(seen: &[(&SessionKey, i64, i64)]) -> Option<QueryBuilder<Postgres>> {
+    let rows = seen.iter();
+    let mut statement = Statement::default();
+    statement.rows("k", "app_name, user_id, id, user_revision, app_revision", rows.len(), |columns| {
+        sessions(columns, rows.clone().map(|(key, ..)| *key))
+            .numbers(rows.clone().map(|(_, user, _)| *user))
+            .numbers(rows.clone().map(|(.., app)| *app));
+    });
+    let mut sql = statement.end()?;
+    sql.push(
+        " update sessions s set created_user_revision = k.user_revision, created_app_revision = k.app_revision \
+         from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
+    );
     Some(sql)
 }
 

@@ -27,6 +27,7 @@ on_both_databases!(
     creates_lose_no_app_key,
     creates_of_one_id_have_one_winner,
     get_or_creates_of_one_id_agree,
+    creates_that_go_together_are_judged_each_on_its_own,
     appends_are_numbered_without_gaps,
     appends_of_every_fate_get_their_own_answers,
     one_event_sent_many_times_is_stored_once,
@@ -120,6 +121,46 @@ async fn get_or_creates_of_one_id_agree(place: Place) {
             assert_eq!(answer.text, first.text);
         }
     }
+    fleet.verify().await;
+}
+
+/// Of sessions with state of their own alone: such creations share transactions.
+async fn creates_that_go_together_are_judged_each_on_its_own(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "taken").await;
+    let shared = json!({"author": "a", "actions": {"stateDelta": {"app:k": 1, "user:k": 2}}});
+    fleet.api(0).post(&format!("{SESSIONS}/taken/events"), &shared).await.expect(201);
+    let answers = together((0..96).map(|n| {
+        let api = fleet.api(n);
+        async move {
+            let body = |id: String| json!({"sessionId": id, "state": {"own": n, "temp:t": 0}});
+            match n % 4 {
+                0 => api.post(SESSIONS, &body(format!("new{n}"))).await,
+                1 => api.post(SESSIONS, &body("taken".into())).await,
+                2 => api.put(&format!("{SESSIONS}/taken"), &json!({"state": {"own": n}})).await,
+                _ => api.post(SESSIONS, &body(format!("race{}", n % 32))).await,
+            }
+        }
+    }))
+    .await;
+    let mut racers = Vec::new();
+    for (n, answer) in answers.into_iter().enumerate() {
+        match n % 4 {
+            0 => {
+                let answer = answer.expect(201);
+                assert_eq!(answer.json()["state"], json!({"app:k": 1, "own": n, "user:k": 2}));
+                assert_eq!(answer.tag()[..3], ["0", "1", "1"]);
+                let then = fleet.api(n + 1).get(&format!("{SESSIONS}/new{n}/state?atRevision=0")).await.expect(200);
+                assert_eq!(then.json(), answer.json()["state"]);
+            }
+            1 => drop(answer.expect(409)),
+            2 => assert_eq!(answer.expect(200).json()["state"], json!({"app:k": 1, "user:k": 2})),
+            _ => racers.push(answer),
+        }
+    }
+    assert_eq!(count(&racers, 201, 409), 8, "one of each id");
+    let listed = fleet.api(0).get(&format!("{SESSIONS}?pageSize=100")).await.expect(200);
+    assert_eq!(listed.json()["sessions"].as_array().unwrap().len(), 1 + 24 + 8);
     fleet.verify().await;
 }
 

@@ -612,3 +612,22 @@ async fn writes_are_synchronous_on_a_lax_database() {
     assert!(seen("on").fetch_one(&mut connection).await.unwrap() > 10);
     assert_eq!(seen("off").fetch_one(&mut connection).await.unwrap(), 0);
 }
+
+/// The server remembers how it left sessions and scopes. Nobody else is to write into its file, but if somebody does, no
+/// append is answered that goes nowhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_program_does_to_the_file_is_found_out() {
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), &[]).await;
+    let append = json!({"author": "a", "actions": {"stateDelta": {"k": 1, "app:k": 1, "user:k": 1}}});
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(EVENTS, &append).await.expect(201);
+    execute(&place, "update app_scopes set revision = 41; update user_scopes set revision = 6").await;
+    let answer = server.post(EVENTS, &append).await.expect(201);
+    assert_eq!(answer.tag()[..3], ["2", "7", "42"]);
+    execute(&place, "update sessions set metadata_revision = 5").await;
+    server.post(EVENTS, &append).await.expect(201);
+    assert!(server.get(STATE).await.expect(200).header("etag").unwrap().ends_with("-5\""));
+    execute(&place, "delete from session_updates; delete from sessions").await;
+    server.post(EVENTS, &append).await.expect(404);
+}

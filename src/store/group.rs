@@ -1,8 +1,9 @@
-//! Reads that share a statement.
+//! Calls that share a statement, or a transaction: reads, and creations. (Appends have an order to keep, and so a
+//! mechanism of their own: `service/group_commit.rs`.)
 //!
-//! While the database is quick, a few statements are under way at once, and what arrives meanwhile forms the next one: a
-//! read that comes alone goes alone, at once. Where it is slow, be it for the disk or the distance, more of them go side by
-//! side, as if they did not share.
+//! While the database is quick, a few are under way at once, and what arrives meanwhile forms the next one: a call that
+//! comes alone goes alone, at once. Where it is slow, be it for the disk or the distance, more of them go side by side, as
+//! if they did not share.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -13,94 +14,100 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Cause, SessionQuery, SessionView, StoreError};
+use super::{Cause, StoreError};
 
-/// Statements under way at once, while they are quick: as many as this machine has processors, taken for the database's
-/// too, and this many at least. With more, all of them take longer, and the slowest much longer.
+/// Under way at once, while they are quick: as many as this machine has processors, taken for the database's too, and this
+/// many at least. With more, all of them take longer, and the slowest much longer.
 const FEW: usize = 2;
-/// The most reads that share one.
+/// The most calls that go together.
 const MOST: usize = 16;
 /// The time from which on the last one is not quick.
 const LONG: Duration = Duration::from_millis(10);
-/// The least time that a shared statement is given, or one read whose time is nearly up would take others down with it.
+/// The least time that calls are given together, or one whose time is nearly up would take others down with it.
 const LEAST_TIME: Duration = Duration::from_millis(500);
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-#[derive(Default)]
-pub struct GroupRead {
-    queue: Mutex<Queue>,
+pub struct Group<Q, A> {
+    queue: Mutex<Queue<Q, A>>,
 }
 
-struct Queue {
-    waiting: VecDeque<Waiting>,
+impl<Q, A> Default for Group<Q, A> {
+    fn default() -> Self {
+        Self { queue: Mutex::default() }
+    }
+}
+
+struct Queue<Q, A> {
+    waiting: VecDeque<Waiting<Q, A>>,
     under_way: usize,
-    /// When the last statement began.
+    /// When the last one began.
     begun: Instant,
     few: usize,
     long: Duration,
 }
 
-impl Default for Queue {
+impl<Q, A> Default for Queue<Q, A> {
     fn default() -> Self {
         let few = available_parallelism().map_or(FEW, |processors| processors.get().max(FEW));
         Self { waiting: VecDeque::new(), under_way: 0, begun: Instant::now(), few, long: LONG }
     }
 }
 
-struct Waiting {
-    query: SessionQuery,
-    turn: oneshot::Sender<Turn>,
+struct Waiting<Q, A> {
+    query: Q,
+    turn: oneshot::Sender<Turn<Q, A>>,
 }
 
-enum Turn {
-    /// Somebody else has read it.
-    Answer(Result<Option<SessionView>>),
-    /// It is to be read now, along with what others wait for.
-    Lead(Lead),
+enum Turn<Q, A> {
+    /// Somebody else has asked it.
+    Answer(Result<A>),
+    /// It is to be asked now, along with what others wait for.
+    Lead(Lead<Q, A>),
 }
 
-/// The right to run a statement. Dropping it, be it unused, gives it to the next who wait.
-struct Lead {
-    group: Arc<GroupRead>,
-    others: Vec<Waiting>,
+/// The right to go ahead. Dropping it, be it unused, gives it to the next who wait.
+struct Lead<Q, A> {
+    group: Arc<Group<Q, A>>,
+    others: Vec<Waiting<Q, A>>,
 }
 
-impl GroupRead {
-    /// Reads a session, together with others if there are any: `read` reads them all, in their order.
+impl<Q: Clone, A> Group<Q, A> {
+    /// Asks `query`, together with others if there are any: `ask` asks them all, and answers in their order.
     ///
     /// # Errors
-    /// Those of `read`, also of somebody else's; `Overloaded` if its turn did not come until the deadline.
-    pub async fn read(
+    /// Those of `ask`, also of somebody else's; `Overloaded` if its turn did not come until the deadline.
+    pub async fn ask(
         self: &Arc<Self>,
-        query: &SessionQuery,
+        query: &Q,
         deadline: Instant,
-        read: impl AsyncFnOnce(&[&SessionQuery], Instant) -> Result<Vec<Option<SessionView>>>,
-    ) -> Result<Option<SessionView>> {
+        ask: impl AsyncFnOnce(&[&Q], Instant) -> Result<Vec<A>>,
+    ) -> Result<A> {
         let mut lead = match self.enter(query) {
             Ok(lead) => lead,
             Err(turn) => match timeout_at(deadline, turn).await {
                 Ok(Ok(Turn::Answer(answer))) => return answer,
                 Ok(Ok(Turn::Lead(lead))) => lead,
-                Ok(Err(_)) => return Err(StoreError::new(Cause::Internal, "a shared read was abandoned")),
+                Ok(Err(_)) => return Err(StoreError::new(Cause::Internal, "a shared call was abandoned")),
                 Err(_) => {
                     return Err(StoreError::new(
                         Cause::Overloaded,
-                        "the read did not get its turn within the time limit",
+                        "the call did not get its turn within the time limit",
                     ));
                 }
             },
         };
-        let queries: Vec<&SessionQuery> =
-            std::iter::once(query).chain(lead.others.iter().map(|other| &other.query)).collect();
+        let queries: Vec<&Q> = std::iter::once(query).chain(lead.others.iter().map(|other| &other.query)).collect();
         let deadline = if queries.len() == 1 { deadline } else { deadline.max(Instant::now() + LEAST_TIME) };
-        let answers = read(&queries, deadline).await;
+        let answers = ask(&queries, deadline).await;
         let others = mem::take(&mut lead.others);
-        // The next statement need not wait until these are answered.
+        // The next need not wait until these are answered.
         drop(lead);
         let mut answers = answers.map(Vec::into_iter);
         let mut next = || match &mut answers {
-            Ok(views) => Ok(views.next().flatten()),
+            Ok(answers) => {
+                answers.next().ok_or_else(|| StoreError::new(Cause::Internal, "a shared call was not answered"))
+            }
             Err(error) => Err(error.share()),
         };
         let own = next();
@@ -111,8 +118,8 @@ impl GroupRead {
         own
     }
 
-    /// The right to read at once, or else what to wait for.
-    fn enter(self: &Arc<Self>, query: &SessionQuery) -> std::result::Result<Lead, oneshot::Receiver<Turn>> {
+    /// The right to go ahead, or else what to wait for.
+    fn enter(self: &Arc<Self>, query: &Q) -> std::result::Result<Lead<Q, A>, oneshot::Receiver<Turn<Q, A>>> {
         let mut queue = self.queue();
         if queue.may_begin() {
             let others = queue.take(MOST - 1);
@@ -123,13 +130,15 @@ impl GroupRead {
         queue.waiting.push_back(Waiting { query: query.clone(), turn });
         Err(turned)
     }
+}
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+impl<Q, A> Group<Q, A> {
+    fn queue(&self) -> MutexGuard<'_, Queue<Q, A>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Queue {
+impl<Q, A> Queue<Q, A> {
     fn may_begin(&self) -> bool {
         self.under_way < self.few || self.begun.elapsed() > self.long
     }
@@ -140,7 +149,7 @@ impl Queue {
     }
 
     /// Those who have waited longest, and still do.
-    fn take(&mut self, most: usize) -> Vec<Waiting> {
+    fn take(&mut self, most: usize) -> Vec<Waiting<Q, A>> {
         let mut taken = Vec::new();
         while taken.len() < most
             && let Some(waiting) = self.waiting.pop_front()
@@ -153,7 +162,7 @@ impl Queue {
     }
 }
 
-impl Drop for Lead {
+impl<Q, A> Drop for Lead<Q, A> {
     fn drop(&mut self) {
         let mut queue = self.group.queue();
         queue.under_way -= 1;
@@ -175,20 +184,12 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
-    use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
-    use crate::domain::time::Micros;
 
     const NEVER: Duration = Duration::MAX;
 
-    fn query(session: &str) -> SessionQuery {
-        let user = UserKey { app: AppName::parse("app").unwrap(), user: UserId::parse("user").unwrap() };
-        let key = SessionKey { user, session: SessionId::parse(session).unwrap() };
-        SessionQuery { key, now: Micros(0), incarnation: None, state: None, events: None }
-    }
-
-    /// A database whose statements wait to be let go, and that keeps which sessions each was of.
+    /// A database whose statements wait to be let go, and that keeps what each was about.
     struct Slow {
-        group: Arc<GroupRead>,
+        group: Arc<Group<String, String>>,
         go: Semaphore,
         statements: Mutex<Vec<String>>,
         fail: bool,
@@ -196,26 +197,26 @@ mod tests {
 
     impl Slow {
         fn new(long: Duration, fail: bool) -> Arc<Self> {
-            let group = Arc::new(GroupRead::default());
+            let group = Arc::new(Group::default());
             *group.queue() = Queue { few: 2, long, ..Queue::default() };
             Arc::new(Self { group, go: Semaphore::new(0), statements: Mutex::default(), fail })
         }
 
-        /// Begins to read a session, as far as it gets at once.
-        async fn read(self: &Arc<Self>, session: &'static str) -> JoinHandle<Result<Option<SessionView>>> {
+        /// Begins to ask, as far as it gets at once.
+        async fn ask(self: &Arc<Self>, name: &'static str) -> JoinHandle<Result<String>> {
             let slow = self.clone();
             let task = tokio::spawn(async move {
                 let deadline = Instant::now() + Duration::from_secs(60);
-                let read = async |queries: &[&SessionQuery], _| {
-                    let names: Vec<&str> = queries.iter().map(|query| query.key.session.as_str()).collect();
+                let ask = async |names: &[&String], _| {
+                    let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
                     slow.statements.lock().unwrap().push(names.join(" "));
                     slow.go.acquire().await.unwrap().forget();
                     match slow.fail {
                         true => Err(StoreError::new(Cause::ConnectionLost, "gone")),
-                        false => Ok(queries.iter().map(|_| None).collect()),
+                        false => Ok(names.iter().map(|name| name.to_uppercase()).collect()),
                     }
                 };
-                slow.group.read(&query(session), deadline, read).await
+                slow.group.ask(&name.to_owned(), deadline, ask).await
             });
             tokio::task::yield_now().await;
             task
@@ -227,16 +228,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_arrives_meanwhile_is_read_together() {
+    async fn what_arrives_meanwhile_is_asked_together() {
         let slow = Slow::new(NEVER, false);
         let mut tasks = Vec::new();
-        for session in ["a", "b", "c", "d", "e"] {
-            tasks.push(slow.read(session).await);
+        for name in ["a", "b", "c", "d", "e"] {
+            tasks.push(slow.ask(name).await);
         }
         assert_eq!(slow.statements(), ["a", "b"]);
         slow.go.add_permits(3);
-        for task in tasks {
-            assert!(task.await.unwrap().unwrap().is_none());
+        for (task, answer) in tasks.into_iter().zip(["A", "B", "C", "D", "E"]) {
+            assert_eq!(task.await.unwrap().unwrap(), answer);
         }
         assert_eq!(slow.statements(), ["a", "b", "c d e"]);
         assert_eq!(slow.group.queue().under_way, 0);
@@ -245,9 +246,9 @@ mod tests {
     #[tokio::test]
     async fn a_slow_database_is_asked_side_by_side() {
         let slow = Slow::new(NEVER, false);
-        let mut tasks = vec![slow.read("a").await, slow.read("b").await, slow.read("c").await];
+        let mut tasks = vec![slow.ask("a").await, slow.ask("b").await, slow.ask("c").await];
         slow.group.queue().long = Duration::ZERO;
-        tasks.push(slow.read("d").await);
+        tasks.push(slow.ask("d").await);
         assert_eq!(slow.statements(), ["a", "b", "d c"]);
         slow.go.add_permits(3);
         for task in tasks {
@@ -258,8 +259,8 @@ mod tests {
     #[tokio::test]
     async fn who_gives_up_holds_up_nobody() {
         let slow = Slow::new(NEVER, false);
-        let (a, b) = (slow.read("a").await, slow.read("b").await);
-        let (c, d) = (slow.read("c").await, slow.read("d").await);
+        let (a, b) = (slow.ask("a").await, slow.ask("b").await);
+        let (c, d) = (slow.ask("c").await, slow.ask("d").await);
         c.abort();
         // One who is under way, too: the next get its turn.
         a.abort();
@@ -274,8 +275,8 @@ mod tests {
     async fn a_failure_is_everybody_s() {
         let slow = Slow::new(NEVER, true);
         let mut tasks = Vec::new();
-        for session in ["a", "b", "c", "d"] {
-            tasks.push(slow.read(session).await);
+        for name in ["a", "b", "c", "d"] {
+            tasks.push(slow.ask(name).await);
         }
         slow.go.add_permits(3);
         for task in tasks {
