@@ -171,10 +171,9 @@ fn of_sqlstate(code: &str) -> Cause {
 /// SQLite's result codes; the low byte is the primary one.
 fn of_sqlite(code: &str) -> Cause {
     let code = code.parse::<i32>();
-    match code {
-        // CONSTRAINT_NOTNULL: how a statement says that a head is no more what it was; CONSTRAINT_UNIQUE: it has the event.
-        Ok(1299 | 2067) => return Cause::Conflict,
-        _ => {}
+    // CONSTRAINT_NOTNULL: how a statement says that a head is no more what it was; CONSTRAINT_UNIQUE: the event is there.
+    if let Ok(1299 | 2067) = code {
+        return Cause::Conflict;
     }
     match code.map(|code| code & 0xff) {
         Ok(5 | 6) => Cause::Overloaded,             // BUSY, LOCKED: the lock wait is over
