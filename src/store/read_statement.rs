@@ -5,9 +5,8 @@ use sqlx::{FromRow, Postgres};
 
 use super::sql::{HEAD_COLUMNS, ViewRow};
 use super::statement::{Statement, sessions};
-use super::{EventPage, EventQuery, SessionQuery, SessionView, StateFilter, StoreError};
+use super::{EventQuery, SessionQuery, SessionView, StateFilter, StoreError};
 use crate::domain::event::StoredEvent;
-use crate::domain::session::Head;
 use crate::domain::time::Micros;
 
 /// The statement of [plain](SessionQuery::is_plain) queries; with more than one, of such as ask for the whole state.
@@ -96,13 +95,9 @@ impl ReadRow {
     /// What was written by something else: ids that are none.
     pub fn view(self, query: &SessionQuery) -> Result<Option<SessionView>, StoreError> {
         let Self { view, first, commit_times, sizes, bodies, .. } = self;
-        let head = Head::try_from(view.head)?;
-        if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
-            return Ok(None);
-        }
         let (commit_times, sizes) = (commit_times.unwrap_or_default(), sizes.unwrap_or_default());
         let mut rest = bodies.as_deref().unwrap_or_default();
-        let events: Vec<StoredEvent> = (first.unwrap_or(0)..)
+        let events = (first.unwrap_or(0)..)
             .zip(commit_times.into_iter().zip(sizes))
             .map(|(sequence, (commit_time, size))| {
                 let (body, after) = rest.split_at_checked(size as usize).unwrap_or((rest, ""));
@@ -110,9 +105,6 @@ impl ReadRow {
                 StoredEvent { sequence, commit_time: Micros(commit_time), body: body.into() }
             })
             .collect();
-        let state = Some(view.state.merged());
-        let end = query.events.as_ref().map_or(0, |events| events.before);
-        let more = events.last().is_some_and(|event| event.sequence < head.revision.min(end - 1));
-        Ok(Some(SessionView { head, state, events: EventPage { events, more } }))
+        view.with_events(query, events)
     }
 }

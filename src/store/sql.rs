@@ -3,10 +3,13 @@
 //! SQLite reads `$1` as PostgreSQL does, so one text serves both, but for three things that a [`Dialect`] names.
 //! Statements are put together from literals at compile time; only the list of sessions, whose order and filters
 //! vary, is built at run time, from literals too. Values are always bound.
+//!
+//! A bound limit is a sum, `0 + $1`: for a mere parameter, SQLite would plan the statement anew each time that it is bound.
 
 use sqlx::FromRow;
 
-use super::{EventPage, ListQuery, OrderBy, StoreError, transactions::corrupt};
+use super::transactions::corrupt;
+use super::{EventPage, EventQuery, ListQuery, OrderBy, SessionQuery, SessionView, StoreError};
 use crate::domain::append::Locked;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
@@ -107,7 +110,7 @@ macro_rules! events_page {
             $filter,
             " order by sequence ",
             $direction,
-            " limit $11) as page) as sized \
+            " limit 0 + $11) as page) as sized \
              where size_so_far <= $12 or place = 1 order by sequence ",
             $direction
         )
@@ -191,13 +194,13 @@ pub const BURY_SESSION: &str = "insert into buried_sessions (app_name, user_id, 
      values ($1, $2, $3, $4) on conflict do nothing";
 pub const PURGE_EVENTS: &str = "delete from events where app_name = $1 and user_id = $2 and session_id = $3 \
      and incarnation = $4 and sequence in (select sequence from events where app_name = $1 and user_id = $2 \
-       and session_id = $3 and incarnation = $4 order by sequence limit $5)";
+       and session_id = $3 and incarnation = $4 order by sequence limit 0 + $5)";
 pub const PURGE_STATE: &str = "delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 \
      and incarnation = $4 and key in (select key from session_state where app_name = $1 and user_id = $2 \
-       and session_id = $3 and incarnation = $4 order by key limit $5)";
+       and session_id = $3 and incarnation = $4 order by key limit 0 + $5)";
 pub const PURGE_SPANS: &str = "delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 \
      and incarnation = $4 and (node, key) in (select node, key from session_spans where app_name = $1 \
-       and user_id = $2 and session_id = $3 and incarnation = $4 order by node, key limit $5)";
+       and user_id = $2 and session_id = $3 and incarnation = $4 order by node, key limit 0 + $5)";
 pub const FORGET_BURIED: &str = "delete from buried_sessions \
      where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
 
@@ -211,7 +214,7 @@ macro_rules! names {
             ") as first union all select (select min(n) from (",
             $next!("names.name"),
             ") as next) from names where names.name is not null) \
-             select name from names where name is not null limit $2"
+             select name from names where name is not null limit 0 + $2"
         )
     };
 }
@@ -487,6 +490,25 @@ pub const SQLITE: Dialect = dialect!(
     |name| format!("json_extract(s.labels, '$.\"' || ${name} || '\"')")
 );
 
+/// As [`Dialect::view`], with a range of events: those after `$8` that are among the last `$9`, or all, before `$10`, up to
+/// `$11` and `$12` bytes of them, the first in any case. Of each the commit time, the bytes of its body, and its body.
+pub const SQLITE_PLAIN_VIEW: &str = concat!(
+    "select ",
+    head_columns!(),
+    ", ",
+    state_columns!(sqlite_member, sqlite_wanted!("$5"), sqlite_wanted!("$6"), sqlite_wanted!("$7")),
+    ", (select group_concat(commit_time || ' ' || octet_length(body) || ' ' || body, '' order by sequence) \
+        from (select sequence, commit_time, body, octet_length(body) + 80 as size, \
+                sum(octet_length(body) + 80) over (order by sequence rows unbounded preceding) as size_so_far \
+              from (select sequence, commit_time, body from events e \
+                    where e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id \
+                      and e.incarnation = s.incarnation \
+                      and e.sequence > max($8, s.revision - coalesce($9, s.revision)) and e.sequence < $10 \
+                    order by e.sequence limit 0 + $11)) \
+        where size_so_far <= $12 or size_so_far = size) as events",
+    of_session!()
+);
+
 /// A bound value of a list's statement.
 pub enum ListValue<'a> {
     Text(&'a str),
@@ -543,7 +565,7 @@ impl Dialect {
         }
         let limit = bind(ListValue::Integer(query.max_rows as i64 + 1));
         let order: Vec<String> = order.iter().map(|column| format!("{column} {direction}")).collect();
-        sql += &format!(" order by {} limit ${limit}", order.join(", "));
+        sql += &format!(" order by {} limit 0 + ${limit}", order.join(", "));
         (sql, values)
     }
 }
@@ -602,6 +624,33 @@ pub struct ViewRow {
     pub head: HeadRow,
     #[sqlx(flatten)]
     pub state: StateRow,
+}
+
+impl ViewRow {
+    /// The first sequence that a range can have: sequences are dense.
+    pub fn first_event(&self, events: &EventQuery) -> i64 {
+        let before_last = events.last.map_or(0, |last| self.head.revision.saturating_sub(last));
+        events.after.max(before_last) + 1
+    }
+
+    /// What a [plain](SessionQuery::is_plain) query asks for, given its events; `None` if it asks for another incarnation.
+    ///
+    /// # Errors
+    /// What was written by something else: ids that are none.
+    pub fn with_events(
+        self,
+        query: &SessionQuery,
+        events: Vec<StoredEvent>,
+    ) -> Result<Option<SessionView>, StoreError> {
+        let head = Head::try_from(self.head)?;
+        if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
+            return Ok(None);
+        }
+        // Sequences are dense, so nothing has to be counted.
+        let end = query.events.as_ref().map_or(0, |events| events.before);
+        let more = events.last().is_some_and(|event| event.sequence < head.revision.min(end - 1));
+        Ok(Some(SessionView { head, state: Some(self.state.merged()), events: EventPage { events, more } }))
+    }
 }
 
 #[derive(FromRow)]

@@ -165,12 +165,12 @@ impl Backend for Sqlite {
         super::all_applied(&MIGRATOR, &applied)
     }
 
-    fn may_share(&self, _: &SessionQuery) -> bool {
-        false
+    fn may_share(&self, query: &SessionQuery) -> bool {
+        self.is_one_statement(query)
     }
 
     fn is_one_statement(&self, query: &SessionQuery) -> bool {
-        query.events.is_none()
+        query.events.is_none() || query.is_plain()
     }
 
     async fn read(&self, single: bool) -> Result<SqliteTx> {
@@ -424,6 +424,23 @@ fn held((value, revision): (String, i64)) -> Held {
     Held { value: Some(RawJson::trusted(value)), revision }
 }
 
+/// The events of [`sql::SQLITE_PLAIN_VIEW`], the first of which has this sequence.
+fn read_events(first: i64, mut text: &str) -> Result<Vec<StoredEvent>> {
+    let mut events = Vec::new();
+    while !text.is_empty() {
+        let mut parts = text.splitn(3, ' ');
+        let (commit_time, bytes) = (parts.next().map(str::parse), parts.next().map(str::parse));
+        let (Some(Ok(commit_time)), Some(Ok(bytes)), Some(rest)) = (commit_time, bytes, parts.next()) else {
+            return Err(StoreError::new(Cause::Internal, "the events were not read as they were composed"));
+        };
+        let (body, rest) = rest.split_at_checked(bytes).unwrap_or((rest, ""));
+        let sequence = first + events.len() as i64;
+        events.push(StoredEvent { sequence, commit_time: Micros(commit_time), body: body.into() });
+        text = rest;
+    }
+    Ok(events)
+}
+
 /// Dropped before its end, its connection is closed, once the statement under way is done, and with it the transaction.
 pub struct SqliteTx {
     conn: Lease<SqliteConnection>,
@@ -578,7 +595,29 @@ impl Tx for SqliteTx {
     shared_primitives!();
 
     async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
-        self.view_in_parts(query).await
+        let (Some(filter), Some(events), true) = (&query.state, &query.events, query.is_plain()) else {
+            return self.view_in_parts(query).await;
+        };
+        let row = sqlx::query(sql::SQLITE_PLAIN_VIEW)
+            .bind(query.key.app().shared())
+            .bind(query.key.user.user.shared())
+            .bind(query.key.session.shared())
+            .bind(query.now.0)
+            .bind(Self::keys(filter.app.as_deref()))
+            .bind(Self::keys(filter.user.as_deref()))
+            .bind(Self::keys(filter.session.as_deref()))
+            .bind(events.after)
+            .bind(events.last)
+            .bind(events.before)
+            .bind(events.max_rows as i64)
+            .bind(events.max_bytes as i64)
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        let Some(row) = row else { return Ok(None) };
+        let view = ViewRow::from_row(&row)?;
+        let first = view.first_event(events);
+        let texts: Option<&str> = row.try_get("events")?;
+        view.with_events(query, read_events(first, texts.unwrap_or_default())?)
     }
 
     async fn views(&mut self, queries: &[&SessionQuery]) -> Result<Vec<Option<SessionView>>> {
@@ -679,7 +718,7 @@ impl Tx for SqliteTx {
 
     async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
         let rows: Vec<IncarnationRow> = sqlx::query_as(
-            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit $2",
+            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2",
         )
         .bind(now.0)
         .bind(limit)
