@@ -77,6 +77,11 @@ impl StoreError {
         Self { unclear: self.unclear || !rolled_back, ..self }
     }
 
+    /// The same failure, but of what writes nothing.
+    pub fn of_read(self) -> Self {
+        Self { unclear: false, ..self }
+    }
+
     /// The same failure, after an earlier try of the same write whose outcome is open.
     pub fn after_unclear(self, unclear: bool) -> Self {
         Self { unclear: self.unclear || unclear, ..self }

@@ -45,18 +45,26 @@ struct Queue<Q, A> {
     begun: Instant,
     few: usize,
     long: Duration,
+    tickets: u64,
 }
 
 impl<Q, A> Default for Queue<Q, A> {
     fn default() -> Self {
         let few = available_parallelism().map_or(FEW, |processors| processors.get().max(FEW));
-        Self { waiting: VecDeque::new(), under_way: 0, begun: Instant::now(), few, long: LONG }
+        Self { waiting: VecDeque::new(), under_way: 0, begun: Instant::now(), few, long: LONG, tickets: 0 }
     }
 }
 
 struct Waiting<Q, A> {
+    ticket: u64,
     query: Q,
     turn: oneshot::Sender<Turn<Q, A>>,
+}
+
+/// In the queue.
+struct Place<Q, A> {
+    ticket: u64,
+    turn: oneshot::Receiver<Turn<Q, A>>,
 }
 
 enum Turn<Q, A> {
@@ -76,7 +84,8 @@ impl<Q: Clone, A> Group<Q, A> {
     /// Asks `query`, together with others if there are any: `ask` asks them all, and answers in their order.
     ///
     /// # Errors
-    /// Those of `ask`, also of somebody else's; `Overloaded` if its turn did not come until the deadline.
+    /// Those of `ask`, also of somebody else's; `Overloaded` if its turn did not come until the deadline, and `Timeout`, with
+    /// an unclear outcome, if somebody else is still at it by then.
     pub async fn ask(
         self: &Arc<Self>,
         query: &Q,
@@ -85,15 +94,22 @@ impl<Q: Clone, A> Group<Q, A> {
     ) -> Result<A> {
         let mut lead = match self.enter(query) {
             Ok(lead) => lead,
-            Err(turn) => match timeout_at(deadline, turn).await {
+            Err(Place { ticket, turn }) => match timeout_at(deadline, turn).await {
                 Ok(Ok(Turn::Answer(answer))) => return answer,
                 Ok(Ok(Turn::Lead(lead))) => lead,
-                Ok(Err(_)) => return Err(StoreError::new(Cause::Internal, "a shared call was abandoned")),
-                Err(_) => {
+                Ok(Err(_)) => {
+                    return Err(StoreError::new(Cause::Internal, "a shared call was abandoned").in_commit());
+                }
+                Err(_) if self.withdraw(ticket) => {
                     return Err(StoreError::new(
                         Cause::Overloaded,
                         "the call did not get its turn within the time limit",
                     ));
+                }
+                Err(_) => {
+                    return Err(
+                        StoreError::new(Cause::Timeout, "a shared call took longer than this one may").in_commit()
+                    );
                 }
             },
         };
@@ -119,7 +135,7 @@ impl<Q: Clone, A> Group<Q, A> {
     }
 
     /// The right to go ahead, or else what to wait for.
-    fn enter(self: &Arc<Self>, query: &Q) -> std::result::Result<Lead<Q, A>, oneshot::Receiver<Turn<Q, A>>> {
+    fn enter(self: &Arc<Self>, query: &Q) -> std::result::Result<Lead<Q, A>, Place<Q, A>> {
         let mut queue = self.queue();
         if queue.may_begin() {
             let others = queue.take(MOST - 1);
@@ -127,8 +143,17 @@ impl<Q: Clone, A> Group<Q, A> {
             return Ok(Lead { group: self.clone(), others });
         }
         let (turn, turned) = oneshot::channel();
-        queue.waiting.push_back(Waiting { query: query.clone(), turn });
-        Err(turned)
+        queue.tickets += 1;
+        let ticket = queue.tickets;
+        queue.waiting.push_back(Waiting { ticket, query: query.clone(), turn });
+        Err(Place { ticket, turn: turned })
+    }
+
+    /// Takes a call back that is not under way; whether it was there.
+    fn withdraw(&self, ticket: u64) -> bool {
+        let mut queue = self.queue();
+        let at = queue.waiting.iter().position(|waiting| waiting.ticket == ticket);
+        at.and_then(|at| queue.waiting.remove(at)).is_some()
     }
 }
 
@@ -204,9 +229,13 @@ mod tests {
 
         /// Begins to ask, as far as it gets at once.
         async fn ask(self: &Arc<Self>, name: &'static str) -> JoinHandle<Result<String>> {
+            self.ask_within(Duration::from_secs(60), name).await
+        }
+
+        async fn ask_within(self: &Arc<Self>, limit: Duration, name: &'static str) -> JoinHandle<Result<String>> {
             let slow = self.clone();
             let task = tokio::spawn(async move {
-                let deadline = Instant::now() + Duration::from_secs(60);
+                let deadline = Instant::now() + limit;
                 let ask = async |names: &[&String], _| {
                     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
                     slow.statements.lock().unwrap().push(names.join(" "));
@@ -282,5 +311,26 @@ mod tests {
         for task in tasks {
             assert_eq!(task.await.unwrap().unwrap_err().cause, Cause::ConnectionLost);
         }
+    }
+
+    #[tokio::test]
+    async fn who_runs_out_of_time_knows_whether_it_was_asked() {
+        let slow = Slow::new(NEVER, false);
+        let others = [slow.ask("a").await, slow.ask("b").await, slow.ask("c").await];
+        let asked = slow.ask_within(Duration::from_millis(50), "d").await;
+        slow.go.add_permits(1);
+        while slow.statements().len() < 3 {
+            tokio::task::yield_now().await;
+        }
+        let waiting = slow.ask_within(Duration::from_millis(1), "e").await;
+        let error = waiting.await.unwrap().unwrap_err();
+        assert_eq!((error.cause, error.unclear), (Cause::Overloaded, false));
+        let error = asked.await.unwrap().unwrap_err();
+        assert_eq!((error.cause, error.unclear), (Cause::Timeout, true));
+        slow.go.add_permits(2);
+        for task in others {
+            task.await.unwrap().unwrap();
+        }
+        assert_eq!(slow.statements(), ["a", "b", "c d"]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! - [`Store`]: one method is one transaction; no transaction handle leaves this module
 //! - [`transactions`]: the transactions themselves, written once over [`transactions::Tx`]
-//! - `unlocked`: appends without locks; `group_read`: reads that share a statement
+//! - `unlocked`: appends without locks; `group`: reads and creations that go together; `look`: what an append looks at
 //! - `pool`: connections between one transaction and the next
 //! - `postgres`, `sqlite`: the primitives of each database: lock, load, apply; no rules
 //! - `sql`: the statements that both databases share; `write_statement` and `read_statement`, `sqlite_rows`: those of each

@@ -1,6 +1,6 @@
 //! PostgreSQL, 13 and later, also behind PgBouncer in transaction mode.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashSet};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -331,9 +331,10 @@ impl PgTx {
         Ok(())
     }
 
-    async fn lock_user_rows(&mut self, keys: &[&UserKey]) -> Result<HashMap<UserKey, i64>> {
-        let rows: Vec<(String, String, i64)> = sqlx::query_as(
-            "select s.app_name, s.user_id, s.revision from user_scopes s \
+    /// Those that are there, with their app and user.
+    async fn lock_user_rows(&mut self, keys: &[&UserKey]) -> Result<HashSet<(String, String)>> {
+        let rows: Vec<(String, String)> = sqlx::query_as(
+            "select s.app_name, s.user_id from user_scopes s \
              join unnest($1::text[], $2::text[]) as k(app_name, user_id) \
                on s.app_name = k.app_name and s.user_id = k.user_id \
              order by s.app_name, s.user_id for update of s",
@@ -343,21 +344,18 @@ impl PgTx {
         .bind(users_ids(keys))
         .fetch_all(&mut *self.conn)
         .await?;
-        let found =
-            |key: &&&UserKey| rows.iter().find(|(app, user, _)| *app == key.app.as_str() && *user == key.user.as_str());
-        Ok(keys.iter().filter_map(|key| found(&key).map(|row| ((*key).clone(), row.2))).collect())
+        Ok(rows.into_iter().collect())
     }
 
-    async fn lock_app_rows(&mut self, keys: &[&AppName]) -> Result<HashMap<AppName, i64>> {
-        let rows: Vec<(String, i64)> = sqlx::query_as(
-            "select app_name, revision from app_scopes where app_name = any($1::text[]) order by app_name for update",
+    async fn lock_app_rows(&mut self, keys: &[&AppName]) -> Result<HashSet<String>> {
+        let names: Vec<String> = sqlx::query_scalar(
+            "select app_name from app_scopes where app_name = any($1::text[]) order by app_name for update",
         )
         .persistent(self.persistent)
         .bind(app_names(keys))
         .fetch_all(&mut *self.conn)
         .await?;
-        let found = |key: &&&AppName| rows.iter().find(|(app, _)| *app == key.as_str());
-        Ok(keys.iter().filter_map(|key| found(&key).map(|row| ((*key).clone(), row.1))).collect())
+        Ok(names.into_iter().collect())
     }
 }
 
@@ -428,7 +426,8 @@ impl Tx for PgTx {
     async fn lock_users(&mut self, keys: &[&UserKey]) -> Result<()> {
         let rows = self.lock_user_rows(keys).await?;
         if rows.len() < keys.len() {
-            self.made_users.extend(keys.iter().filter(|key| !rows.contains_key(**key)).map(|key| (*key).clone()));
+            let is_there = |key: &UserKey| rows.contains(&(key.app.as_str().into(), key.user.as_str().into()));
+            self.made_users.extend(keys.iter().filter(|key| !is_there(key)).map(|key| (*key).clone()));
             // Two statements, because a row that another transaction just made is visible only to the next one.
             sqlx::query(
                 "insert into user_scopes (app_name, user_id, revision) \
@@ -447,7 +446,7 @@ impl Tx for PgTx {
     async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<()> {
         let rows = self.lock_app_rows(keys).await?;
         if rows.len() < keys.len() {
-            self.made_apps.extend(keys.iter().filter(|key| !rows.contains_key(**key)).map(|key| (*key).clone()));
+            self.made_apps.extend(keys.iter().filter(|key| !rows.contains(key.as_str())).map(|key| (*key).clone()));
             sqlx::query(
                 "insert into app_scopes (app_name, revision) \
                  select *, 0 from unnest($1::text[]) on conflict do nothing",

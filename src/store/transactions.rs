@@ -247,12 +247,8 @@ impl<B: Backend> Transactions<B> {
         self.begin(deadline, self.backend.write()).await
     }
 
-    pub(super) async fn unlocked(&self, deadline: Instant) -> Result<B::Tx> {
-        self.begin(deadline, self.backend.unlocked()).await
-    }
-
     /// Waits for a transaction to begin, and tells for how long, also if it was in vain.
-    async fn begin(&self, deadline: Instant, begin: impl Future<Output = Result<B::Tx>>) -> Result<B::Tx> {
+    pub(super) async fn begin(&self, deadline: Instant, begin: impl Future<Output = Result<B::Tx>>) -> Result<B::Tx> {
         let started = Instant::now();
         let begun = self.within(deadline, begin).await;
         if let Some(on_wait) = self.on_wait.get() {
@@ -353,16 +349,9 @@ async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, busy: Busy) -> Result<Heads>
         // Sessions that are not there need nothing else.
         let users: BTreeSet<&UserKey> = locked.iter().map(|key| &key.user).collect();
         let apps: BTreeSet<&AppName> = locked.iter().map(|key| key.app()).collect();
-        let held = Needs {
-            users: needs
-                .users
-                .iter()
-                .filter(|(key, _)| users.contains(*key))
-                .map(|(key, held)| (*key, *held))
-                .collect(),
-            apps: needs.apps.iter().filter(|(key, _)| apps.contains(*key)).map(|(key, held)| (*key, *held)).collect(),
-            ..Needs::default()
-        };
+        let mut held = Needs { users: needs.users.clone(), apps: needs.apps.clone(), ..Needs::default() };
+        held.users.retain(|key, _| users.contains(key));
+        held.apps.retain(|key, _| apps.contains(key));
         lock_scopes(tx, &held).await?;
         let mut heads = tx.look(needs).await?;
         heads.sessions.retain(|key, _| locked.contains(key));
@@ -860,7 +849,9 @@ impl<B: Backend> Store for Transactions<B> {
             return self
                 .reads
                 .ask(query, deadline, async |queries, deadline| self.views(queries, deadline).await)
-                .await;
+                .await
+                // It was only read.
+                .map_err(|error| error.of_read());
         }
         let mut tx = self.read(self.backend.is_one_statement(query), deadline).await?;
         let view = self.within(deadline, tx.view(query)).await?;

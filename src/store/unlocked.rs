@@ -1,9 +1,10 @@
-//! Appends without locks: decided on heads that were read or remembered, and written by one statement that compares them
-//! first. Where nobody else writes the same sessions and scopes, an append is one round trip.
+//! Appends without locks: decided on heads that were read or remembered, which are compared before anything is written.
+//! Where nobody else writes the same sessions and scopes, nothing has to be asked.
 //!
-//! Why nothing is lost: the statement locks each head as it compares it, and fails as a whole if one is no more what was
-//! decided on. So whatever it writes follows from what is there, however old the memory is. What is not compared may not
-//! matter to the decision; an append that is not simply appended is decided on what is there, never on memory.
+//! Why nothing is lost: the heads are locked as they are compared (on SQLite the whole file is), and nothing is written if
+//! one is no more what was decided on. So whatever is written follows from what is there, however old the memory is. What
+//! is not compared may not matter to the decision; an append that is not simply appended is decided on what is there, never
+//! on memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -193,7 +194,7 @@ impl<B: Backend> Transactions<B> {
             self.unlocked.forget(&needs);
             return Ok(None);
         }
-        let mut tx = self.unlocked(deadline).await?;
+        let mut tx = self.begin(deadline, self.backend.unlocked()).await?;
         let mut done = Try::Unsure;
         if !has_doubts(&self.unlocked.memory_doubts) {
             let (mut heads, missing) = self.unlocked.memory().heads(&needs, B::Tx::SHARED);
