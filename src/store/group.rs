@@ -191,6 +191,10 @@ impl<Q, A> Drop for Lead<Q, A> {
     fn drop(&mut self) {
         let mut queue = self.group.queue();
         queue.under_way -= 1;
+        // Of a lead that came to nothing, those who would have gone with it come first.
+        for other in self.others.drain(..).rev() {
+            queue.waiting.push_front(other);
+        }
         let mut next = queue.take(MOST);
         if next.is_empty() {
             return;

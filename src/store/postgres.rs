@@ -570,6 +570,10 @@ impl Tx for PgTx {
         Ok(incarnations.into_iter().zip(users.into_iter().zip(apps)).collect())
     }
 
+    fn may_have_committed(&self) -> bool {
+        true
+    }
+
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
         if let Some(mut statement) = write_statement(writes) {
             statement.build().persistent(self.persistent).execute(&mut *self.conn).await?;

@@ -334,7 +334,7 @@ macro_rules! copy_state {
 
 /// What the two databases say differently.
 pub struct Dialect {
-    /// Inserts a session, also into the list by last update; affects no row if the session exists.
+    /// Inserts a fork, also into the list by last update; affects no row if the session exists.
     pub insert_fork: &'static str,
     /// Joins the sessions `s` to their places `o` in the list by last update, one by one, beginning there.
     join_listed: &'static str,

@@ -86,7 +86,7 @@ impl Sqlite {
         if let Some(begin) = begin {
             sqlx::raw_sql(begin).execute(&mut *conn).await?;
         }
-        Ok(SqliteTx { conn, persistent: true, in_transaction: begin.is_some(), begins: false })
+        Ok(SqliteTx { conn, persistent: true, in_transaction: begin.is_some(), begins: false, committing: false })
     }
 }
 
@@ -281,7 +281,8 @@ fn insert_sessions(rows: &[SessionInsert<'_>]) -> Statements {
     statements.with(
         "app_name, user_id, id, incarnation",
         rows.iter().map(|row| (&row.creation.key, row.creation.incarnation)),
-        "insert into session_updates (app_name, user_id, id, update_time) \
+        // One that an earlier try of ours inserted is there already.
+        "insert or ignore into session_updates (app_name, user_id, id, update_time) \
          select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id, id, incarnation)",
     );
     statements
@@ -448,6 +449,8 @@ pub struct SqliteTx {
     in_transaction: bool,
     /// The next [`SqliteTx::statements`] begin the transaction.
     begins: bool,
+    /// [`Tx::write_at_once`] has come to its commit.
+    committing: bool,
 }
 
 impl SqliteTx {
@@ -541,7 +544,8 @@ impl SqliteTx {
         self.write_rest(&USER, &removed_of_users, &writes.user_state.passed).await?;
         self.write_rest(&APP, &removed_of_apps, &writes.app_state.passed).await?;
         let sessions: Vec<_> = writes.sessions.iter().collect();
-        let (users, apps): (Vec<_>, Vec<_>) = (writes.users.iter().collect(), writes.apps.iter().collect());
+        let users: Vec<_> = writes.users.iter().filter(|(_, update)| update.was != update.revision).collect();
+        let apps: Vec<_> = writes.apps.iter().filter(|(_, update)| update.was != update.revision).collect();
         for from in pieces([sessions.len(), users.len(), apps.len()]) {
             let (sessions, users, apps) = (piece(&sessions, from), piece(&users, from), piece(&apps, from));
             let mut statements = self.statements([sessions.len(), users.len(), apps.len()]);
@@ -656,7 +660,15 @@ impl Tx for SqliteTx {
                 rows.push(LookRow::from_row(&row)?);
             }
         }
-        keys.heads(rows)
+        let mut heads = keys.heads(rows)?;
+        // Nobody else makes them, so that they are not there is worth remembering.
+        for user in &keys.users {
+            heads.users.entry((*user).clone()).or_insert(0);
+        }
+        for app in &keys.apps {
+            heads.apps.entry((*app).clone()).or_insert(0);
+        }
+        Ok(heads)
     }
 
     async fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> Result<Vec<i64>> {
@@ -684,9 +696,14 @@ impl Tx for SqliteTx {
             }
             return Err(error);
         }
+        self.committing = true;
         let committed = sqlx::raw_sql("commit").execute(&mut *self.conn).await;
         committed.map_err(|error| StoreError::from(error).in_commit())?;
         Ok(Seen::new())
+    }
+
+    fn may_have_committed(&self) -> bool {
+        self.committing
     }
 
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
@@ -749,7 +766,11 @@ mod tests {
     use sqlx::Connection as _;
 
     use super::*;
+    use crate::domain::Limits;
     use crate::domain::ids::{SessionId, UserId};
+    use crate::domain::session::{Creation, IfExists};
+    use crate::store::transactions::Transactions;
+    use crate::store::{CreateOutcome, Store as _};
 
     fn key() -> SessionKey {
         let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
@@ -806,5 +827,35 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A try whose COMMIT was not answered may have made the session.
+    #[tokio::test]
+    async fn a_creation_recognises_what_an_earlier_try_of_it_made() {
+        let folder = std::env::temp_dir().join(format!("sessiond-recognised-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("test.db");
+        let backend = Sqlite::open(path.to_str().unwrap(), StoreLimits::default()).await.unwrap();
+        let store = Transactions::new(backend);
+        store.migrate().await.unwrap();
+        let creation = Creation {
+            key: key(),
+            incarnation: 7,
+            now: Micros(1),
+            state: Vec::new(),
+            events: Vec::new(),
+            display_name: None,
+            labels: None,
+            expire_time: None,
+            if_exists: IfExists::Refuse,
+            limits: Limits::none(),
+        };
+        let creation = Arc::new(creation);
+        for _ in 0..2 {
+            let outcome = store.create(&creation, Instant::now() + Duration::from_secs(60)).await.unwrap();
+            assert!(matches!(outcome, CreateOutcome::Created(view) if view.head.incarnation == 7));
+        }
+        store.close().await;
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -103,6 +103,8 @@ pub trait Tx: Send {
     /// Writes and commits in one statement, unless a head is no more what it was: then it fails with
     /// [`Cause::Conflict`]. Reads the revisions that are [`UNREAD`](crate::domain::append::UNREAD).
     fn write_at_once(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Seen>> + Send;
+    /// Whether a [`Tx::write_at_once`] that was cut off may have committed.
+    fn may_have_committed(&self) -> bool;
 
     /// Inserts the rows of sessions that are not there, in key order; the incarnations of those.
     fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> impl Future<Output = Result<Vec<i64>>> + Send;
@@ -288,9 +290,13 @@ impl<B: Backend> Transactions<B> {
             return Ok(vec![Some(self.create_alone(creation, deadline).await?)]);
         }
         let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
-        let mut tx = self.write(deadline).await?;
-        let (outcomes, wrote) = match self.within(deadline, create_together(&mut tx, &creations)).await {
-            Ok(done) => done,
+        let created = async {
+            let mut tx = self.write(deadline).await?;
+            let (outcomes, wrote) = self.within(deadline, create_together(&mut tx, &creations)).await?;
+            Ok::<_, StoreError>((tx, outcomes, wrote))
+        };
+        let (tx, outcomes, wrote) = match created.await {
+            Ok(created) => created,
             Err(error) if error.is_transient() => return Err(error),
             Err(_) => return Ok(batch.iter().map(|_| None).collect()),
         };

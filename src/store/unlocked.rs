@@ -245,8 +245,12 @@ impl<B: Backend> Transactions<B> {
         }
         if !writes.is_empty() {
             let limit = deadline.min(Instant::now() + self.backend.unit_limit()).max(Instant::now() + COMMIT_GRACE);
-            let written = timeout_at(limit, tx.write_at_once(&writes)).await.unwrap_or_else(|_| Err(out_of_time()));
-            let seen = match written.map_err(StoreError::in_one_statement) {
+            let written = match timeout_at(limit, tx.write_at_once(&writes)).await {
+                Ok(written) => written.map_err(StoreError::in_one_statement),
+                Err(_) if tx.may_have_committed() => Err(out_of_time().in_commit()),
+                Err(_) => Err(out_of_time()),
+            };
+            let seen = match written {
                 Ok(seen) => seen,
                 Err(error) => {
                     return match error.cause {
