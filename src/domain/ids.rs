@@ -23,7 +23,7 @@ fn check(id: &str) -> Result<(), &'static str> {
 }
 
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident $(, $trimmed:path)?) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name(Arc<str>);
@@ -34,6 +34,7 @@ macro_rules! id {
             /// # Errors
             /// The rule that it breaks, fit for a client.
             pub fn parse(id: &str) -> Result<Self, &'static str> {
+                $(let id = $trimmed(id);)?
                 check(id)?;
                 Ok(Self(id.into()))
             }
@@ -69,36 +70,12 @@ id!(
     EventId
 );
 
-/// A session within a user. Surrounding white space is not part of it, in any operation.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionId(Arc<str>);
-
-impl SessionId {
-    /// Trims, then checks like every id.
-    ///
-    /// # Errors
-    /// The rule that it breaks, fit for a client; a blank one is empty.
-    pub fn parse(id: &str) -> Result<Self, &'static str> {
-        let id = id.trim();
-        check(id)?;
-        Ok(Self(id.into()))
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The text, without a copy.
-    pub fn shared(&self) -> Arc<str> {
-        self.0.clone()
-    }
-}
-
-impl fmt::Display for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+id!(
+    /// A session within a user. Surrounding white space is not part of it, in any operation: it is trimmed before it is
+    /// checked, so a blank one is empty.
+    SessionId,
+    str::trim
+);
 
 /// The natural key of user state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

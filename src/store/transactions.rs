@@ -435,8 +435,9 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
         Err(refusal) => return Ok((CreateOutcome::Refused(refusal), false)),
     };
     let query = whole_session(&creation.key, creation.now);
+    let inserts = [insert(creation, &events)];
     // Others may delete and create the same id meanwhile; each turn sees what they have committed by then.
-    while tx.insert_sessions(&[insert(creation, &events)]).await?.is_empty() {
+    while tx.insert_sessions(&inserts).await?.is_empty() {
         match in_the_way(tx, &creation.key, creation.incarnation, creation.now).await? {
             InTheWay::Nothing => {}
             InTheWay::OurOwn => return Ok((view(tx, &query).await.map(CreateOutcome::Created)?, false)),
