@@ -21,6 +21,7 @@ use prometheus_client::registry::{Registry, Unit};
 use tokio::net::TcpListener;
 
 use crate::config::{Config, MetricsListen};
+use crate::origin::Policy;
 use crate::server::{self, ConnectionLimits, ConnectionObserver};
 use crate::store::PoolUse;
 
@@ -296,9 +297,16 @@ pub async fn bind(config: &Config) -> io::Result<Option<TcpListener>> {
     }
 }
 
-/// Serves `GET /metrics` on `listener` until `shutdown` resolves; returns within about a second of it.
-pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>, shutdown: impl Future<Output = ()>) {
-    let router = Router::new().route("/metrics", get(scrape)).with_state(metrics);
+/// Serves `GET /metrics` on `listener` until `shutdown` resolves; returns within about a second of it. What is foreign by
+/// `origins` is refused.
+pub async fn serve_metrics(
+    listener: TcpListener,
+    metrics: Arc<Metrics>,
+    origins: Arc<Policy>,
+    shutdown: impl Future<Output = ()>,
+) {
+    let router = Router::new().route("/metrics", get(scrape)).with_state(metrics.clone());
+    let router = crate::http::guarded(router, origins, metrics);
     // Its connections are not those of `sessiond_http_connections`.
     server::serve(listener, router, METRICS_CONNECTIONS, Arc::new(()), crate::http::refusal, shutdown).await;
 }
@@ -368,7 +376,10 @@ mod tests {
 
     async fn ask(address: std::net::SocketAddr, head: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(format!("{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes()).await.unwrap();
+        stream
+            .write_all(format!("{head} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").as_bytes())
+            .await
+            .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         answer
@@ -379,7 +390,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let server = tokio::spawn(serve_metrics(listener, Arc::new(Metrics::new()), async {
+        let server = tokio::spawn(serve_metrics(listener, Arc::new(Metrics::new()), Arc::default(), async {
             let _ = stopped.await;
         }));
         let answer = ask(address, "GET /metrics").await;
@@ -388,6 +399,17 @@ mod tests {
         assert!(answer.ends_with("# EOF\n"), "{answer}");
         assert!(ask(address, "GET /").await.starts_with("HTTP/1.1 404 "));
         assert!(ask(address, "POST /metrics").await.starts_with("HTTP/1.1 405 "));
+        for foreign in ["host: evil.example", "host: localhost\r\norigin: http://evil.example"] {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let head = format!("GET /metrics HTTP/1.1\r\n{foreign}\r\nconnection: close\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+            assert!(answer.contains("permission_denied") && answer.contains("x-request-id"), "{answer}");
+        }
+        let rejected = r#"sessiond_rejections_total{limit="host"} 1"#;
+        assert!(ask(address, "GET /metrics").await.contains(rejected));
         stop.send(()).unwrap();
         server.await.unwrap();
         assert!(TcpStream::connect(address).await.is_err());

@@ -132,7 +132,13 @@ fn head_of(get: &Value) -> Value {
 /// Errors that an operation can meet: its own, and those that come with its kind.
 fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
     let mut codes = endpoint.operation.errors.to_vec();
-    codes.extend([Code::InvalidArgument, Code::Internal, Code::Overloaded]);
+    codes.extend([
+        Code::InvalidRequest,
+        Code::PermissionDenied,
+        Code::InvalidArgument,
+        Code::Internal,
+        Code::Overloaded,
+    ]);
     if ["/v1/", "/apps/"].iter().any(|prefix| endpoint.path.starts_with(prefix)) {
         codes.push(Code::StorageUnavailable);
     }

@@ -563,7 +563,7 @@ async fn connections_beyond_the_limit_are_refused_at_once() {
 
 /// One request on a connection that stays open: the head of the answer and what came with it.
 async fn ask(stream: &mut TcpStream, head: &str) -> String {
-    stream.write_all(format!("{head} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
+    stream.write_all(format!("{head} HTTP/1.1\r\nhost: localhost\r\n\r\n").as_bytes()).await.unwrap();
     let mut answer = vec![0; 4096];
     let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap();
     String::from_utf8_lossy(&answer[..length]).into_owned()
