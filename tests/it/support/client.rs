@@ -24,7 +24,7 @@ pub const STATE: &str = "/v1/apps/app/users/user/sessions/s/state";
 pub const USER_STATE: &str = "/v1/apps/app/users/user/state";
 pub const APP_STATE: &str = "/v1/apps/app/state";
 
-/// The codes that an answer may have, each with its status (README.md, "Errors").
+/// The codes that an answer may have, each with its status (docs/reference.md, "Errors").
 const CODES: &[(&str, u16)] = &[
     ("invalid_request", 400),
     ("invalid_json", 400),

@@ -80,7 +80,8 @@ fn answer_fault(
     }
     let schema = format!("{at}/content/{}/schema", escaped(media_type));
     if media_type.ends_with("json") {
-        body_fault(&schema, body)
+        body_fault(&schema, body)?;
+        problem_fault(status, body)
     } else {
         let text = std::str::from_utf8(body).map_err(|_| "the body is not UTF-8")?;
         fault(&schema, &Value::from(text))
@@ -127,6 +128,15 @@ fn body_fault(schema: &str, body: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(body).replace("$serde_json::private", "_serde_json::private");
     let body: Value = serde_json::from_str(&text).map_err(|error| format!("the body is not JSON: {error}"))?;
     fault(schema, &body)
+}
+
+/// The status that a problem names is that of the answer (RFC 9457, section 3.1.2).
+fn problem_fault(status: u16, body: &[u8]) -> Result<(), String> {
+    let Ok(Value::Object(body)) = serde_json::from_slice(body) else { return Ok(()) };
+    match body.get("status") {
+        Some(named) if status >= 400 && *named != status => Err(format!("the problem's status is {named}")),
+        _ => Ok(()),
+    }
 }
 
 /// Validates against the schema at a pointer, compiled once.
