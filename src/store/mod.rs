@@ -100,14 +100,11 @@ pub trait Store: Send + Sync + 'static {
     /// Creates a session, or finds it.
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome, StoreError>;
 
-    /// Appends to sessions in one transaction; each append is judged on its own, in the given order. One that was left
-    /// out is `None`.
-    async fn append(
-        &self,
-        batch: &[Arc<Append>],
-        busy: Busy,
-        deadline: Instant,
-    ) -> Result<Vec<Option<AppendOutcome>>, StoreError>;
+    /// Appends to sessions in one transaction; each append is judged on its own, in the given order.
+    async fn append(&self, batch: &[Arc<Append>], busy: Busy, deadline: Instant) -> Result<Vec<Judged>, StoreError>;
+
+    /// Which appends should go together.
+    fn batching(&self) -> Batching;
 
     async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome, StoreError>;
 
@@ -325,6 +322,36 @@ pub enum Busy {
     Wait,
     /// Leave them out; also those that are not there, which look the same.
     LeaveOut,
+}
+
+/// How appends share transactions best.
+#[derive(Debug, Clone, Copy)]
+pub struct Batching {
+    /// A batch is of one app: where others write too, it is one call that can be sent to where the app's data is.
+    pub one_app: bool,
+    /// How many transactions may be under way at once.
+    pub writers: usize,
+}
+
+/// What became of one append of a batch.
+#[derive(Debug)]
+pub enum Judged {
+    Done(AppendOutcome),
+    /// Nothing of it happened, whatever became of the others: it is to be tried alone.
+    LeftOut,
+    /// It was written, and whether that was committed is open.
+    Unclear(StoreError),
+}
+
+impl Judged {
+    /// Of appends whose commit failed with an unclear error: what writes nothing has not happened, in any case.
+    fn after_unclear(outcomes: impl IntoIterator<Item = Option<Outcome>>, error: &StoreError) -> Vec<Self> {
+        let judge = |outcome: Option<Outcome>| match outcome {
+            Some(outcome) if outcome.is_fresh() => Self::Unclear(error.share()),
+            _ => Self::LeftOut,
+        };
+        outcomes.into_iter().map(judge).collect()
+    }
 }
 
 /// What one append of a batch came to.

@@ -22,10 +22,10 @@ use super::sql::{
     SESSION_COLUMNS, ScopeRow, StateRow, StateTables, USER, ViewRow, event_page, filter_text,
 };
 use super::sqlite_rows::{Columns, STATEMENTS, Statements, Values, piece, pieces};
-use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx};
+use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx, Verdict};
 use super::{
-    Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
-    StateFilter, StoreError, StoreLimits,
+    Batching, Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery,
+    SessionView, StateFilter, StoreError, StoreLimits,
 };
 use crate::domain::append::{
     self, Heads, Locked, Needs, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes,
@@ -185,6 +185,11 @@ impl Backend for Sqlite {
     async fn unlocked(&self) -> Result<SqliteTx> {
         // Nobody else has the connection that writes; the transaction begins with the writing.
         self.begin(&self.writer, None).await
+    }
+
+    /// There is one connection that writes. Who waits for it with a batch of their own waits no longer than in the line.
+    fn batching(&self) -> Batching {
+        Batching { one_app: false, writers: 2 }
     }
 
     fn unit_limit(&self) -> Duration {
@@ -688,18 +693,19 @@ impl Tx for SqliteTx {
         Ok(())
     }
 
-    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<Seen> {
+    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
         self.begins = true;
         if let Err(error) = self.write(writes).await {
             if error.cause == Cause::Conflict {
                 sqlx::raw_sql("rollback").execute(&mut *self.conn).await?;
+                return Ok(Verdict::Conflict);
             }
             return Err(error);
         }
         self.committing = true;
         let committed = sqlx::raw_sql("commit").execute(&mut *self.conn).await;
         committed.map_err(|error| StoreError::from(error).in_commit())?;
-        Ok(Seen::new())
+        Ok(Verdict::Written(Seen::new()))
     }
 
     fn may_have_committed(&self) -> bool {

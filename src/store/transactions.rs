@@ -14,9 +14,9 @@ use tokio::time::{Instant, timeout_at};
 use super::group::Group;
 use super::unlocked::Unlocked;
 use super::{
-    AppendOutcome, Busy, Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, ListQuery, MetadataUpdate,
-    Moment, MomentQuery, OnWait, Page, PoolUse, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome, ScopeView,
-    ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
+    AppendOutcome, Batching, Busy, Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, Judged, ListQuery,
+    MetadataUpdate, Moment, MomentQuery, OnWait, Page, PoolUse, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome,
+    ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
 };
 use crate::domain::append::{
     Append, Heads, Locked, Needs, Outcome, Writes, creation_needs, decide, decide_creation, distinct_events, needs,
@@ -59,6 +59,7 @@ pub trait Backend: Send + Sync + 'static {
     fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
     /// Begins what ends with [`Tx::write_at_once`].
     fn unlocked(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
+    fn batching(&self) -> Batching;
     /// How long one transaction may take, COMMIT aside.
     fn unit_limit(&self) -> Duration;
     fn pool(&self) -> PoolUse;
@@ -80,9 +81,19 @@ pub struct SessionInsert<'a> {
     pub initial_state: String,
 }
 
-/// The revisions of user and app state that events saw, where their statement read one of them, by incarnation of their
-/// sessions.
+/// The revisions of user and app state that events saw, by incarnation of their sessions, where the database read them
+/// itself.
 pub type Seen = HashMap<i64, (i64, i64)>;
+
+/// What became of [`Tx::write_at_once`]. Losing a race is no error: it is normal, and is in no log.
+#[derive(Debug)]
+pub enum Verdict {
+    Written(Seen),
+    /// A head is no more what was decided on, or an event id is taken: nothing was written.
+    Conflict,
+    /// Somebody else has a head locked: nothing was written.
+    Locked,
+}
 
 /// A transaction under way: what it can load, lock and apply. Dropping it undoes it.
 pub trait Tx: Send {
@@ -100,9 +111,9 @@ pub trait Tx: Send {
     fn lock_apps(&mut self, keys: &[&AppName]) -> impl Future<Output = Result<()>> + Send;
     /// Reads heads, and events by their ids, without locks and all at one moment.
     fn look(&mut self, needs: &Needs<'_>) -> impl Future<Output = Result<Heads>> + Send;
-    /// Writes and commits in one statement, unless a head is no more what it was: then it fails with
-    /// [`Cause::Conflict`]. Reads the revisions that are [`UNREAD`](crate::domain::append::UNREAD).
-    fn write_at_once(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Seen>> + Send;
+    /// Writes and commits in one statement, if every head is still what it was. Reads the revisions that are
+    /// [`UNREAD`](crate::domain::append::UNREAD). Where others may write ([`Tx::SHARED`]), all is of one app.
+    fn write_at_once(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Verdict>> + Send;
     /// Whether a [`Tx::write_at_once`] that was cut off may have committed.
     fn may_have_committed(&self) -> bool;
 
@@ -220,7 +231,7 @@ pub struct Transactions<B> {
     on_wait: OnceLock<OnWait>,
     pub(super) unlocked: Unlocked,
     reads: Arc<Group<SessionQuery, Option<SessionView>>>,
-    creations: Arc<Group<Arc<Creation>, Option<CreateOutcome>>>,
+    creations: Arc<Group<Arc<Creation>, Result<Option<CreateOutcome>>>>,
 }
 
 impl<B: Backend> Transactions<B> {
@@ -285,9 +296,13 @@ impl<B: Backend> Transactions<B> {
 
     /// Creates sessions in one transaction. Each that it does not create is to be tried alone, and so are all if it fails,
     /// perhaps because of one of them.
-    async fn create_batch(&self, batch: &[&Arc<Creation>], deadline: Instant) -> Result<Vec<Option<CreateOutcome>>> {
+    async fn create_batch(
+        &self,
+        batch: &[&Arc<Creation>],
+        deadline: Instant,
+    ) -> Result<Vec<Result<Option<CreateOutcome>>>> {
         if let [creation] = batch {
-            return Ok(vec![Some(self.create_alone(creation, deadline).await?)]);
+            return Ok(vec![self.create_alone(creation, deadline).await.map(Some)]);
         }
         let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
         let created = async {
@@ -298,10 +313,16 @@ impl<B: Backend> Transactions<B> {
         let (tx, outcomes, wrote) = match created.await {
             Ok(created) => created,
             Err(error) if error.is_transient() => return Err(error),
-            Err(_) => return Ok(batch.iter().map(|_| None).collect()),
+            Err(_) => return Ok(batch.iter().map(|_| Ok(None)).collect()),
         };
-        self.end(tx, wrote, deadline).await?;
-        Ok(outcomes)
+        match self.end(tx, wrote, deadline).await {
+            Ok(()) => Ok(outcomes.into_iter().map(Ok).collect()),
+            // Of what it did not create, nothing can have been committed.
+            Err(error) if error.unclear => {
+                Ok(outcomes.into_iter().map(|made| made.map_or(Ok(None), |_| Err(error.share()))).collect())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn end(&self, tx: B::Tx, wrote: bool, deadline: Instant) -> Result<()> {
@@ -781,7 +802,7 @@ impl<B: Backend> Store for Transactions<B> {
         let mut outcome = None;
         if creation.is_simple() {
             let create = async |batch: &[&Arc<Creation>], deadline| self.create_batch(batch, deadline).await;
-            outcome = self.creations.ask(creation, deadline, create).await?;
+            outcome = self.creations.ask(creation, deadline, create).await??;
         }
         let outcome = match outcome {
             Some(outcome) => outcome,
@@ -795,14 +816,23 @@ impl<B: Backend> Store for Transactions<B> {
         Ok(outcome)
     }
 
-    async fn append(&self, batch: &[Arc<Append>], busy: Busy, deadline: Instant) -> Result<Vec<Option<AppendOutcome>>> {
-        if let Some(outcomes) = self.append_unlocked(batch, deadline).await? {
-            return Ok(outcomes);
+    async fn append(&self, batch: &[Arc<Append>], busy: Busy, deadline: Instant) -> Result<Vec<Judged>> {
+        if let Some(judged) = self.append_unlocked(batch, deadline).await? {
+            return Ok(judged);
         }
         let mut tx = self.write(deadline).await?;
         let (outcomes, wrote) = self.within(deadline, append(&mut tx, batch, busy)).await?;
-        self.end(tx, wrote, deadline).await?;
-        Ok(outcomes)
+        match self.end(tx, wrote, deadline).await {
+            Ok(()) => Ok(outcomes.into_iter().map(|done| done.map_or(Judged::LeftOut, Judged::Done)).collect()),
+            Err(error) if error.unclear => {
+                Ok(Judged::after_unclear(outcomes.into_iter().map(|done| done.map(|done| done.outcome)), &error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn batching(&self) -> Batching {
+        self.backend.batching()
     }
 
     async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome> {

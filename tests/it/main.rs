@@ -12,6 +12,7 @@ mod support;
 
 mod contract;
 mod counters;
+mod database_log;
 mod faults;
 mod migrations;
 mod model;
