@@ -34,6 +34,7 @@ use tokio::time::Instant;
 
 pub use error::{Cause, StoreError};
 pub use postgres::PostgresOptions;
+pub use sql::CLOCK_TOLERANCE;
 
 pub use crate::domain::shared::{ScopeKey, ScopeWrite};
 
@@ -85,7 +86,8 @@ pub async fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> R
     }
 }
 
-/// A database of sessions. Every method is one transaction, or one statement, and shows one moment.
+/// A database of sessions. Every method is one transaction, or one statement, and shows one moment. Where it has a clock of
+/// its own, that clock judges whether a session has expired, and `now` is what the calling process thinks.
 ///
 /// `deadline` bounds the whole call. A write that returns `Ok` is durable; one that fails says in its error whether
 /// it may have happened all the same.
@@ -166,8 +168,11 @@ pub trait Store: Send + Sync + 'static {
         deadline: Instant,
     ) -> Result<Vec<UserId>, StoreError>;
 
-    /// Removes one chunk of what has expired or was deleted; whether there is more to do.
-    async fn sweep(&self, now: Micros, deadline: Instant) -> Result<bool, StoreError>;
+    /// What time the database thinks it is.
+    async fn clock(&self, deadline: Instant) -> Result<DatabaseClock, StoreError>;
+
+    /// Removes one chunk of what was deleted and, with `expired`, of what has expired; whether there is more to do.
+    async fn sweep(&self, now: Micros, expired: bool, deadline: Instant) -> Result<bool, StoreError>;
 
     /// Connections in use and open, for the metrics.
     fn pool(&self) -> PoolUse;
@@ -226,10 +231,24 @@ pub struct Page<T> {
     pub cut: bool,
 }
 
+/// Before anything expires.
+pub const ANY_TIME: Micros = Micros(i64::MIN);
+
+/// The clock of a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DatabaseClock {
+    /// What it says now. It judges whether sessions have expired.
+    Own(Micros),
+    /// It has none but that of its one process. The latest time at which a session or an event was made, if there is one.
+    OfProcess(Option<Micros>),
+}
+
 /// What to read of a session.
 #[derive(Debug, Clone)]
 pub struct SessionQuery {
     pub key: SessionKey,
+    /// A session that has expired is not there: by the database's clock, and by this time where it has none. [`ANY_TIME`] shows
+    /// it all the same.
     pub now: Micros,
     /// Only this incarnation will do: a stream or a page token goes on with what it began.
     pub incarnation: Option<i64>,

@@ -21,8 +21,8 @@ use super::sql::{
 use super::transactions::{Backend, LockedSession, SessionInsert, Tx, Verdict};
 use super::write_statement::{apps_of, insert_sessions, set_created_revisions, write_call};
 use super::{
-    Batching, Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery,
-    SessionView, StateFilter, StoreError, StoreLimits,
+    ANY_TIME, Batching, Busy, Cause, DatabaseClock, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey,
+    ScopeView, SessionQuery, SessionView, StateFilter, StoreError, StoreLimits,
 };
 use crate::domain::append::{Heads, Locked, Needs, Writes};
 use crate::domain::event::StoredEvent;
@@ -71,6 +71,19 @@ macro_rules! durable {
                else current_setting('synchronous_commit') end, ",
             $local,
             ")"
+        )
+    };
+}
+
+/// The expiry of a row of sessions as the database judges it: of one that is live, nothing.
+macro_rules! judged {
+    ($row:literal) => {
+        concat!(
+            "case when ",
+            $row,
+            ".expire_time <= ",
+            sql::postgres_clock!(),
+            " then '-9223372036854775808'::bigint end as expire_time"
         )
     };
 }
@@ -259,6 +272,16 @@ impl Backend for Postgres {
         super::all_applied(&MIGRATOR, &applied)
     }
 
+    async fn clock(&self) -> Result<DatabaseClock> {
+        let mut tx = self.read(true).await?;
+        let now: i64 = sqlx::query_scalar(concat!("select ", sql::postgres_clock!()))
+            .persistent(tx.persistent)
+            .fetch_one(&mut *tx.conn)
+            .await?;
+        tx.rollback().await?;
+        Ok(DatabaseClock::Own(Micros(now)))
+    }
+
     fn is_one_statement(&self, query: &SessionQuery) -> bool {
         query.events.is_none() || query.is_plain()
     }
@@ -320,6 +343,11 @@ impl PgTx {
         numbers
     }
 
+    /// Null: by the database's clock.
+    fn at(now: Micros) -> Option<i64> {
+        pinned(now)
+    }
+
     shared_helpers!();
 
     async fn end(mut self, statement: &'static str) -> Result<()> {
@@ -363,6 +391,11 @@ impl PgTx {
         let row = write_call(app, writes).persistent(self.persistent).fetch_one(&mut *self.conn).await?;
         row.verdict()
     }
+}
+
+/// The time of a [`SessionQuery`] that does not leave it to the database's clock.
+pub(super) fn pinned(now: Micros) -> Option<i64> {
+    (now == ANY_TIME).then_some(now.0)
 }
 
 /// The app of keys of one app.
@@ -412,8 +445,9 @@ impl Tx for PgTx {
                 concat!(
                     "select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) \
                      cross join lateral (select l.app_name, l.user_id, l.id, l.incarnation, l.revision, \
-                         l.metadata_revision, l.update_time, l.expire_time \
-                       from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id \
+                         l.metadata_revision, l.update_time, ",
+                    judged!("l"),
+                    " from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id \
                        for no key update",
                     $busy,
                     ") s"
@@ -479,10 +513,11 @@ impl Tx for PgTx {
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
-        let row: Option<LockedRow> = sqlx::query_as(
-            "select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, expire_time \
-             from sessions where app_name = $1 and user_id = $2 and id = $3 for key share",
-        )
+        let row: Option<LockedRow> = sqlx::query_as(concat!(
+            "select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, ",
+            judged!("s"),
+            " from sessions s where app_name = $1 and user_id = $2 and id = $3 for key share"
+        ))
         .persistent(self.persistent)
         .bind(key.app().as_str())
         .bind(key.user.user.as_str())
@@ -544,9 +579,10 @@ impl Tx for PgTx {
             let look = all.of_app(app);
             let Look { sessions, users, apps } = &look;
             // Rows are looked for one by one, as in `sessiond_write`.
-            let rows: Vec<LookRow> = sqlx::query_as(
-                "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
-                   e.sequence, e.event_time, e.commit_time, e.digest, e.body \
+            let rows: Vec<LookRow> = sqlx::query_as(concat!(
+                "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, ",
+                judged!("s"),
+                ", e.sequence, e.event_time, e.commit_time, e.digest, e.body \
                  from unnest($2::text[], $3::text[], $4::text[]) with ordinality as k(user_id, session_id, id, n) \
                  cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = k.user_id \
                                        and l.id = k.session_id offset 0) s \
@@ -558,8 +594,8 @@ impl Tx for PgTx {
                  cross join lateral (select l.revision from user_scopes l \
                                      where l.app_name = $1 and l.user_id = k.user_id offset 0) s \
                  union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null \
-                 from app_scopes s where s.app_name = $1 and $6",
-            )
+                 from app_scopes s where s.app_name = $1 and $6"
+            ))
             .persistent(self.persistent)
             .bind(app.as_str())
             .bind(sessions.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
@@ -608,13 +644,13 @@ impl Tx for PgTx {
         self.drop_unused_scopes(writes).await
     }
 
-    async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let rows: Vec<IncarnationRow> = sqlx::query_as(
-            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 \
-             order by app_name, user_id, id limit $2 for update skip locked",
-        )
+    async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
+        let rows: Vec<IncarnationRow> = sqlx::query_as(concat!(
+            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= ",
+            sql::postgres_clock!(),
+            " order by app_name, user_id, id limit $1 for update skip locked"
+        ))
         .persistent(self.persistent)
-        .bind(now.0)
         .bind(limit)
         .fetch_all(&mut *self.conn)
         .await?;

@@ -24,8 +24,8 @@ use super::sql::{
 use super::sqlite_rows::{Columns, STATEMENTS, Statements, Values, piece, pieces};
 use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx, Verdict};
 use super::{
-    Batching, Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery,
-    SessionView, StateFilter, StoreError, StoreLimits,
+    Batching, Busy, Cause, DatabaseClock, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView,
+    SessionQuery, SessionView, StateFilter, StoreError, StoreLimits,
 };
 use crate::domain::append::{
     self, Heads, Locked, Needs, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes,
@@ -165,6 +165,19 @@ impl Backend for Sqlite {
         super::all_applied(&MIGRATOR, &applied)
     }
 
+    /// The rows that were made last have the highest numbers.
+    async fn clock(&self) -> Result<DatabaseClock> {
+        let mut tx = self.read(true).await?;
+        let latest: Option<i64> = sqlx::query_scalar(
+            "select max(time) from (select * from (select commit_time as time from events order by rowid desc limit 1) \
+             union all select * from (select create_time from sessions order by rowid desc limit 1))",
+        )
+        .fetch_one(&mut *tx.conn)
+        .await?;
+        tx.rollback().await?;
+        Ok(DatabaseClock::OfProcess(latest.map(Micros)))
+    }
+
     fn may_share(&self, query: &SessionQuery) -> bool {
         self.is_one_statement(query)
     }
@@ -268,7 +281,7 @@ impl Columns for SessionInsert<'_> {
         values.add(self.update_time.number.text());
         values.add(creation.display_name.as_ref().map(RawJson::text));
         values.add(creation.labels.as_ref().map(RawJson::text));
-        values.add(creation.expire_time.map(|time| time.0));
+        values.add(creation.expire_time().map(|time| time.0));
         values.add(self.initial_state.as_str());
     }
 }
@@ -474,6 +487,11 @@ impl SqliteTx {
         Some(out)
     }
 
+    /// The process's own clock judges: there is no other.
+    fn at(now: Micros) -> i64 {
+        now.0
+    }
+
     /// A JSON array, too.
     fn numbers(numbers: Vec<i64>) -> String {
         let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
@@ -611,7 +629,7 @@ impl Tx for SqliteTx {
             .bind(query.key.app().shared())
             .bind(query.key.user.user.shared())
             .bind(query.key.session.shared())
-            .bind(query.now.0)
+            .bind(Self::at(query.now))
             .bind(Self::keys(filter.app.as_deref()))
             .bind(Self::keys(filter.user.as_deref()))
             .bind(Self::keys(filter.session.as_deref()))
@@ -852,7 +870,7 @@ mod tests {
             events: Vec::new(),
             display_name: None,
             labels: None,
-            expire_time: None,
+            expiry: None,
             if_exists: IfExists::Refuse,
             limits: Limits::none(),
         };

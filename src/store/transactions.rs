@@ -14,9 +14,10 @@ use tokio::time::{Instant, timeout_at};
 use super::group::Group;
 use super::unlocked::Unlocked;
 use super::{
-    AppendOutcome, Batching, Busy, Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, Judged, ListQuery,
-    MetadataUpdate, Moment, MomentQuery, OnWait, Page, PoolUse, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome,
-    ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
+    ANY_TIME, AppendOutcome, Batching, Busy, Cause, CreateOutcome, DatabaseClock, DeleteOutcome, Deletion, Fork,
+    ForkOutcome, Judged, ListQuery, MetadataUpdate, Moment, MomentQuery, OnWait, Page, PoolUse, RewindOutcome,
+    RewindRequest, ScopeKey, ScopeOutcome, ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store,
+    StoreError, UpdateOutcome,
 };
 use crate::domain::append::{
     Append, Heads, Locked, Needs, Outcome, Writes, creation_needs, decide, decide_creation, distinct_events, needs,
@@ -50,6 +51,7 @@ pub trait Backend: Send + Sync + 'static {
     fn is_optimistic(&self) -> bool;
     fn migrate(&self) -> impl Future<Output = Result<()>> + Send;
     fn check(&self) -> impl Future<Output = Result<()>> + Send;
+    fn clock(&self) -> impl Future<Output = Result<DatabaseClock>> + Send;
     /// Whether [`Tx::view`] answers the query with one statement.
     fn is_one_statement(&self, query: &SessionQuery) -> bool;
     /// Whether [`Tx::views`] reads it along with others.
@@ -195,6 +197,7 @@ pub trait Tx: Send {
 
     /// Removes the session's row and notes its incarnation for [`Tx::purge`].
     fn bury(&mut self, key: &SessionKey, incarnation: i64) -> impl Future<Output = Result<()>> + Send;
+    /// Where the database has a clock, by that and not by `now`.
     fn expired(&mut self, now: Micros, limit: i64) -> impl Future<Output = Result<Vec<(SessionKey, i64)>>> + Send;
     fn next_buried(&mut self) -> impl Future<Output = Result<Option<(SessionKey, i64)>>> + Send;
     /// Removes up to `limit` rows that a buried incarnation left; how many there were.
@@ -486,8 +489,7 @@ async fn create_together<X: Tx>(tx: &mut X, creations: &[&Creation]) -> Result<(
     if fresh.is_empty() || populate(tx, &fresh).await?.is_some() {
         return Ok((creations.iter().map(|_| None).collect(), false));
     }
-    let queries: Vec<SessionQuery> =
-        fresh.iter().map(|(creation, _)| whole_session(&creation.key, Micros(i64::MIN))).collect();
+    let queries: Vec<SessionQuery> = fresh.iter().map(|(creation, _)| whole_session(&creation.key, ANY_TIME)).collect();
     let mut views = tx.views(&queries.iter().collect::<Vec<_>>()).await?.into_iter();
     let mut outcome = || views.next().flatten().map(CreateOutcome::Created).ok_or_else(not_there);
     let outcomes = creations.iter().map(|creation| is_made(creation).then(&mut outcome).transpose());
@@ -698,7 +700,7 @@ fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
 /// Reads a session that this transaction holds. That it is not there would be a bug.
 async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView> {
     // A session that was created already expired is shown once, to its creator.
-    let query = SessionQuery { now: Micros(i64::MIN), ..query.clone() };
+    let query = SessionQuery { now: ANY_TIME, ..query.clone() };
     tx.view(&query).await?.ok_or_else(not_there)
 }
 
@@ -775,11 +777,11 @@ async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutc
     Ok((ScopeOutcome::Done(tx.scope(&write.scope).await?), !writes.is_empty()))
 }
 
-/// Buries what has expired, then removes rows of one buried incarnation.
-async fn sweep<X: Tx>(tx: &mut X, now: Micros) -> Result<bool> {
-    let expired = tx.expired(now, SWEEP_SESSIONS).await?;
-    for (key, incarnation) in &expired {
-        tx.bury(key, *incarnation).await?;
+/// Buries what has expired, if that is wanted, then removes rows of one buried incarnation.
+async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<bool> {
+    let limit = if expired { SWEEP_SESSIONS } else { 0 };
+    for (key, incarnation) in tx.expired(now, limit).await? {
+        tx.bury(&key, incarnation).await?;
     }
     let Some((key, incarnation)) = tx.next_buried().await? else { return Ok(false) };
     if tx.purge(&key, incarnation, SWEEP_ROWS).await? == 0 {
@@ -968,9 +970,13 @@ impl<B: Backend> Store for Transactions<B> {
         names.iter().map(|name| UserId::parse(name).map_err(corrupt)).collect()
     }
 
-    async fn sweep(&self, now: Micros, deadline: Instant) -> Result<bool> {
+    async fn clock(&self, deadline: Instant) -> Result<DatabaseClock> {
+        self.within(deadline, self.backend.clock()).await
+    }
+
+    async fn sweep(&self, now: Micros, expired: bool, deadline: Instant) -> Result<bool> {
         let mut tx = self.write(deadline).await?;
-        let more = self.within(deadline, sweep(&mut tx, now)).await?;
+        let more = self.within(deadline, sweep(&mut tx, now, expired)).await?;
         self.end(tx, more, deadline).await?;
         Ok(more)
     }

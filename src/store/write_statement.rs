@@ -8,13 +8,14 @@ use sqlx::query::QueryAs;
 use sqlx::query_builder::QueryBuilder;
 use sqlx::{FromRow, Postgres};
 
-use super::sql::{SESSION_COLUMNS, filter_text};
+use super::sql::{POSTGRES_CORRECTION, SESSION_COLUMNS, filter_text};
 use super::statement::{Statement, sessions};
 use super::transactions::{SessionInsert, Verdict};
 use super::{Cause, StoreError};
 use crate::domain::append::{EventRow, Locked, ScopeUpdate, StateWrites, UNREAD, Writes};
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::session::Creation;
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
@@ -173,7 +174,7 @@ pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Pos
     rows.sort_by_key(|insert| &insert.creation.key);
     let rows = rows.iter();
     let mut statement = Statement::default();
-    statement.rows("k", SESSION_COLUMNS, rows.len(), |columns| {
+    statement.rows("k", format_args!("{SESSION_COLUMNS}, ttl_from"), rows.len(), |columns| {
         sessions(columns, rows.clone().map(|row| &row.creation.key))
             .numbers(rows.clone().map(|row| row.creation.incarnation))
             .numbers(rows.clone().map(|row| row.revision))
@@ -182,15 +183,17 @@ pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Pos
             .texts(rows.clone().map(|row| row.update_time.number.text()))
             .optional_texts(rows.clone().map(|row| row.creation.display_name.as_ref().map(RawJson::text)))
             .optional_texts(rows.clone().map(|row| row.creation.labels.as_ref().map(RawJson::text)))
-            .add("bigint", rows.clone().map(|row| row.creation.expire_time.map(|time| time.0)))
-            .texts(rows.clone().map(|row| row.initial_state.as_str()));
+            .add("bigint", rows.clone().map(|row| row.creation.expire_time().map(|time| time.0)))
+            .texts(rows.clone().map(|row| row.initial_state.as_str()))
+            .add("bigint", rows.clone().map(|row| counted_from(row.creation)));
     });
     statement.part(
         "made",
         format_args!(
             "(insert into sessions ({SESSION_COLUMNS}, created_user_revision, created_app_revision) \
-             select {SESSION_COLUMNS}, 0, 0 from k on conflict (app_name, user_id, id) do nothing \
-             returning app_name, user_id, id, update_time, incarnation)"
+             select {}, 0, 0 from k on conflict (app_name, user_id, id) do nothing \
+             returning app_name, user_id, id, update_time, incarnation)",
+            SESSION_COLUMNS.replace("expire_time", &format!("expire_time + {POSTGRES_CORRECTION}"))
         ),
     );
     statement.part(
@@ -201,6 +204,11 @@ pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Pos
     let mut sql = statement.end()?;
     sql.push(" select incarnation from made");
     Some(sql)
+}
+
+/// The time from which the expiry of a session was counted, if it was.
+fn counted_from(creation: &Creation) -> Option<i64> {
+    Some(creation.expiry?.counted_from(creation.now)?.0)
 }
 
 /// Notes which revisions of user and app the creations of sessions saw.

@@ -10,6 +10,7 @@
 
 mod support;
 
+mod clocks;
 mod contract;
 mod counters;
 mod database_log;
