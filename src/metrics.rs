@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -70,6 +71,7 @@ pub struct Metrics {
     database_wait: Histogram,
     database_retries: Family<Label, Counter>,
     unknown_outcomes: Counter,
+    clock_skew: Gauge<f64, AtomicU64>,
     replayed_events: Counter,
     appended_events: Counter,
     pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
@@ -115,6 +117,13 @@ impl Metrics {
             "Writes answered without knowing whether they were applied",
             unknown_outcomes.clone(),
         );
+        let clock_skew = Gauge::default();
+        registry.register_with_unit(
+            "sessiond_clock_skew",
+            "How far the clock of the database is ahead of this process, as of the last sweep",
+            Unit::Seconds,
+            clock_skew.clone(),
+        );
         let replayed_events = Counter::default();
         registry.register(
             "sessiond_replayed_events",
@@ -138,6 +147,7 @@ impl Metrics {
             database_wait,
             database_retries,
             unknown_outcomes,
+            clock_skew,
             replayed_events,
             appended_events,
             pool: OnceLock::new(),
@@ -186,6 +196,11 @@ impl Metrics {
     /// A transaction is tried again because of `conflict`, `connection_lost` or `unclear_commit`.
     pub fn retried(&self, cause: &'static str) {
         self.database_retries.get_or_create(&[("cause", cause)]).inc();
+    }
+
+    /// By so many microseconds the database's clock is ahead.
+    pub fn clock_skew(&self, micros: i64) {
+        self.clock_skew.set(micros as f64 / 1e6);
     }
 
     /// A write was answered with `outcome: "unknown"`.
@@ -340,6 +355,7 @@ mod tests {
         metrics.database_wait(Duration::from_micros(400));
         metrics.retried("unclear_commit");
         metrics.unknown_outcome();
+        metrics.clock_skew(-3_600_500_000);
         metrics.replayed(2);
         metrics.appended(3);
         let text = metrics.encode();
@@ -360,6 +376,7 @@ mod tests {
             r#"sessiond_database_retries_total{cause="connection_lost"} 0"#,
             r#"sessiond_database_retries_total{cause="unclear_commit"} 1"#,
             "sessiond_unknown_outcomes_total 1",
+            "sessiond_clock_skew_seconds -3600.5",
             "sessiond_replayed_events_total 2",
             "sessiond_appended_events_total 3",
             concat!(r#"sessiond_build_info{version=""#, env!("CARGO_PKG_VERSION"), r#""} 1"#),

@@ -29,6 +29,14 @@ impl StateAddress {
             Scope::App => Self::App(session.app().clone(), key.into()),
         }
     }
+
+    pub fn app(&self) -> &AppName {
+        match self {
+            Self::Session(key, _) => key.app(),
+            Self::User(key, _) => &key.app,
+            Self::App(app, _) => app,
+        }
+    }
 }
 
 /// State keys to be loaded. With a revision, it also matters when the key was removed, if that was since.

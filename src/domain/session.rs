@@ -66,6 +66,11 @@ impl Expiry {
             Self::In(ttl) => now.plus(ttl),
         }
     }
+
+    /// The time from which it was counted, if it was.
+    pub fn counted_from(self, now: Micros) -> Option<Micros> {
+        matches!(self, Self::In(_)).then_some(now)
+    }
 }
 
 impl SessionId {
@@ -298,13 +303,18 @@ pub struct Creation {
     pub events: Vec<NewEvent>,
     pub display_name: Option<RawJson>,
     pub labels: Option<RawJson>,
-    pub expire_time: Option<Micros>,
+    pub expiry: Option<Expiry>,
     pub if_exists: IfExists,
     /// What the events' operators come to is under the same limits as what is given.
     pub limits: Limits,
 }
 
 impl Creation {
+    /// By the clock that `now` is of.
+    pub fn expire_time(&self) -> Option<Micros> {
+        self.expiry.map(|expiry| expiry.at(self.now))
+    }
+
     /// Whether it can be made along with others: it is small, and writes nothing that theirs show.
     pub fn is_simple(&self) -> bool {
         const SMALL: usize = 16 << 10;
