@@ -431,6 +431,10 @@ async fn secrets(server: &Server, level: &str, place: &Place, proxy: Option<&Tcp
     sent("POST", &events, &[("if-match", "\"99\"")], Some(json!({"author": SECRET})), 412).await;
     sent("POST", &events, &[("if-match", SECRET)], Some(json!({"author": SECRET})), 422).await;
     sent("POST", &events, &[("content-type", SECRET)], Some(json!({"author": SECRET})), 415).await;
+    sent("POST", &events, &[("content-encoding", SECRET)], Some(json!({"author": SECRET})), 415).await;
+    sent("POST", &events, &[("host", SECRET)], Some(json!({"author": SECRET})), 403).await;
+    sent("POST", &events, &[("host", &word("not a host"))], Some(json!({"author": SECRET})), 400).await;
+    sent("POST", &events, &[("origin", &format!("https://{SECRET}"))], Some(json!({"author": SECRET})), 403).await;
     sent("POST", &events, &[], Some(json!({"id": word(&"x".repeat(300))})), 422).await;
     sent("POST", &events, &[], Some(json!({"timestamp": SECRET})), 422).await;
     sent("POST", &events, &[], Some(json!({"content": SECRET.repeat(6000)})), 413).await;

@@ -94,7 +94,10 @@ impl Api {
             request = request.header(*name, *value);
         }
         if let Some(body) = body {
-            request = request.header("content-type", "application/json").body(body.to_string());
+            if !headers.iter().any(|(name, _)| *name == "content-type") {
+                request = request.header("content-type", "application/json");
+            }
+            request = request.body(body.to_string());
         }
         let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
