@@ -58,7 +58,11 @@ async fn the_documents_show_what_one_sees() {
                 updated += printed;
             } else {
                 wrong += &format!("{name}: {}\n- {}\n+ {}\n", command.text, printed.trim_end(), answer.trim_end());
-                updated += &format!("{}\n{}", answer.trim_end(), if printed == "\n" || printed.ends_with("\n\n") { "\n" } else { "" });
+                updated += &format!(
+                    "{}\n{}",
+                    answer.trim_end(),
+                    if printed == "\n" || printed.ends_with("\n\n") { "\n" } else { "" }
+                );
             }
         }
         updated += &document[rest..];

@@ -405,7 +405,7 @@ fn partial_event() -> Value {
         "description": "A partial event, as it was given: nothing was stored.",
         "allOf": [reference("NewEvent")],
         "required": ["partial"],
-        "properties": {"partial": {"not": {"enum": [false, null]}}},
+        "properties": {"partial": {"description": "`true`.", "not": {"enum": [false, null]}}},
     })
 }
 
