@@ -911,6 +911,7 @@ mod tests {
             display_name: None,
             labels: None,
             expire_time: None,
+            request: None,
             if_exists: IfExists::Refuse,
             limits: Limits::default(),
         }

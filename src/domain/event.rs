@@ -211,6 +211,7 @@ impl EventDraft {
         });
         let output = output_key.and_then(|key| final_text(&members).map(|text| (key, text)));
         let actions = reader.actions(find("actions"), output, limits)?;
+        limits.check_keys(actions.edit.keys())?;
 
         let mut body = ObjectText::with_capacity(json.text().len() + json.text().len() / 8);
         let mut content = Vec::with_capacity(members.len());
@@ -254,6 +255,11 @@ impl EventDraft {
             body,
             digest: digest(content),
         })
+    }
+
+    /// How many state keys it names.
+    pub fn keys(&self) -> usize {
+        self.edit.keys()
     }
 
     /// Completes the event: `id` is its own, if it has one; `now` stands in for a missing timestamp.
@@ -378,7 +384,8 @@ impl Reader<'_> {
     fn refuse_misspelt(&mut self, members: &[Named<'_>], pointer: &str) {
         for member in members.iter().filter(|member| !member.is_known) {
             if let Some(known) = ACTION_FIELDS.iter().find(|known| is_spelling_of(&member.name, known)) {
-                let message = format!("would do nothing under this name: it belongs at `{}`", pointer_to(pointer, known));
+                let message =
+                    format!("would do nothing under this name: it belongs at `{}`", pointer_to(pointer, known));
                 self.errors.push(FieldError::new(pointer_to(pointer, &member.name), message));
             }
         }
@@ -540,13 +547,14 @@ pub fn show_delta<'a>(values: impl Iterator<Item = (Scope, &'a str, &'a RawJson)
     delta.close()
 }
 
-fn digest(mut content: Vec<(&str, String)>) -> [u8; 32] {
+/// The digest of named values in canonical form, in whatever order.
+pub(super) fn digest<K: AsRef<str> + Ord>(mut content: Vec<(K, String)>) -> [u8; 32] {
     content.sort();
     let mut hash = Sha256::new();
     let mut name = String::new();
     for (key, canonical) in content {
         name.clear();
-        push_string(&mut name, key);
+        push_string(&mut name, key.as_ref());
         hash.update(&name);
         hash.update(":");
         hash.update(canonical);
@@ -704,7 +712,9 @@ mod tests {
             assert_eq!((errors.len(), &*errors[0].field), (1, field), "{given}");
             assert!(errors[0].message.ends_with(&format!("`{place}`")), "{given}: {}", errors[0].message);
         }
-        for good in [r#"{"state":1,"delta":2,"route":3,"actionable":4}"#, r#"{"actions":{"states":1,"myStateDelta":{}}}"#] {
+        for good in
+            [r#"{"state":1,"delta":2,"route":3,"actionable":4}"#, r#"{"actions":{"states":1,"myStateDelta":{}}}"#]
+        {
             assert!(parse(good).is_ok(), "{good}");
         }
         let deep = format!(r#"{{"content":{}{}}}"#, "[".repeat(65), "]".repeat(65));
@@ -765,7 +775,11 @@ mod tests {
         assert_eq!(failed(r#""content":{"parts":[{"text":"a"},{"functionCall":{}}]}"#), None);
         assert_eq!(failed(r#""partial":true,"content":{"parts":[{"text":"a"}]}"#), None);
         for none in ["null", "\"\"", "7"] {
-            assert_eq!(output(&format!(r#"{{"errorCode":{none},"content":{{"parts":[{response}]}}}}"#)), None, "{none}");
+            assert_eq!(
+                output(&format!(r#"{{"errorCode":{none},"content":{{"parts":[{response}]}}}}"#)),
+                None,
+                "{none}"
+            );
         }
     }
 

@@ -146,20 +146,26 @@ impl<'h> Working<'h> {
             let (scope, key) = (precondition.scope, &*precondition.key);
             let address = address(scope, key);
             let value = self.value(&address);
-            let (holds, what) = match &precondition.condition {
+            let fault = match &precondition.condition {
+                Condition::Unchanged { since } if *since > revision(scope) => {
+                    Some("is asked about since a revision that has not come yet")
+                }
                 Condition::Unchanged { since } => {
                     let changed = self.held(&address).map_or(0, |held| held.revision);
-                    (changed <= *since && *since <= revision(scope), "has changed since that revision")
+                    (changed > *since).then_some("has changed since that revision")
                 }
-                Condition::Exists(true) => (value.is_some(), "does not exist"),
-                Condition::Exists(false) => (value.is_none(), "exists"),
+                Condition::Exists(true) => value.is_none().then_some("does not exist"),
+                Condition::Exists(false) => value.is_some().then_some("exists"),
                 Condition::Equals(wanted) => {
-                    let equal = value.is_some_and(|value| value.json().same(wanted.json()));
+                    let fault = match value {
+                        None => Some("is absent"),
+                        Some(value) => (!value.json().same(wanted.json())).then_some("has another value"),
+                    };
                     self.spend(value.map_or(0, |value| value.text().len()) + wanted.text().len())?;
-                    (equal, "has another value")
+                    fault
                 }
             };
-            if !holds {
+            if let Some(what) = fault {
                 let field = format!("{}/preconditions/{n}", edit.pointer);
                 failed.push(FieldError::new(field, format!("the key `{}` {what}", keys.show(scope, key))));
             }

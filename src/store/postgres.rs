@@ -18,7 +18,7 @@ use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, ScopeRow, StateRow, ViewRow,
     event_page, filter_text,
 };
-use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx};
+use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx, corrupt};
 use super::write_statement::{insert_sessions, reads_revisions, set_created_revisions, write_statement};
 use super::{
     Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
@@ -27,8 +27,9 @@ use super::{
 use crate::domain::append::{Heads, Locked, Needs, Writes};
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
-use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;

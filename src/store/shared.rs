@@ -214,9 +214,71 @@ macro_rules! shared_primitives {
                 .bind(revision)
                 .bind(update_time.micros.0)
                 .bind(update_time.number.text())
+                .bind(fork.request.as_ref().map(|request| request.key.as_str()))
+                .bind(fork.request.as_ref().map(|request| &request.digest[..]))
                 .execute(&mut *self.conn)
                 .await?;
             Ok(done.rows_affected() > 0)
+        }
+
+        async fn made_by(
+            &mut self,
+            user: &UserKey,
+            key: &IdempotencyKey,
+        ) -> Result<Option<(SessionKey, i64, Vec<u8>)>> {
+            let row: Option<(String, i64, Vec<u8>)> = sqlx::query_as(sql::MADE_BY)
+                .persistent(self.persistent)
+                .bind(user.app.as_str())
+                .bind(user.user.as_str())
+                .bind(key.as_str())
+                .fetch_optional(&mut *self.conn)
+                .await?;
+            row.map(|(id, incarnation, digest)| {
+                let session = SessionId::parse(&id).map_err(corrupt)?;
+                Ok((SessionKey { user: user.clone(), session }, incarnation, digest))
+            })
+            .transpose()
+        }
+
+        async fn patched_by(&mut self, scope: &ScopeKey, key: &IdempotencyKey) -> Result<Option<Vec<u8>>> {
+            let query = match scope {
+                ScopeKey::App(app) => sqlx::query_scalar(sql::APP_PATCH).bind(app.as_str()),
+                ScopeKey::User(user) => {
+                    sqlx::query_scalar(sql::USER_PATCH).bind(user.app.as_str()).bind(user.user.as_str())
+                }
+            };
+            Ok(query.bind(key.as_str()).persistent(self.persistent).fetch_optional(&mut *self.conn).await?)
+        }
+
+        async fn remember_patch(&mut self, scope: &ScopeKey, request: &RequestKey, now: Micros) -> Result<()> {
+            let query = match scope {
+                ScopeKey::App(app) => sqlx::query(sql::REMEMBER_APP_PATCH).bind(app.as_str()),
+                ScopeKey::User(user) => {
+                    sqlx::query(sql::REMEMBER_USER_PATCH).bind(user.app.as_str()).bind(user.user.as_str())
+                }
+            };
+            query
+                .bind(request.key.as_str())
+                .bind(&request.digest[..])
+                .bind(now.0)
+                .persistent(self.persistent)
+                .execute(&mut *self.conn)
+                .await?;
+            Ok(())
+        }
+
+        async fn forget_patches(&mut self, before: Micros, limit: i64) -> Result<u64> {
+            let mut forgotten = 0;
+            for statement in Self::DIALECT.forget_patches {
+                let done = sqlx::query(statement)
+                    .persistent(self.persistent)
+                    .bind(before.0)
+                    .bind(limit)
+                    .execute(&mut *self.conn)
+                    .await?;
+                forgotten += done.rows_affected();
+            }
+            Ok(forgotten)
         }
 
         async fn copy_history(&mut self, source: &LockedSession, fork: &Fork, revision: i64) -> Result<()> {

@@ -151,7 +151,39 @@ pub const APP_KEY_CHANGED: &str = "select max(revision) from app_log where app_n
 
 /// What [`SessionInsert`](super::transactions::SessionInsert) brings.
 pub const SESSION_COLUMNS: &str = "app_name, user_id, id, incarnation, revision, create_time, update_time, \
-    update_time_number, display_name, labels, expire_time, initial_state";
+    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest";
+/// The session that the request `$3` of a user made.
+pub const MADE_BY: &str = "select id, incarnation, creation_digest from sessions \
+     where app_name = $1 and user_id = $2 and creation_key = $3";
+
+/// The digest of a request that changed a shared scope.
+pub const USER_PATCH: &str =
+    "select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3";
+pub const APP_PATCH: &str = "select digest from app_patches where app_name = $1 and request_key = $2";
+pub const REMEMBER_USER_PATCH: &str =
+    "insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, $5)";
+pub const REMEMBER_APP_PATCH: &str =
+    "insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, $4)";
+
+/// Removes up to `$2` requests of before `$1`.
+macro_rules! forget_patches {
+    ($table:literal, $key:literal, $lock:literal) => {
+        concat!(
+            "delete from ",
+            $table,
+            " where (",
+            $key,
+            ") in (select ",
+            $key,
+            " from ",
+            $table,
+            " where time < $1 order by time limit 0 + $2",
+            $lock,
+            ")"
+        )
+    };
+}
+
 /// For each field a flag, whether to set it, and its value.
 pub const SET_METADATA: &str = "update sessions set metadata_revision = metadata_revision + 1, \
      display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
@@ -159,16 +191,16 @@ pub const SET_METADATA: &str = "update sessions set metadata_revision = metadata
      where app_name = $1 and user_id = $2 and id = $3";
 
 /// A copy of session `$1, $2, $3` (incarnation `$4`) as it was at revision `$8`: under the id `$5`, incarnation `$6`,
-/// created at `$7`, last updated at `$9` and `$10`.
+/// created at `$7`, last updated at `$9` and `$10`, by the request `$11` with the digest `$12`.
 macro_rules! insert_fork {
     () => {
         "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
            update_time_number, display_name, labels, expire_time, initial_state, created_user_revision, \
-           created_app_revision, forked_from, forked_revision) \
+           created_app_revision, forked_from, forked_revision, creation_key, creation_digest) \
          select app_name, user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, \
-           created_user_revision, created_app_revision, id, $8 \
+           created_user_revision, created_app_revision, id, $8, $11, $12 \
          from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
-         on conflict (app_name, user_id, id) do nothing"
+         on conflict do nothing"
     };
 }
 /// Those after `$7`, up to `$8`.
@@ -352,13 +384,15 @@ pub struct Dialect {
     pub user_scope: &'static str,
     /// Columns of a list that shows states.
     list_state: &'static str,
+    /// Removes requests that changed user state, and app state, of before `$1`, up to `$2` of each.
+    pub forget_patches: [&'static str; 2],
     /// A label's value, given the number of the parameter that names it.
     label: fn(usize) -> String,
 }
 
 macro_rules! dialect {
     ($listed:ident, $join_listed:literal, $member:ident, $wanted:ident, $among:ident, $filed:ident, $visible:expr,
-     $label:expr) => {
+     $skip_locked:literal, $label:expr) => {
         Dialect {
             insert_fork: $listed!(insert_fork!(), "$5"),
             join_listed: $join_listed,
@@ -387,6 +421,10 @@ macro_rules! dialect {
                 " from user_state t where t.app_name = $1 and t.user_id = $2) as state"
             ),
             list_state: state_columns!($member, "", "", ""),
+            forget_patches: [
+                forget_patches!("user_patches", "app_name, user_id, request_key", $skip_locked),
+                forget_patches!("app_patches", "app_name, request_key", $skip_locked),
+            ],
             label: $label,
         }
     };
@@ -444,6 +482,7 @@ pub const POSTGRES: Dialect = dialect!(
     postgres_filed,
     " and not exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) \
                       where sequence > h.first and sequence <= h.last)",
+    " for update skip locked",
     |name| format!("(s.labels::jsonb ->> ${name})")
 );
 
@@ -487,6 +526,7 @@ pub const SQLITE: Dialect = dialect!(
     sqlite_filed,
     " and not exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key \
                       where sequence > first.value and sequence <= last.value)",
+    "",
     |name| format!("json_extract(s.labels, '$.\"' || ${name} || '\"')")
 );
 

@@ -22,7 +22,7 @@ use super::sql::{
     SESSION_COLUMNS, ScopeRow, StateRow, StateTables, USER, ViewRow, event_page, filter_text,
 };
 use super::sqlite_rows::{Columns, STATEMENTS, Statements, Values, piece, pieces};
-use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx};
+use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx, corrupt};
 use super::{
     Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
     StateFilter, StoreError, StoreLimits,
@@ -32,8 +32,9 @@ use crate::domain::append::{
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
-use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
+use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserKey};
 use crate::domain::json::{RawJson, push_string};
+use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
@@ -265,10 +266,13 @@ impl Columns for SessionInsert<'_> {
         values.add(creation.labels.as_ref().map(RawJson::text));
         values.add(creation.expire_time.map(|time| time.0));
         values.add(self.initial_state.as_str());
+        let request = creation.request.as_ref();
+        values.add(request.map(|request| request.key.as_str()));
+        values.add(request.map(|request| &request.digest[..]));
     }
 }
 
-/// Inserts rows of sessions that are not there, and their places in the list by last update; returns the incarnations of
+/// Inserts rows of sessions of which neither the id nor the request is there, and their places in the list by last update; returns the incarnations of
 /// those.
 fn insert_sessions(rows: &[SessionInsert<'_>]) -> Statements {
     let mut statements = Statements::over([rows.len()]);
@@ -276,7 +280,7 @@ fn insert_sessions(rows: &[SessionInsert<'_>]) -> Statements {
         "sessions",
         &format!("{SESSION_COLUMNS}, created_user_revision, created_app_revision"),
         rows.iter().map(|row| (row, 0, 0)),
-        " on conflict (app_name, user_id, id) do nothing returning incarnation",
+        " on conflict do nothing returning incarnation",
     );
     statements.with(
         "app_name, user_id, id, incarnation",
@@ -767,7 +771,7 @@ mod tests {
 
     use super::*;
     use crate::domain::Limits;
-    use crate::domain::ids::{SessionId, UserId};
+    use crate::domain::ids::UserId;
     use crate::domain::session::{Creation, IfExists};
     use crate::store::transactions::Transactions;
     use crate::store::{CreateOutcome, Store as _};
@@ -848,6 +852,7 @@ mod tests {
             labels: None,
             expire_time: None,
             if_exists: IfExists::Refuse,
+            request: None,
             limits: Limits::none(),
         };
         let creation = Arc::new(creation);

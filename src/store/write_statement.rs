@@ -82,7 +82,7 @@ pub fn write_statement(writes: &Writes<'_>) -> Option<QueryBuilder<Postgres>> {
     Some(sql)
 }
 
-/// Inserts rows of sessions that are not there, in key order, and their places in the list by last update; returns the
+/// Inserts rows of sessions of which neither the id nor the request is there, in key order, and their places in the list by last update; returns the
 /// incarnations of those.
 pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
     let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
@@ -99,13 +99,15 @@ pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Pos
             .optional_texts(rows.clone().map(|row| row.creation.display_name.as_ref().map(RawJson::text)))
             .optional_texts(rows.clone().map(|row| row.creation.labels.as_ref().map(RawJson::text)))
             .add("bigint", rows.clone().map(|row| row.creation.expire_time.map(|time| time.0)))
-            .texts(rows.clone().map(|row| row.initial_state.as_str()));
+            .texts(rows.clone().map(|row| row.initial_state.as_str()))
+            .optional_texts(rows.clone().map(|row| row.creation.request.as_ref().map(|request| request.key.as_str())))
+            .add("bytea", rows.clone().map(|row| row.creation.request.as_ref().map(|request| &request.digest[..])));
     });
     statement.part(
         "made",
         format_args!(
             "(insert into sessions ({SESSION_COLUMNS}, created_user_revision, created_app_revision) \
-             select {SESSION_COLUMNS}, 0, 0 from k on conflict (app_name, user_id, id) do nothing \
+             select {SESSION_COLUMNS}, 0, 0 from k on conflict do nothing \
              returning app_name, user_id, id, update_time, incarnation)"
         ),
     );
