@@ -29,6 +29,21 @@ impl StateAddress {
             Scope::App => Self::App(session.app().clone(), key.into()),
         }
     }
+
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Session(_, key) | Self::User(_, key) | Self::App(_, key) => key,
+        }
+    }
+
+    pub fn has_owner_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Session(a, _), Self::Session(b, _)) => a == b,
+            (Self::User(a, _), Self::User(b, _)) => a == b,
+            (Self::App(a, _), Self::App(b, _)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// State keys to be loaded. With a revision, it also matters when the key was removed, if that was since.

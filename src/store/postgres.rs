@@ -1,6 +1,6 @@
 //! PostgreSQL, 13 and later, also behind PgBouncer in transaction mode.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::str::FromStr;
 use std::time::Duration;
 

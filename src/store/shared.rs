@@ -140,29 +140,32 @@ macro_rules! shared_primitives {
 
         async fn removed_since(
             &mut self,
-            address: &StateAddress,
+            addresses: &[&StateAddress],
             locked: Option<Locked>,
             since: i64,
-        ) -> Result<Option<i64>> {
+        ) -> Result<HashMap<String, i64>> {
+            let names: Vec<String> = addresses.iter().map(|address| address.key().to_owned()).collect();
             let (incarnation, revision) = locked.map_or((0, 0), |locked| (locked.incarnation, locked.revision));
-            let query = match address {
-                StateAddress::Session(key, name) => sqlx::query_scalar(Self::DIALECT.removed)
+            let Some(owner) = addresses.first() else { return Ok(HashMap::new()) };
+            let query = match owner {
+                StateAddress::Session(key, _) => sqlx::query_as(Self::DIALECT.removed)
                     .bind(key.app().as_str())
                     .bind(key.user.user.as_str())
                     .bind(key.session.as_str())
                     .bind(incarnation)
-                    .bind(&**name)
+                    .bind(Self::keys(Some(&names)))
                     .bind(since)
                     .bind(Self::numbers(history::path(since, revision))),
-                StateAddress::User(key, name) => sqlx::query_scalar(sql::USER_KEY_CHANGED)
+                StateAddress::User(key, _) => sqlx::query_as(Self::DIALECT.user_keys_changed)
                     .bind(key.app.as_str())
                     .bind(key.user.as_str())
-                    .bind(&**name),
-                StateAddress::App(key, name) => {
-                    sqlx::query_scalar(sql::APP_KEY_CHANGED).bind(key.as_str()).bind(&**name)
+                    .bind(Self::keys(Some(&names))),
+                StateAddress::App(key, _) => {
+                    sqlx::query_as(Self::DIALECT.app_keys_changed).bind(key.as_str()).bind(Self::keys(Some(&names)))
                 }
             };
-            Ok(query.persistent(self.persistent).fetch_one(&mut *self.conn).await?)
+            let rows: Vec<(String, Option<i64>)> = query.persistent(self.persistent).fetch_all(&mut *self.conn).await?;
+            Ok(rows.into_iter().filter_map(|(key, revision)| Some((key, revision?))).collect())
         }
 
         async fn first_of_invocation(

@@ -144,11 +144,6 @@ pub const SESSION_VALUE: &str = "select value from session_state \
 pub const USER_VALUE: &str = "select value from user_state where app_name = $1 and user_id = $2 and key = $3";
 pub const APP_VALUE: &str = "select value from app_state where app_name = $1 and key = $2";
 
-/// The last change of a shared key, its removal included.
-pub const USER_KEY_CHANGED: &str =
-    "select max(revision) from user_log where app_name = $1 and user_id = $2 and key = $3";
-pub const APP_KEY_CHANGED: &str = "select max(revision) from app_log where app_name = $1 and key = $2";
-
 /// What [`SessionInsert`](super::transactions::SessionInsert) brings.
 pub const SESSION_COLUMNS: &str = "app_name, user_id, id, incarnation, revision, create_time, update_time, \
     update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest";
@@ -337,15 +332,32 @@ macro_rules! differences {
     };
 }
 
-/// When a session key that is not there was removed, if that was after revision `$6`: its span was filed beyond `$6`, or
-/// on the path to it.
+/// When those of the session keys `$5` that are not there were removed, if that was after revision `$6`: their spans were
+/// filed beyond `$6`, or on the path to it. One pass over these spans, whatever the number of keys; `is true` keeps
+/// PostgreSQL from making a join of it, for which it has no plan but a loop over the keys for each span.
 macro_rules! removed {
-    ($among:ident) => {
+    ($among:ident, $each:ident) => {
         concat!(
-            "select max(valid_to) from session_spans where app_name = $1 and user_id = $2 and session_id = $3 \
-               and incarnation = $4 and key = $5 and valid_to > $6 and (node > $6 or node",
+            "select key, max(valid_to) from session_spans where app_name = $1 and user_id = $2 and session_id = $3 \
+               and incarnation = $4 and (key in (select k.value from ",
+            $each!("$5"),
+            ")) is true and valid_to > $6 and (node > $6 or node",
             $among!("$7"),
-            ")"
+            ") group by key"
+        )
+    };
+}
+
+/// The last changes of shared keys, their removals included.
+macro_rules! keys_changed {
+    ($log:literal, $of:literal, $keys:literal, $each:ident) => {
+        concat!(
+            "select k.value, (select max(l.revision) from ",
+            $log,
+            " l where ",
+            $of,
+            " and l.key = k.value) from ",
+            $each!($keys)
         )
     };
 }
@@ -377,6 +389,8 @@ pub struct Dialect {
     pub state_then: &'static str,
     pub differences: &'static str,
     pub removed: &'static str,
+    pub user_keys_changed: &'static str,
+    pub app_keys_changed: &'static str,
     pub copy_state: &'static str,
     /// Head and merged state of one session; `$5`, `$6`, `$7` are the keys wanted of app, user and session, or null.
     pub view: &'static str,
@@ -391,7 +405,7 @@ pub struct Dialect {
 }
 
 macro_rules! dialect {
-    ($listed:ident, $join_listed:literal, $member:ident, $wanted:ident, $among:ident, $filed:ident, $visible:expr,
+    ($listed:ident, $join_listed:literal, $member:ident, $wanted:ident, $among:ident, $each:ident, $filed:ident, $visible:expr,
      $skip_locked:literal, $label:expr) => {
         Dialect {
             insert_fork: $listed!(insert_fork!(), "$5"),
@@ -400,7 +414,9 @@ macro_rules! dialect {
             visible_descending: events_page!("desc", $visible),
             state_then: state_then!($member, $wanted, $filed),
             differences: differences!($filed),
-            removed: removed!($among),
+            removed: removed!($among, $each),
+            user_keys_changed: keys_changed!("user_log", "l.app_name = $1 and l.user_id = $2", "$3", $each),
+            app_keys_changed: keys_changed!("app_log", "l.app_name = $1", "$2", $each),
             copy_state: copy_state!($filed),
             view: concat!(
                 "select ",
@@ -445,6 +461,12 @@ macro_rules! postgres_among {
         concat!(" = any(", $numbers, "::bigint[])")
     };
 }
+/// The keys of a filter, as rows `k`.
+macro_rules! postgres_each {
+    ($keys:literal) => {
+        concat!("unnest(", $keys, "::text[]) as k(value)")
+    };
+}
 /// The rows `t` of a table of spans that are filed under some nodes: found by one look for each, also where the planner
 /// does not know how many there are.
 macro_rules! postgres_filed {
@@ -479,6 +501,7 @@ pub const POSTGRES: Dialect = dialect!(
     postgres_member,
     postgres_wanted,
     postgres_among,
+    postgres_each,
     postgres_filed,
     " and not exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) \
                       where sequence > h.first and sequence <= h.last)",
@@ -499,6 +522,11 @@ macro_rules! sqlite_wanted {
 macro_rules! sqlite_among {
     ($numbers:literal) => {
         concat!(" in (select value from json_each(", $numbers, "))")
+    };
+}
+macro_rules! sqlite_each {
+    ($keys:literal) => {
+        concat!("json_each(", $keys, ") as k")
     };
 }
 macro_rules! sqlite_filed {
@@ -523,6 +551,7 @@ pub const SQLITE: Dialect = dialect!(
     sqlite_member,
     sqlite_wanted,
     sqlite_among,
+    sqlite_each,
     sqlite_filed,
     " and not exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key \
                       where sequence > first.value and sequence <= last.value)",

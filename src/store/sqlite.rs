@@ -1,7 +1,7 @@
 //! SQLite, embedded: one file, one process, one writer and many readers (WAL).
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, TryLockError};
 use std::mem;
 use std::path::{Path, PathBuf};

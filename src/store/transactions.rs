@@ -127,14 +127,14 @@ pub trait Tx: Send {
         &mut self,
         keys: &[(&StateAddress, i64)],
     ) -> impl Future<Output = Result<Vec<(StateAddress, Held)>>> + Send;
-    /// The revision at which a key that is not there was removed: at least if that was after `since`. `locked` is the
-    /// session, of a session key.
+    /// The revisions at which keys that are not there were removed, all of one owner: at least if that was after `since`.
+    /// `locked` is the session, of session keys.
     fn removed_since(
         &mut self,
-        address: &StateAddress,
+        addresses: &[&StateAddress],
         locked: Option<Locked>,
         since: i64,
-    ) -> impl Future<Output = Result<Option<i64>>> + Send;
+    ) -> impl Future<Output = Result<HashMap<String, i64>>> + Send;
     fn first_of_invocation(
         &mut self,
         key: &SessionKey,
@@ -439,16 +439,20 @@ async fn values<X: Tx>(
         return Ok(HashMap::new());
     }
     let mut values: HashMap<StateAddress, Held> = tx.values(&keys).await?.into_iter().collect();
-    for (address, since) in needs {
-        let Some(locked) = locked(address) else { continue };
-        if values.contains_key(address) {
-            continue;
-        }
-        let revision = match since {
-            Some(since) => tx.removed_since(address, locked, *since).await?.unwrap_or(0),
-            None => 0,
+    let absent: Vec<_> =
+        needs.iter().filter(|(address, _)| locked(address).is_some() && !values.contains_key(*address)).collect();
+    // In the order of addresses, so those of one owner follow each other.
+    for keys in absent.chunk_by(|(one, _), (other, _)| one.has_owner_of(other)) {
+        let (asked, since): (Vec<&StateAddress>, Vec<i64>) =
+            keys.iter().filter_map(|(address, since)| Some((*address, (**since)?))).unzip();
+        let removed = match (asked.first(), since.iter().min()) {
+            (Some(first), Some(since)) => tx.removed_since(&asked, locked(first).flatten(), *since).await?,
+            _ => HashMap::new(),
         };
-        values.insert(address.clone(), Held { value: None, revision });
+        for (address, since) in keys {
+            let revision = since.and_then(|_| removed.get(address.key()).copied()).unwrap_or(0);
+            values.insert((*address).clone(), Held { value: None, revision });
+        }
     }
     Ok(values)
 }

@@ -149,10 +149,8 @@ on_both_stores! {
         let listed: BTreeSet<&str> = described.iter().map(|(operation, _)| operation.as_str()).collect();
         let tested = writes("app");
         assert_eq!(listed, tested.iter().map(|write| write.operation).collect(), "every write is in the table");
-        let mut n = 0;
-        for (operation, takes) in &described {
+        for (n, (operation, takes)) in described.iter().enumerate() {
             let write = prepared(server, operation, n).await;
-            n += 1;
             let before = shown(server, &write).await;
             for (name, header, value) in SAFETY {
                 if !takes.contains(name) {
