@@ -8,6 +8,7 @@ use std::fmt;
 use std::io::{self, IsTerminal as _};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, Resettable};
@@ -17,6 +18,7 @@ use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::domain::Limits;
+use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
 use crate::store::{PostgresOptions, StoreLimits};
 use crate::telemetry::{self, LogFormat};
@@ -145,6 +147,23 @@ pub struct Config {
     #[arg(global = true, help_heading = HTTP)]
     pub insecure_no_auth: bool,
 
+    /// Host names by which clients may ask for this server, separated by commas: NAME, NAME:PORT, or `*` for all
+    ///
+    /// IP addresses, localhost and names below it need not be listed. A request whose `Host` is another one is 403: without
+    /// authentication, any web page could reach the server by a name of its own that resolves to the server's address. So
+    /// give `*` only where no browser can reach it.
+    #[arg(long, env = "SESSIOND_ALLOWED_HOSTS", value_delimiter = ',')]
+    #[arg(value_name = "HOSTS", global = true, help_heading = HTTP)]
+    pub allowed_hosts: Vec<AllowedHost>,
+
+    /// Origins of web pages that may use this server, separated by commas, such as https://app.example.com
+    ///
+    /// Exact: scheme, host and port. Their pages may read the answers (CORS). Requests from pages of any other origin but
+    /// the server's own are 403.
+    #[arg(long, env = "SESSIOND_CORS_ORIGINS", value_delimiter = ',')]
+    #[arg(value_name = "ORIGINS", global = true, help_heading = HTTP)]
+    pub cors_origins: Vec<Origin>,
+
     /// Time for one request in the service, as a duration; then 503
     #[arg(long, env = "SESSIOND_REQUEST_TIMEOUT", default_value = "10s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
@@ -246,7 +265,7 @@ pub struct Config {
 }
 
 /// What the HTTP face needs to know.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct HttpSettings {
     /// Bytes of one request body.
     pub max_body_bytes: usize,
@@ -256,6 +275,8 @@ pub struct HttpSettings {
     pub max_buffered_bytes: usize,
     /// From the end of a request's head to the beginning of its answer.
     pub request_timeout: Duration,
+    /// Which requests are foreign.
+    pub origins: Arc<Policy>,
 }
 
 impl Cli {
@@ -377,6 +398,7 @@ impl Config {
             max_in_flight: self.max_in_flight,
             max_buffered_bytes: self.max_buffered_bytes,
             request_timeout: self.request_timeout,
+            origins: Arc::new(Policy { hosts: self.allowed_hosts.clone(), origins: self.cors_origins.clone() }),
         }
     }
 
@@ -617,6 +639,21 @@ mod tests {
         assert_eq!(config.request_timeout, Duration::from_secs(10));
         assert_eq!(config.drain_timeout, Duration::from_secs(25));
         assert!(!config.metrics_listen_is_explicit());
+    }
+
+    #[test]
+    fn hosts_and_origins_are_lists() {
+        assert_eq!(config(&[]).allowed_hosts, []);
+        let config = config(&["--allowed-hosts=a, B.example:80,*", "--cors-origins", "https://a,http://b:1"]);
+        let hosts = ["a", "b.example:80", "*"].map(|host| host.parse().unwrap());
+        assert_eq!(config.allowed_hosts, hosts);
+        assert_eq!(
+            config.http_settings().origins.origins,
+            ["https://a", "http://b:1"].map(|origin| origin.parse().unwrap())
+        );
+        for bad in ["--allowed-hosts=http://a", "--allowed-hosts=a,,b", "--cors-origins=*", "--cors-origins=a"] {
+            assert!(read(&[bad]).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! - [`service`]: the use cases: clock, limits, retries
 //! - [`http`]: the API: router, requests, answers, errors, its description
 //! - [`server`]: connections: admitted, bounded, drained
+//! - [`origin`]: whether a request comes from a page of another site
 //! - [`config`], [`telemetry`], [`metrics`], [`startup`]: how it is run
 //! - [`verify`]: whether what is stored is what the events say
 
@@ -15,6 +16,7 @@ pub mod config;
 pub mod domain;
 pub mod http;
 pub mod metrics;
+pub mod origin;
 pub mod server;
 pub mod service;
 pub mod startup;

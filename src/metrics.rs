@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use prometheus_client::registry::{Registry, Unit};
 use tokio::net::TcpListener;
 
 use crate::config::{Config, MetricsListen};
+use crate::origin::Policy;
 use crate::server::{self, ConnectionLimits, ConnectionObserver};
 use crate::store::PoolUse;
 
@@ -69,6 +71,7 @@ pub struct Metrics {
     database_wait: Histogram,
     database_retries: Family<Label, Counter>,
     unknown_outcomes: Counter,
+    clock_skew: Gauge<f64, AtomicU64>,
     replayed_events: Counter,
     appended_events: Counter,
     pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
@@ -114,6 +117,13 @@ impl Metrics {
             "Writes answered without knowing whether they were applied",
             unknown_outcomes.clone(),
         );
+        let clock_skew = Gauge::default();
+        registry.register_with_unit(
+            "sessiond_clock_skew",
+            "How far the clock of the database is ahead of this process, as of the last sweep",
+            Unit::Seconds,
+            clock_skew.clone(),
+        );
         let replayed_events = Counter::default();
         registry.register(
             "sessiond_replayed_events",
@@ -137,6 +147,7 @@ impl Metrics {
             database_wait,
             database_retries,
             unknown_outcomes,
+            clock_skew,
             replayed_events,
             appended_events,
             pool: OnceLock::new(),
@@ -185,6 +196,11 @@ impl Metrics {
     /// A transaction is tried again because of `conflict`, `connection_lost` or `unclear_commit`.
     pub fn retried(&self, cause: &'static str) {
         self.database_retries.get_or_create(&[("cause", cause)]).inc();
+    }
+
+    /// By so many microseconds the database's clock is ahead.
+    pub fn clock_skew(&self, micros: i64) {
+        self.clock_skew.set(micros as f64 / 1e6);
     }
 
     /// A write was answered with `outcome: "unknown"`.
@@ -296,9 +312,16 @@ pub async fn bind(config: &Config) -> io::Result<Option<TcpListener>> {
     }
 }
 
-/// Serves `GET /metrics` on `listener` until `shutdown` resolves; returns within about a second of it.
-pub async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>, shutdown: impl Future<Output = ()>) {
-    let router = Router::new().route("/metrics", get(scrape)).with_state(metrics);
+/// Serves `GET /metrics` on `listener` until `shutdown` resolves; returns within about a second of it. What is foreign by
+/// `origins` is refused.
+pub async fn serve_metrics(
+    listener: TcpListener,
+    metrics: Arc<Metrics>,
+    origins: Arc<Policy>,
+    shutdown: impl Future<Output = ()>,
+) {
+    let router = Router::new().route("/metrics", get(scrape)).with_state(metrics.clone());
+    let router = crate::http::guarded(router, origins, metrics);
     // Its connections are not those of `sessiond_http_connections`.
     server::serve(listener, router, METRICS_CONNECTIONS, Arc::new(()), crate::http::refusal, shutdown).await;
 }
@@ -332,6 +355,7 @@ mod tests {
         metrics.database_wait(Duration::from_micros(400));
         metrics.retried("unclear_commit");
         metrics.unknown_outcome();
+        metrics.clock_skew(-3_600_500_000);
         metrics.replayed(2);
         metrics.appended(3);
         let text = metrics.encode();
@@ -352,6 +376,7 @@ mod tests {
             r#"sessiond_database_retries_total{cause="connection_lost"} 0"#,
             r#"sessiond_database_retries_total{cause="unclear_commit"} 1"#,
             "sessiond_unknown_outcomes_total 1",
+            "sessiond_clock_skew_seconds -3600.5",
             "sessiond_replayed_events_total 2",
             "sessiond_appended_events_total 3",
             concat!(r#"sessiond_build_info{version=""#, env!("CARGO_PKG_VERSION"), r#""} 1"#),
@@ -368,7 +393,10 @@ mod tests {
 
     async fn ask(address: std::net::SocketAddr, head: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(format!("{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes()).await.unwrap();
+        stream
+            .write_all(format!("{head} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").as_bytes())
+            .await
+            .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         answer
@@ -379,7 +407,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let server = tokio::spawn(serve_metrics(listener, Arc::new(Metrics::new()), async {
+        let server = tokio::spawn(serve_metrics(listener, Arc::new(Metrics::new()), Arc::default(), async {
             let _ = stopped.await;
         }));
         let answer = ask(address, "GET /metrics").await;
@@ -388,6 +416,17 @@ mod tests {
         assert!(answer.ends_with("# EOF\n"), "{answer}");
         assert!(ask(address, "GET /").await.starts_with("HTTP/1.1 404 "));
         assert!(ask(address, "POST /metrics").await.starts_with("HTTP/1.1 405 "));
+        for foreign in ["host: evil.example", "host: localhost\r\norigin: http://evil.example"] {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let head = format!("GET /metrics HTTP/1.1\r\n{foreign}\r\nconnection: close\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+            assert!(answer.contains("permission_denied") && answer.contains("x-request-id"), "{answer}");
+        }
+        let rejected = r#"sessiond_rejections_total{limit="host"} 1"#;
+        assert!(ask(address, "GET /metrics").await.contains(rejected));
         stop.send(()).unwrap();
         server.await.unwrap();
         assert!(TcpStream::connect(address).await.is_err());

@@ -6,6 +6,8 @@
 //! * at most [`ConnectionLimits::max_connections`] are served; one more is answered 503 and closed;
 //! * a request head, a silent peer and a drain each have a deadline, kept by one timer per connection;
 //! * what hyper answers by itself (400, 414, 431) carries a problem document like every other answer;
+//! * a request with two lengths, which hyper takes, is marked: see [`TwoLengths`];
+//! * every answer has the headers that keep it from pages of other sites: see `SAFETY`;
 //! * a closed connection has its last answer delivered: see `LINGER`;
 //! * an accept error or a panic in one connection never ends the loop or another connection.
 //!
@@ -15,6 +17,8 @@
 //!
 //! A peer that closes or half-closes its side before its answer is complete has cancelled its
 //! request: hyper drops the handler's future then, as under `axum::serve`.
+
+mod framing;
 
 use std::{
     convert::Infallible,
@@ -27,10 +31,12 @@ use std::{
     time::Duration,
 };
 
+use self::framing::Framing;
 use axum::Router;
 use hyper::{
     Request,
     body::{Body, Frame, Incoming, SizeHint},
+    header::{HeaderName, HeaderValue},
     server::conn::http1,
     service::{Service as _, service_fn},
 };
@@ -82,6 +88,15 @@ pub struct ConnectionLimits {
     /// From the shutdown signal until the connections that remain are aborted.
     pub drain_deadline: Duration,
 }
+
+/// On every answer: its type is what it says, and pages of other origins may not embed it.
+const SAFETY: [(&str, &str); 2] =
+    [("x-content-type-options", "nosniff"), ("cross-origin-resource-policy", "same-origin")];
+
+/// Put into the extensions of a request that came with both `Content-Length` and `Transfer-Encoding`; of the two, its
+/// headers have only the latter. hyper closes the connection after the answer.
+#[derive(Debug, Clone, Copy)]
+pub struct TwoLengths;
 
 /// Told of every connection's coming and going, for the metrics. Called on the hot path: be quick.
 ///
@@ -260,8 +275,9 @@ fn overloaded(refusal: Refusal) -> String {
 /// `head` (up to, but without, the empty line) completed into an answer with a problem document.
 fn with_problem(head: &str, (id, body): (String, String)) -> String {
     let length = body.len();
+    let safety: String = SAFETY.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     format!(
-        "{head}content-type: application/problem+json\r\nx-request-id: {id}\r\ncontent-length: {length}\r\n\r\n{body}"
+        "{head}{safety}content-type: application/problem+json\r\nx-request-id: {id}\r\ncontent-length: {length}\r\n\r\n{body}"
     )
 }
 
@@ -277,16 +293,23 @@ async fn connection(
     let router = TowerToHyperService::new(router);
     let service = service_fn({
         let pulse = pulse.clone();
-        move |request: Request<Incoming>| {
+        move |mut request: Request<Incoming>| {
             let turn = pulse.serve();
+            if pulse.has_two_lengths(turn) {
+                request.extensions_mut().insert(TwoLengths);
+            }
             let (pulse, answer) = (pulse.clone(), router.call(request));
             async move {
-                let answer = answer.await?;
+                let mut answer = answer.await?;
+                for (name, value) in SAFETY {
+                    answer.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+                }
                 Ok::<_, Infallible>(answer.map(|body| Answer { body, pulse, turn }))
             }
         }
     });
-    let io = TokioIo::new(Wire { stream, pulse: pulse.clone(), own_answer: Vec::new(), refusal });
+    let framing = Framing::default();
+    let io = TokioIo::new(Wire { stream, pulse: pulse.clone(), framing, own_answer: Vec::new(), refusal });
     let mut connection = pin!(
         http1::Builder::new()
             .header_read_timeout(None)
@@ -361,6 +384,8 @@ struct Beat {
     /// Requests so far.
     turns: u64,
     moved: Instant,
+    /// The turn of the request that has two lengths, once it has come in; there is one at most.
+    two_lengths: Option<u64>,
 }
 
 impl Pulse {
@@ -369,7 +394,7 @@ impl Pulse {
         Self {
             header_read_timeout: limits.header_read_timeout.min(LONGEST),
             idle_timeout: limits.idle_timeout.min(LONGEST),
-            beat: Mutex::new(Beat { phase: Phase::Head { since: now }, turns: 0, moved: now }),
+            beat: Mutex::new(Beat { phase: Phase::Head { since: now }, turns: 0, moved: now, two_lengths: None }),
         }
     }
 
@@ -404,6 +429,10 @@ impl Pulse {
             beat.phase = Phase::Serving { turn: beat.turns };
             beat.turns
         })
+    }
+
+    fn has_two_lengths(&self, turn: u64) -> bool {
+        self.beat(|beat| beat.two_lengths == Some(turn))
     }
 
     /// hyper is done with the body of an answer. It may keep a body whose declared length is
@@ -480,6 +509,7 @@ impl Body for Answer {
 struct Wire {
     stream: TcpStream,
     pulse: Arc<Pulse>,
+    framing: Framing,
     /// What is still to be written instead of an answer of hyper's own.
     own_answer: Vec<u8>,
     refusal: Refusal,
@@ -491,6 +521,9 @@ impl AsyncRead for Wire {
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         if buf.filled().len() > before {
             self.pulse.read();
+            if let Some(turn) = self.framing.read(&buf.filled()[before..]) {
+                self.pulse.beat(|beat| beat.two_lengths = Some(turn));
+            }
         }
         Poll::Ready(Ok(()))
     }
@@ -741,6 +774,9 @@ mod tests {
         assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{text}");
         assert!(head.contains("content-type: application/problem+json"), "{text}");
         assert!(head.contains("connection: close"), "{text}");
+        for (name, value) in SAFETY {
+            assert!(head.contains(&format!("{name}: {value}")), "{text}");
+        }
         assert!(head.contains(&format!("content-length: {}", body.len())), "{text}");
         assert_eq!(head.matches("content-length").count(), 1, "{text}");
         assert!(body.starts_with('{') && body.ends_with('}'), "{text}");
@@ -939,9 +975,9 @@ mod tests {
         let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(200));
         let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(70_000));
         for (head, status, code) in [
-            ("garbage\r\n\r\n", "400 Bad Request", "bad_request"),
-            ("GET / HTTP/1.1\r\nno colon\r\n\r\n", "400 Bad Request", "bad_request"),
-            ("GET /\0 HTTP/1.1\r\n\r\n", "400 Bad Request", "bad_request"),
+            ("garbage\r\n\r\n", "400 Bad Request", "invalid_request"),
+            ("GET / HTTP/1.1\r\nno colon\r\n\r\n", "400 Bad Request", "invalid_request"),
+            ("GET /\0 HTTP/1.1\r\n\r\n", "400 Bad Request", "invalid_request"),
             (&large, "431 Request Header Fields Too Large", "header_fields_too_large"),
             (&many, "431 Request Header Fields Too Large", "header_fields_too_large"),
             (&long, "414 URI Too Long", "uri_too_long"),
@@ -964,7 +1000,7 @@ mod tests {
             let text = answer(&mut stream).await;
             assert!(text.starts_with("HTTP/1.1 400") && text.ends_with("mine"), "{text}");
         }
-        assert_problem(&rest(&mut stream).await, "400", "bad_request");
+        assert_problem(&rest(&mut stream).await, "400", "invalid_request");
     }
 
     #[test]

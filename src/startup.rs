@@ -36,12 +36,14 @@ pub async fn serve(
     let measured = metrics.clone();
     store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
     let service = Service::new(store.clone(), clock.clone(), config.limits(), config.acquire_timeout, metrics.clone());
-    let app = App::new(service, config.http_settings(), metrics.clone(), clock);
+    let settings = config.http_settings();
+    let origins = settings.origins.clone();
+    let app = App::new(service, settings, metrics.clone(), clock);
 
     let (stop, stopped) = watch::channel(false);
     let mut metrics_stopped = stopped.clone();
     if let Some(listener) = metrics::bind(&config).await? {
-        tokio::spawn(metrics::serve_metrics(listener, metrics.clone(), async move {
+        tokio::spawn(metrics::serve_metrics(listener, metrics.clone(), origins, async move {
             let _ = metrics_stopped.wait_for(|stopped| *stopped).await;
         }));
     }

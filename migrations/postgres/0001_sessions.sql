@@ -32,15 +32,16 @@ create table sessions (
     forked_revision       bigint,
     -- The Idempotency-Key of the request that made it, and a digest of what that asked.
     creation_key          text collate "C",
-    creation_digest       bytea,
-    -- Begins otherwise than the other indexes: a planner without statistics takes two that begin alike for equally good, and
-    -- looks for a session through all those of its user.
-    constraint sessions_pkey primary key (id, user_id, app_name)
+    creation_digest       bytea
 ) with (fillfactor = 70);
 create index sessions_by_user_create on sessions (app_name, user_id, create_time, id);
 create index sessions_by_app_create on sessions (app_name, create_time, user_id, id);
 create unique index sessions_creation_key on sessions (creation_key, user_id, app_name) where creation_key is not null;
 create index sessions_by_expiry on sessions (expire_time) where expire_time is not null;
+-- Begins otherwise than the other indexes, and is the last one: a planner without statistics takes all that have the
+-- columns of a key for equally good, and then the one that was made last. With another one it would look for a session
+-- through all those of its user, or of its app.
+alter table sessions add constraint sessions_pkey primary key (id, user_id, app_name);
 
 -- Where sessions stand in lists by their last update, apart from them: an append changes nothing of a session that an
 -- index of it has, so its row is rewritten in its page, and no index grows.
@@ -73,10 +74,11 @@ create table events (
     rewind_to     bigint,
     digest        bytea not null,
     body          text not null,
-    constraint events_pkey primary key (incarnation, sequence),
+    -- A key that ends with user and app admits tables that are distributed by either, and costs next to nothing.
+    constraint events_pkey primary key (incarnation, sequence, user_id, app_name),
     -- Has no column in front that the primary key has in front: a planner that took both for equally good would look
     -- through all events of the session.
-    constraint events_id_key unique (id, incarnation)
+    constraint events_id_key unique (id, incarnation, user_id, app_name)
 );
 create index events_rewinds on events (incarnation, sequence) where rewind_to is not null;
 
@@ -135,7 +137,7 @@ create table session_spans (
     valid_from  bigint not null,
     valid_to    bigint not null,
     value       text not null,
-    constraint session_spans_pkey primary key (incarnation, node, key)
+    constraint session_spans_pkey primary key (incarnation, node, key, user_id, app_name)
 );
 
 create table user_log (
@@ -200,3 +202,290 @@ create table buried_sessions (
     incarnation bigint not null,
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
 );
+
+-- Writes all that a batch of appends changes in one app, if the heads that it was decided on are still what they were.
+-- Losing a race is a result, and nothing that the server would log. `verdict` is
+--
+--     ok        all of it is written
+--     conflict  a head has changed, its session has expired, or an event id is taken; nothing is written
+--     locked    somebody else has a head locked; nothing is written. Nobody is waited for, as the caller may hold others up
+--
+-- Heads are locked and compared before anything is written: sessions, then users, then the app, rows of one kind in the
+-- order given. Arrays that begin with the same letter are the columns of rows:
+--
+--     h  sessions: what they were (`was`, `metadata`, `was_time`) and what they become. None for sessions that the
+--        transaction itself has made
+--     u  revisions of user state before and after; equal: only compared. `a_was`, `a_revision`: the same for the app, or null
+--     e  events. Where a revision of shared state is null, the event notes the present one; `incarnations`,
+--        `user_revisions` and `app_revisions` say what each event notes
+--     s, v, w  rows of session, user and app state after the batch: `first` is the revision that ended what was there
+--        before it, a value of null removes the row. Where `until` is not null, the value did not outlast the batch: it held
+--        from `revision` up to, not including, `until`. Null for the whole array of `until`: all lasted
+--
+-- Every table is asked by app, and by user where it has users, so that a database that distributes tables by either can run
+-- a call in one place. So an index that begins with the app, or just has it, always is a candidate, and a planner without
+-- statistics would begin a join there, and go through all that the app has. Hence rows are found one by one, by their
+-- whole keys: in loops, or in lateral queries that `offset 0` keeps apart.
+--
+-- There is no `set search_path`: the function sees the tables that its caller sees, with the caller's rights. Another form
+-- of it gets another name, as processes of two versions may run at a time.
+create function sessiond_write(
+    p_app text,
+    h_user text[], h_session text[], h_incarnation bigint[], h_was bigint[], h_metadata bigint[], h_was_time bigint[],
+    h_revision bigint[], h_time bigint[], h_time_number text[],
+    u_user text[], u_was bigint[], u_revision bigint[],
+    a_was bigint, a_revision bigint,
+    e_user text[], e_session text[], e_incarnation bigint[], e_sequence bigint[], e_id text[], e_time bigint[],
+    e_commit_time bigint[], e_author text[], e_invocation text[], e_branch text[], e_user_revision bigint[],
+    e_app_revision bigint[], e_rewind_to bigint[], e_digest bytea[], e_body text[],
+    s_user text[], s_session text[], s_incarnation bigint[], s_key text[], s_value text[], s_first bigint[],
+    s_revision bigint[], s_until bigint[],
+    v_user text[], v_key text[], v_value text[], v_first bigint[], v_revision bigint[], v_until bigint[],
+    w_key text[], w_value text[], w_first bigint[], w_revision bigint[], w_until bigint[],
+    out verdict text, out incarnations bigint[], out user_revisions bigint[], out app_revisions bigint[]
+) language plpgsql as $$
+declare
+    present bigint := (extract(epoch from statement_timestamp()) * 1000000)::bigint;
+    r record;
+    -- Scopes of which there was no row. One of revision 0 says the same, and can be locked.
+    made_users text[] := '{}';
+    made_app boolean := false;
+begin
+    verdict := 'ok';
+    incarnations := '{}';
+    user_revisions := '{}';
+    app_revisions := '{}';
+
+    for r in
+        select * from unnest(h_user, h_session, h_incarnation, h_was, h_metadata)
+            as h(user_id, id, incarnation, was, metadata)
+    loop
+        perform 1 from sessions s
+        where s.app_name = p_app and s.user_id = r.user_id and s.id = r.id and s.incarnation = r.incarnation
+          and s.revision = r.was and s.metadata_revision = r.metadata
+          and (s.expire_time is null or s.expire_time > present)
+        for no key update skip locked;
+        if not found then
+            perform 1 from sessions s
+            where s.app_name = p_app and s.user_id = r.user_id and s.id = r.id and s.incarnation = r.incarnation
+              and s.revision = r.was and s.metadata_revision = r.metadata
+              and (s.expire_time is null or s.expire_time > present);
+            verdict := case when found then 'locked' else 'conflict' end;
+            return;
+        end if;
+    end loop;
+
+    for r in select * from unnest(u_user, u_was) as u(user_id, was) loop
+        if r.was = 0 then
+            insert into user_scopes (app_name, user_id, revision) values (p_app, r.user_id, 0) on conflict do nothing;
+            if found then
+                made_users := made_users || r.user_id;
+            end if;
+        end if;
+        perform 1 from user_scopes s where s.app_name = p_app and s.user_id = r.user_id and s.revision = r.was
+        for update skip locked;
+        if not found then
+            perform 1 from user_scopes s where s.app_name = p_app and s.user_id = r.user_id and s.revision = r.was;
+            verdict := case when found then 'locked' else 'conflict' end;
+            exit;
+        end if;
+    end loop;
+
+    if verdict = 'ok' and a_was is not null then
+        if a_was = 0 then
+            insert into app_scopes (app_name, revision) values (p_app, 0) on conflict do nothing;
+            made_app := found;
+        end if;
+        perform 1 from app_scopes s where s.app_name = p_app and s.revision = a_was for update skip locked;
+        if not found then
+            perform 1 from app_scopes s where s.app_name = p_app and s.revision = a_was;
+            verdict := case when found then 'locked' else 'conflict' end;
+        end if;
+    end if;
+
+    if verdict = 'ok' and cardinality(e_user) > 0 then
+        for r in
+            insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
+                invocation_id, branch, user_revision, app_revision, rewind_to, digest, body)
+            select p_app, e.user_id, e.session_id, e.incarnation, e.sequence, e.id, e.event_time, e.commit_time, e.author,
+                e.invocation_id, e.branch,
+                coalesce(e.user_revision, (select u.revision from user_scopes u
+                                           where u.app_name = p_app and u.user_id = e.user_id), 0),
+                coalesce(e.app_revision, (select a.revision from app_scopes a where a.app_name = p_app), 0),
+                e.rewind_to, e.digest, e.body
+            from unnest(e_user, e_session, e_incarnation, e_sequence, e_id, e_time, e_commit_time, e_author, e_invocation,
+                    e_branch, e_user_revision, e_app_revision, e_rewind_to, e_digest, e_body)
+                as e(user_id, session_id, incarnation, sequence, id, event_time, commit_time, author, invocation_id,
+                    branch, user_revision, app_revision, rewind_to, digest, body)
+            cross join lateral (select 1 from sessions l where l.app_name = p_app and l.user_id = e.user_id
+                                  and l.id = e.session_id and l.incarnation = e.incarnation offset 0) as s
+            on conflict do nothing
+            returning events.incarnation, events.user_revision, events.app_revision
+        loop
+            incarnations := incarnations || r.incarnation;
+            user_revisions := user_revisions || r.user_revision;
+            app_revisions := app_revisions || r.app_revision;
+        end loop;
+        if cardinality(incarnations) < cardinality(e_user) then
+            -- An id is taken. What was stored is taken back: whatever has these sequences is of this call.
+            verdict := 'conflict';
+            for r in
+                select * from unnest(e_user, e_session, e_incarnation, e_sequence, e_id)
+                    as e(user_id, session_id, incarnation, sequence, id)
+            loop
+                delete from events t where t.app_name = p_app and t.user_id = r.user_id and t.session_id = r.session_id
+                  and t.incarnation = r.incarnation and t.sequence = r.sequence and t.id = r.id;
+            end loop;
+        end if;
+    end if;
+
+    if verdict <> 'ok' then
+        for r in select * from unnest(made_users) as u(user_id) loop
+            delete from user_scopes s where s.app_name = p_app and s.user_id = r.user_id;
+        end loop;
+        if made_app then
+            delete from app_scopes s where s.app_name = p_app;
+        end if;
+        return;
+    end if;
+
+    for r in
+        select * from unnest(h_user, h_session, h_was_time, h_revision, h_time, h_time_number)
+            as h(user_id, id, was_time, revision, update_time, update_time_number)
+    loop
+        update sessions s
+        set revision = r.revision, update_time = r.update_time, update_time_number = r.update_time_number
+        where s.app_name = p_app and s.user_id = r.user_id and s.id = r.id;
+        update session_updates o set update_time = r.update_time
+        where o.app_name = p_app and o.user_id = r.user_id and o.update_time = r.was_time and o.id = r.id;
+    end loop;
+
+    -- The node (src/domain/history.rs) of a span from one revision to another: in the latter, all bits below the highest in
+    -- which the two differ are cleared.
+    if cardinality(s_user) > 0 then
+        insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+        select p_app, k.user_id, k.session_id, k.incarnation,
+            k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),
+            k.key, t.revision, k.first, t.value
+        from unnest(s_user, s_session, s_incarnation, s_key, s_first, s_until)
+            as k(user_id, session_id, incarnation, key, first, until)
+        cross join lateral (select l.revision, l.value from session_state l where l.app_name = p_app
+                              and l.user_id = k.user_id and l.session_id = k.session_id
+                              and l.incarnation = k.incarnation and l.key = k.key offset 0) as t
+        where k.until is null;
+        insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
+        select p_app, k.user_id, k.session_id, k.incarnation, k.key, k.value, k.revision
+        from unnest(s_user, s_session, s_incarnation, s_key, s_value, s_revision, s_until)
+            as k(user_id, session_id, incarnation, key, value, revision, until)
+        cross join lateral (select 1 from sessions l where l.app_name = p_app and l.user_id = k.user_id
+                              and l.id = k.session_id and l.incarnation = k.incarnation offset 0) as s
+        where k.until is null and k.value is not null
+        on conflict (incarnation, key, session_id, user_id, app_name)
+        do update set value = excluded.value, revision = excluded.revision;
+        if array_position(s_value, null) is not null then
+            for r in
+                select * from unnest(s_user, s_session, s_incarnation, s_key, s_value, s_until)
+                    as k(user_id, session_id, incarnation, key, value, until)
+                where k.until is null and k.value is null
+            loop
+                delete from session_state t where t.app_name = p_app and t.user_id = r.user_id
+                  and t.session_id = r.session_id and t.incarnation = r.incarnation and t.key = r.key;
+            end loop;
+        end if;
+        if s_until is not null then
+            insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+            select p_app, k.user_id, k.session_id, k.incarnation,
+                k.until & (-1::bigint << (length(ltrim((k.revision # k.until)::bit(64)::text, '0')) - 1)),
+                k.key, k.revision, k.until, k.value
+            from unnest(s_user, s_session, s_incarnation, s_key, s_value, s_revision, s_until)
+                as k(user_id, session_id, incarnation, key, value, revision, until)
+            cross join lateral (select 1 from sessions l where l.app_name = p_app and l.user_id = k.user_id
+                                  and l.id = k.session_id and l.incarnation = k.incarnation offset 0) as s
+            where k.until is not null and k.value is not null;
+        end if;
+    end if;
+
+    for r in
+        select * from unnest(u_user, u_was, u_revision) as u(user_id, was, revision) where u.revision <> u.was
+    loop
+        update user_scopes s set revision = r.revision where s.app_name = p_app and s.user_id = r.user_id;
+    end loop;
+    if cardinality(v_user) > 0 then
+        insert into user_log (app_name, user_id, key, revision, value)
+        select p_app, k.user_id, k.key, k.revision, k.value
+        from unnest(v_user, v_key, v_value, v_revision) as k(user_id, key, value, revision)
+        cross join lateral (select 1 from user_scopes l where l.app_name = p_app and l.user_id = k.user_id offset 0) as s;
+        insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
+        select p_app, k.user_id,
+            k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),
+            k.key, t.revision, k.first
+        from unnest(v_user, v_key, v_first, v_until) as k(user_id, key, first, until)
+        cross join lateral (select l.revision from user_state l where l.app_name = p_app and l.user_id = k.user_id
+                              and l.key = k.key offset 0) as t
+        where k.until is null;
+        insert into user_state (app_name, user_id, key, value, revision)
+        select p_app, k.user_id, k.key, k.value, k.revision
+        from unnest(v_user, v_key, v_value, v_revision, v_until) as k(user_id, key, value, revision, until)
+        cross join lateral (select 1 from user_scopes l where l.app_name = p_app and l.user_id = k.user_id offset 0) as s
+        where k.until is null and k.value is not null
+        on conflict (app_name, user_id, key) do update set value = excluded.value, revision = excluded.revision;
+        if array_position(v_value, null) is not null then
+            for r in
+                select * from unnest(v_user, v_key, v_value, v_until) as k(user_id, key, value, until)
+                where k.until is null and k.value is null
+            loop
+                delete from user_state t where t.app_name = p_app and t.user_id = r.user_id and t.key = r.key;
+            end loop;
+        end if;
+        if v_until is not null then
+            insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
+            select p_app, k.user_id,
+                k.until & (-1::bigint << (length(ltrim((k.revision # k.until)::bit(64)::text, '0')) - 1)),
+                k.key, k.revision, k.until
+            from unnest(v_user, v_key, v_value, v_revision, v_until) as k(user_id, key, value, revision, until)
+            cross join lateral (select 1 from user_scopes l
+                                where l.app_name = p_app and l.user_id = k.user_id offset 0) as s
+            where k.until is not null and k.value is not null;
+        end if;
+    end if;
+
+    if a_revision <> a_was then
+        update app_scopes s set revision = a_revision where s.app_name = p_app;
+    end if;
+    if cardinality(w_key) > 0 then
+        insert into app_log (app_name, key, revision, value)
+        select p_app, k.key, k.revision, k.value
+        from unnest(w_key, w_value, w_revision) as k(key, value, revision)
+        cross join lateral (select 1 from app_scopes l where l.app_name = p_app offset 0) as s;
+        insert into app_spans (app_name, node, key, valid_from, valid_to)
+        select p_app, k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),
+            k.key, t.revision, k.first
+        from unnest(w_key, w_first, w_until) as k(key, first, until)
+        cross join lateral (select l.revision from app_state l
+                            where l.app_name = p_app and l.key = k.key offset 0) as t
+        where k.until is null;
+        insert into app_state (app_name, key, value, revision)
+        select p_app, k.key, k.value, k.revision
+        from unnest(w_key, w_value, w_revision, w_until) as k(key, value, revision, until)
+        cross join lateral (select 1 from app_scopes l where l.app_name = p_app offset 0) as s
+        where k.until is null and k.value is not null
+        on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision;
+        if array_position(w_value, null) is not null then
+            for r in
+                select * from unnest(w_key, w_value, w_until) as k(key, value, until)
+                where k.until is null and k.value is null
+            loop
+                delete from app_state t where t.app_name = p_app and t.key = r.key;
+            end loop;
+        end if;
+        if w_until is not null then
+            insert into app_spans (app_name, node, key, valid_from, valid_to)
+            select p_app, k.until & (-1::bigint << (length(ltrim((k.revision # k.until)::bit(64)::text, '0')) - 1)),
+                k.key, k.revision, k.until
+            from unnest(w_key, w_value, w_revision, w_until) as k(key, value, revision, until)
+            cross join lateral (select 1 from app_scopes l where l.app_name = p_app offset 0) as s
+            where k.until is not null and k.value is not null;
+        end if;
+    end if;
+end
+$$;

@@ -71,10 +71,11 @@ create table events (
     rewind_to     integer,
     digest        blob not null,
     body          text not null,
-    constraint events_pkey primary key (incarnation, sequence),
+    -- The key ends with user and app as PostgreSQL's does.
+    constraint events_pkey primary key (incarnation, sequence, user_id, app_name),
     -- Has no column in front that the primary key has in front: a planner that took both for equally good would look
     -- through all events of the session.
-    constraint events_id_key unique (id, incarnation)
+    constraint events_id_key unique (id, incarnation, user_id, app_name)
 );
 create index events_rewinds on events (incarnation, sequence) where rewind_to is not null;
 
@@ -134,7 +135,7 @@ create table session_spans (
     valid_from  integer not null,
     valid_to    integer not null,
     value       text not null,
-    constraint session_spans_pkey primary key (incarnation, node, key)
+    constraint session_spans_pkey primary key (incarnation, node, key, user_id, app_name)
 ) without rowid;
 
 create table user_log (

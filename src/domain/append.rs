@@ -123,6 +123,7 @@ pub struct Locked {
     pub revision: i64,
     pub metadata_revision: i64,
     pub update_time: Micros,
+    /// Where the database's clock judges, the beginning of time if it has expired, and else nothing.
     pub expire_time: Option<Micros>,
 }
 
@@ -910,7 +911,7 @@ mod tests {
             events: events.iter().map(|text| event(text)).collect(),
             display_name: None,
             labels: None,
-            expire_time: None,
+            expiry: None,
             request: None,
             if_exists: IfExists::Refuse,
             limits: Limits::default(),

@@ -1,4 +1,4 @@
-//! Operators: changes to one state value that are computed from what is there (README, "State").
+//! Operators: changes to one state value that are computed from what is there (docs/tour.md, "Change without reading first").
 //!
 //! Pure text in, text out: whatever an operator does not touch keeps its bytes.
 

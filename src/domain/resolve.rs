@@ -44,6 +44,14 @@ impl StateAddress {
             _ => false,
         }
     }
+
+    pub fn app(&self) -> &AppName {
+        match self {
+            Self::Session(key, _) => key.app(),
+            Self::User(key, _) => &key.app,
+            Self::App(app, _) => app,
+        }
+    }
 }
 
 /// State keys to be loaded. With a revision, it also matters when the key was removed, if that was since.

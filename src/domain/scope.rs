@@ -1,4 +1,4 @@
-//! Scopes: the exact prefix of a state key decides where it lives (README, "State"; ADK's `State`).
+//! Scopes: the exact prefix of a state key decides where it lives (docs/tour.md, "State"; ADK's `State`).
 
 /// Longest state key as stored (without its prefix), in bytes.
 pub const MAX_KEY_BYTES: usize = 512;

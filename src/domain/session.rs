@@ -67,6 +67,11 @@ impl Expiry {
             Self::In(ttl) => now.plus(ttl),
         }
     }
+
+    /// The time from which it was counted, if it was.
+    pub fn counted_from(self, now: Micros) -> Option<Micros> {
+        matches!(self, Self::In(_)).then_some(now)
+    }
 }
 
 impl SessionId {
@@ -307,7 +312,7 @@ pub struct Creation {
     pub events: Vec<NewEvent>,
     pub display_name: Option<RawJson>,
     pub labels: Option<RawJson>,
-    pub expire_time: Option<Micros>,
+    pub expiry: Option<Expiry>,
     pub if_exists: IfExists,
     /// The session remembers it, so that a retry is answered with what the request made.
     pub request: Option<RequestKey>,
@@ -316,6 +321,11 @@ pub struct Creation {
 }
 
 impl Creation {
+    /// By the clock that `now` is of.
+    pub fn expire_time(&self) -> Option<Micros> {
+        self.expiry.map(|expiry| expiry.at(self.now))
+    }
+
     /// Whether it can be made along with others: it is small, and writes nothing that theirs show.
     pub fn is_simple(&self) -> bool {
         const SMALL: usize = 16 << 10;

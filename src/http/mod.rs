@@ -3,6 +3,7 @@
 mod adk;
 mod answer;
 mod describe;
+mod edge;
 mod events;
 mod history;
 mod names;
@@ -33,6 +34,7 @@ use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use self::describe::{Operation, PAGE_SIZE};
+use self::edge::Cors;
 use self::problem::{Code, Problem};
 use self::request::{Call, Deadline, MEMORY_UNIT, Query, check_path};
 use crate::config::HttpSettings;
@@ -40,6 +42,7 @@ use crate::domain::Limits;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service, SystemClock};
 
+pub use edge::guarded;
 pub use openapi::yaml as openapi_yaml;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -183,7 +186,14 @@ async fn answer(app: Arc<App>, mut request: Request, next: Next) -> Response {
     let in_flight = app.metrics.in_flight();
     request.extensions_mut().insert(Deadline(started + app.settings.request_timeout));
 
-    let mut response = match admit(&app, &request, route.as_ref()) {
+    let cors = Cors::of(&app.settings.origins, &request);
+    let unread = edge::check(&app.settings.origins, &request)
+        .map_or_else(|problem| Some(problem.into_response()), |()| cors.preflight());
+    let admitted = match unread {
+        Some(answer) => Err(answer),
+        None => admit(&app, &request, route.as_ref()).map_err(Problem::into_response),
+    };
+    let mut response = match admitted {
         Ok(permit) => next.run(request).await.map(|body| match body.size_hint().exact() {
             Some(_) => body,
             // A history that is being streamed is under way until its last byte is taken.
@@ -192,7 +202,7 @@ async fn answer(app: Arc<App>, mut request: Request, next: Next) -> Response {
                 frame
             })),
         }),
-        Err(problem) => problem.into_response(),
+        Err(answer) => answer,
     };
     let problem = problem_of(&mut response);
     if let Some(problem) = &problem {
@@ -208,6 +218,7 @@ async fn answer(app: Arc<App>, mut request: Request, next: Next) -> Response {
         }
         response = finished;
     }
+    cors.mark(&mut response);
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
@@ -286,7 +297,7 @@ fn log(
 /// [`Refusal`]: crate::server::Refusal
 pub fn refusal(status: u16, detail: &str) -> (String, String) {
     let code = match status {
-        400 => Code::BadRequest,
+        400 => Code::InvalidRequest,
         414 => Code::UriTooLong,
         431 => Code::HeaderFieldsTooLarge,
         _ => Code::Overloaded,

@@ -132,7 +132,13 @@ fn head_of(get: &Value) -> Value {
 /// Errors that an operation can meet: its own, and those that come with its kind.
 fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
     let mut codes = endpoint.operation.errors.to_vec();
-    codes.extend([Code::InvalidArgument, Code::Internal, Code::Overloaded]);
+    codes.extend([
+        Code::InvalidRequest,
+        Code::PermissionDenied,
+        Code::InvalidArgument,
+        Code::Internal,
+        Code::Overloaded,
+    ]);
     if ["/v1/", "/apps/"].iter().any(|prefix| endpoint.path.starts_with(prefix)) {
         codes.push(Code::StorageUnavailable);
     }
@@ -153,10 +159,10 @@ fn failure(status: StatusCode, codes: &[Code]) -> Value {
     json!({
         "description": about.join(" "),
         "headers": response_headers(headers),
-        "content": {"application/problem+json": {"schema": {"allOf": [
-            reference("Problem"),
-            {"properties": {"status": {"const": status.as_u16()}, "code": {"enum": words}}},
-        ]}}},
+        "content": {"application/problem+json": {"schema": {
+            "$ref": "#/components/schemas/Problem",
+            "properties": {"code": {"type": "string", "enum": words}},
+        }}},
     })
 }
 
@@ -275,6 +281,10 @@ fn query(param: &Param) -> Value {
         Kind::StateKey => reference("StateKey"),
         Kind::StateKeys => json!({"type": "string", "pattern": r"^[^\x00]*$"}),
         Kind::Boolean => json!({"type": "boolean"}),
+        // Spellings of one word: no enum, as they would have one name in the code that is generated for it.
+        Kind::OneOf(words) if words.iter().skip(1).any(|word| word.eq_ignore_ascii_case(words[0])) => {
+            json!({"type": "string", "pattern": format!("^({})$", words.join("|"))})
+        }
         Kind::OneOf(words) => json!({"type": "string", "enum": words}),
         Kind::Time => reference("TimeIn"),
         // An exploded form has one parameter for each member, of the member's name.

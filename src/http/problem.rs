@@ -27,8 +27,9 @@ macro_rules! codes {
 }
 
 codes! {
-    BadRequest, "bad_request", BAD_REQUEST, "The request is not HTTP/1.1";
+    InvalidRequest, "invalid_request", BAD_REQUEST, "The request is not valid HTTP/1.1";
     InvalidJson, "invalid_json", BAD_REQUEST, "The body is not JSON";
+    PermissionDenied, "permission_denied", FORBIDDEN, "The request may not come from there";
     SessionNotFound, "session_not_found", NOT_FOUND, "There is no such session";
     EventNotFound, "event_not_found", NOT_FOUND, "The session has no such event";
     StateKeyNotFound, "state_key_not_found", NOT_FOUND, "The state has no such key";
@@ -66,6 +67,8 @@ pub struct Problem {
     outcome: Outcome,
     /// The limit that refused the request, for the metrics.
     pub limit: Option<&'static str>,
+    /// The body came in a content coding; the answer says that none is taken.
+    pub content_coding: bool,
     /// For the log, not for the client.
     pub cause: Option<String>,
 }
@@ -74,7 +77,16 @@ impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         let outcome = Outcome::NotApplied;
-        Self { code, detail, errors: Vec::new(), mismatch: None, outcome, limit: None, cause: None }
+        Self {
+            code,
+            detail,
+            errors: Vec::new(),
+            mismatch: None,
+            outcome,
+            limit: None,
+            content_coding: false,
+            cause: None,
+        }
     }
 
     /// Over a limit, which the metrics know by `limit`.
@@ -174,6 +186,14 @@ impl Problem {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self.code == Code::InvalidRequest {
+            // Where it ends is in doubt, and so is where the next one begins.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        if self.content_coding {
+            // Tells this 415 from that of a content type (RFC 9110 section 12.5.3).
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
         response
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -155,6 +155,7 @@ impl Call {
             || Problem::over("body", Code::PayloadTooLarge, format!("the body is larger than {limit} bytes"));
         let announced = self.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
         let chunked = self.headers.contains_key(header::TRANSFER_ENCODING);
+        check_content_encoding(&self.headers)?;
         if announced.unwrap_or(0) == 0 && !chunked {
             return Ok(None);
         }
@@ -270,6 +271,23 @@ fn check_content_type(value: Option<&[u8]>) -> Result<(), Problem> {
         part.strip_prefix("charset=").is_some_and(|charset| !matches!(charset.trim_matches('"'), "utf-8" | "utf8"))
     };
     if parts.any(foreign) { refuse("the body must be in UTF-8") } else { Ok(()) }
+}
+
+/// Only bodies that are not compressed: how much a compressed one holds is known too late.
+fn check_content_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+    let is_identity = |value: &HeaderValue| {
+        value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii).all(|coding| {
+            // RFC 9110 section 8.4.1 keeps the word out of this header; some clients send it, and it does no harm.
+            coding.is_empty() || coding.eq_ignore_ascii_case(b"identity")
+        })
+    };
+    if headers.get_all(header::CONTENT_ENCODING).iter().all(is_identity) {
+        return Ok(());
+    }
+    let mut problem =
+        Problem::new(Code::UnsupportedMediaType, "the body has a Content-Encoding; send it as it is, without one");
+    problem.content_coding = true;
+    Err(problem)
 }
 
 /// Refuses a path that no route can mean: a bad percent escape, a segment that is empty or not UTF-8.
@@ -447,6 +465,25 @@ mod tests {
         for bad in ["/v1/apps/%", "/v1/apps/%2", "/v1/apps/%zz", "/v1/apps//users", "/v1/apps/", "/v1/apps/%ff"] {
             assert!(check_path(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn only_bodies_without_a_coding_are_taken() {
+        let headers = |values: &[&'static str]| {
+            values
+                .iter()
+                .map(|value| (header::CONTENT_ENCODING, HeaderValue::from_static(value)))
+                .collect::<HeaderMap>()
+        };
+        for good in [&[][..], &["identity"], &["Identity, identity"], &[""]] {
+            assert!(check_content_encoding(&headers(good)).is_ok(), "{good:?}");
+        }
+        for bad in [&["gzip"][..], &["identity, gzip"], &["x"], &["*"]] {
+            assert!(check_content_encoding(&headers(bad)).is_err(), "{bad:?}");
+        }
+        let mut two = headers(&["identity"]);
+        two.append(header::CONTENT_ENCODING, HeaderValue::from_static("br"));
+        assert!(check_content_encoding(&two).is_err());
     }
 
     #[test]

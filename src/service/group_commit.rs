@@ -5,25 +5,29 @@
 //! for each other's locks. Each append is judged on its own; they share the round trips and the commit.
 //!
 //! What bounds the wait: the transactions under way when an append arrives are of limited size, and the sessions that
-//! wait take turns, so behind them come at most one batch's worth of each other session that was there before.
+//! wait take turns, so behind them come at most one batch's worth of each other session that was there before. A transaction
+//! that turns out slow holds up nobody but its own sessions: after a moment it does not count any more.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::domain::append::Append;
-use crate::domain::ids::SessionKey;
+use crate::domain::ids::{AppName, SessionKey};
 use crate::domain::shared::ScopeKey;
-use crate::store::{AppendOutcome, Busy, Cause, Store, StoreError};
+use crate::store::{AppendOutcome, Batching, Busy, Cause, Judged, Store, StoreError};
 
-/// Transactions under way at once, at most. With more, each carries less, so a second one begins only if it is large, or if
-/// the last one has been under way for long: what is slow about it, the database or the way there, need not be slow twice.
-const WRITERS: usize = 2;
+/// Transactions under way at once that have not been for [`LONG`]: with more, each carries less. The second one begins only
+/// if it is [`LARGE`], or of another app, where a batch is of one app. All together are at most [`Batching::writers`].
+const QUICK: usize = 2;
 const LARGE: usize = 64;
+/// After this time a transaction is slow, and others begin beside it: what is slow about it, the database, the way there or
+/// a lock, need not be slow for all.
 const LONG: Duration = Duration::from_millis(20);
 
 /// How much one transaction takes on, but for an append that alone is more: it holds locks, and others wait behind it.
@@ -43,12 +47,15 @@ pub struct GroupCommit {
 }
 
 struct Shared {
-    store: Arc<dyn Store>,
+    commit: Commit,
     queue: Mutex<Queue>,
 }
 
-#[derive(Default)]
+/// [`Store::append`].
+type Commit = Box<dyn Fn(Vec<Arc<Append>>, Busy, Instant) -> BoxFuture<'static, Result<Vec<Judged>>> + Send + Sync>;
+
 struct Queue {
+    batching: Batching,
     /// Sessions with appends that wait or are under way.
     lines: HashMap<SessionKey, Line>,
     /// Those of them that could go now, in the order of their turns.
@@ -58,10 +65,22 @@ struct Queue {
     blocked: Vec<SessionKey>,
     /// The scopes that transactions under way hold.
     held: HashSet<ScopeKey>,
-    writers: usize,
-    /// When the last transaction began.
-    begun: Option<Instant>,
+    writers: Vec<Writer>,
     tickets: u64,
+}
+
+/// A transaction under way.
+struct Writer {
+    ticket: u64,
+    begun: Instant,
+    /// That of its first append.
+    app: AppName,
+}
+
+impl Writer {
+    fn is_quick(&self) -> bool {
+        self.begun.elapsed() < LONG
+    }
 }
 
 /// The appends to one session, in the order of arrival.
@@ -89,7 +108,16 @@ enum Answer {
 
 impl GroupCommit {
     pub fn new(store: Arc<dyn Store>, patience: Duration) -> Self {
-        Self { shared: Arc::new(Shared { store, queue: Mutex::default() }), patience }
+        let batching = store.batching();
+        let commit = move |batch: Vec<Arc<Append>>, busy, deadline| -> BoxFuture<'static, _> {
+            let store = store.clone();
+            Box::pin(async move { store.append(&batch, busy, deadline).await })
+        };
+        Self::over(Box::new(commit), batching, patience)
+    }
+
+    fn over(commit: Commit, batching: Batching, patience: Duration) -> Self {
+        Self { shared: Arc::new(Shared { commit, queue: Mutex::new(Queue::new(batching)) }), patience }
     }
 
     /// Appends, together with others if there are any.
@@ -129,12 +157,11 @@ impl GroupCommit {
     /// # Errors
     /// As [`Store::append`].
     pub async fn append_alone(&self, append: Arc<Append>, deadline: Instant) -> Result<AppendOutcome> {
-        let outcomes = self.shared.commit(&[append], Busy::Wait, deadline).await?;
-        outcomes
-            .into_iter()
-            .flatten()
-            .next()
-            .ok_or_else(|| StoreError::new(Cause::Internal, "an append was not answered"))
+        match self.shared.commit(vec![append], Busy::Wait, deadline).await?.pop() {
+            Some(Judged::Done(outcome)) => Ok(outcome),
+            Some(Judged::Unclear(error)) => Err(error),
+            Some(Judged::LeftOut) | None => Err(StoreError::new(Cause::Internal, "an append was not answered")),
+        }
     }
 }
 
@@ -183,42 +210,68 @@ impl Shared {
     /// The transactions that can begin, if there is something to do, and a writer to do it.
     fn begin(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) -> Vec<Transaction> {
         let mut begun = Vec::new();
-        while queue.may_begin() {
-            let Batch { sessions, scopes, waiting } = queue.take();
-            if waiting.is_empty() {
-                break;
-            }
-            queue.writers += 1;
-            queue.begun = Some(Instant::now());
-            begun.push(Transaction { turn: Turn { shared: self.clone(), sessions, scopes }, batch: waiting });
+        while let Some(first) = queue.next() {
+            let Batch { sessions, scopes, waiting } = queue.take(first);
+            // Whatever waits for a scope is not ready any more, so this comes to an end.
+            let Some(app) = sessions.first().map(|key| key.app().clone()) else { continue };
+            queue.tickets += 1;
+            let ticket = queue.tickets;
+            queue.writers.push(Writer { ticket, begun: Instant::now(), app });
+            begun.push(Transaction { turn: Turn { shared: self.clone(), ticket, sessions, scopes }, batch: waiting });
         }
         begun
     }
 
     /// The one place that knows what has just been committed. What one session's outcomes say is in the order of its
     /// sequence, from call to call too, unless it was tried alone.
-    async fn commit(&self, batch: &[Arc<Append>], busy: Busy, deadline: Instant) -> Result<Vec<Option<AppendOutcome>>> {
-        self.store.append(batch, busy, deadline).await
+    async fn commit(&self, batch: Vec<Arc<Append>>, busy: Busy, deadline: Instant) -> Result<Vec<Judged>> {
+        (self.commit)(batch, busy, deadline).await
     }
 }
 
 impl Queue {
-    fn may_begin(&self) -> bool {
-        let is_long = || self.begun.is_some_and(|begun| begun.elapsed() > LONG);
-        match self.writers {
-            0 => !self.ready.is_empty(),
-            WRITERS.. => false,
-            _ => self.ready.len() >= LARGE || !self.ready.is_empty() && is_long(),
+    fn new(batching: Batching) -> Self {
+        Self {
+            batching,
+            lines: HashMap::new(),
+            ready: VecDeque::new(),
+            blocked: Vec::new(),
+            held: HashSet::new(),
+            writers: Vec::new(),
+            tickets: 0,
         }
     }
 
-    /// The next batch: from each session in turn what it has waiting, within the limits, and as far as the shared scopes
-    /// that it needs are free.
-    fn take(&mut self) -> Batch {
+    /// The place among the ready of the session with which a transaction is to begin now, if one is.
+    fn next(&self) -> Option<usize> {
+        if self.ready.is_empty() || self.writers.len() >= self.batching.writers {
+            return None;
+        }
+        let quick = self.writers.iter().filter(|writer| writer.is_quick());
+        match quick.clone().count() {
+            0 => Some(0),
+            count if count < QUICK && self.ready.len() >= LARGE => Some(0),
+            // It would not be in the batches of those, however long it waited.
+            _ if self.batching.one_app => {
+                self.ready.iter().position(|key| quick.clone().all(|writer| writer.app != *key.app()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The next batch, beginning with the session at that place: from each session in turn what it has waiting, within the
+    /// limits, and as far as the shared scopes that it needs are free.
+    fn take(&mut self, first: usize) -> Batch {
+        let app = self.ready.get(first).filter(|_| self.batching.one_app).map(|key| key.app().clone());
         let mut batch = Batch::default();
+        let mut of_others = VecDeque::new();
         let mut bytes = 0;
         let mut full = false;
         while !full && let Some(key) = self.ready.pop_front() {
+            if app.as_ref().is_some_and(|app| app != key.app()) {
+                of_others.push_back(key);
+                continue;
+            }
             let Some(line) = self.lines.get_mut(&key) else { continue };
             let mut blocked = false;
             while let Some(next) = line.waiting.front() {
@@ -240,6 +293,9 @@ impl Queue {
                 self.ready.push_front(key);
             }
         }
+        // They keep their turns: the next batch is of the app whose session has waited longest.
+        of_others.append(&mut self.ready);
+        self.ready = of_others;
         self.held.extend(batch.scopes.iter().cloned());
         batch
     }
@@ -276,13 +332,27 @@ impl Transaction {
         let appends: Vec<Arc<Append>> = batch.iter().map(|waiting| waiting.append.clone()).collect();
         let first = batch.iter().map(|waiting| waiting.deadline).min().unwrap_or_else(Instant::now);
         let deadline = if batch.len() == 1 { first } else { first.max(Instant::now() + LEAST_TIME) };
-        let committed = turn.shared.commit(&appends, Busy::LeaveOut, deadline).await;
+        let shared = turn.shared.clone();
+        let commit = shared.commit(appends, Busy::LeaveOut, deadline);
+        tokio::pin!(commit);
+        let committed = match timeout(LONG, &mut commit).await {
+            Ok(committed) => committed,
+            Err(_) => {
+                // Whoever waits goes on beside it.
+                start(shared.begin(shared.queue()));
+                commit.await
+            }
+        };
         // The next transaction need not wait until these are answered.
         drop(turn);
         let answers: Vec<Answer> = match committed {
-            Ok(outcomes) => outcomes
+            Ok(judged) => judged
                 .into_iter()
-                .map(|outcome| outcome.map_or(Answer::Alone, |outcome| Answer::Done(Ok(outcome))))
+                .map(|judged| match judged {
+                    Judged::Done(outcome) => Answer::Done(Ok(outcome)),
+                    Judged::LeftOut => Answer::Alone,
+                    Judged::Unclear(error) => Answer::Done(Err(error)),
+                })
                 .collect(),
             Err(error) if batch.len() == 1 => vec![Answer::Done(Err(error))],
             Err(error) if error.is_transient() => batch.iter().map(|_| Answer::Done(Err(error.share()))).collect(),
@@ -298,6 +368,7 @@ impl Transaction {
 /// The sessions and scopes of a transaction under way. Dropping it, be it by a panic, lets others have them.
 struct Turn {
     shared: Arc<Shared>,
+    ticket: u64,
     sessions: Vec<SessionKey>,
     scopes: HashSet<ScopeKey>,
 }
@@ -321,7 +392,7 @@ impl Drop for Turn {
                 queue.ready.push_back(key);
             }
         }
-        queue.writers -= 1;
+        queue.writers.retain(|writer| writer.ticket != self.ticket);
         start(self.shared.begin(queue));
     }
 }
@@ -340,22 +411,33 @@ mod tests {
         SessionKey { user, session: SessionId::parse(session).unwrap() }
     }
 
+    fn append(key: SessionKey, id: &str, state_key: &str, bytes: usize) -> Append {
+        let text = format!(r#"{{"text":"{}","actions":{{"stateDelta":{{"{state_key}":1}}}}}}"#, "x".repeat(bytes));
+        let draft = EventDraft::parse(Json::trusted(&text), "", None, &Limits::none()).unwrap();
+        Append {
+            key,
+            events: vec![draft.seal(EventId::parse(id).unwrap(), Micros(0))],
+            if_match: None,
+            only_if_present: None,
+            limits: Limits::none(),
+            now: Micros(0),
+            with_state: false,
+        }
+    }
+
+    fn queue() -> Queue {
+        Queue::new(Batching { one_app: false, writers: QUICK })
+    }
+
     impl Queue {
         /// An append whose event sets `state_key`, with so many bytes of text.
         fn push(&mut self, session: &str, state_key: &str, bytes: usize) {
-            let text = format!(r#"{{"text":"{}","actions":{{"stateDelta":{{"{state_key}":1}}}}}}"#, "x".repeat(bytes));
-            let draft = EventDraft::parse(Json::trusted(&text), "", None, &Limits::none()).unwrap();
-            let event = draft.seal(EventId::parse("e").unwrap(), Micros(0));
-            let append = Append {
-                key: key(session),
-                events: vec![event],
-                if_match: None,
-                only_if_present: None,
-                limits: Limits::none(),
-                now: Micros(0),
-                with_state: false,
-            };
-            let line = self.lines.entry(key(session)).or_default();
+            self.push_key(key(session), state_key, bytes);
+        }
+
+        fn push_key(&mut self, key: SessionKey, state_key: &str, bytes: usize) {
+            let append = append(key.clone(), "e", state_key, bytes);
+            let line = self.lines.entry(key.clone()).or_default();
             let (answer, _) = oneshot::channel();
             let deadline = Instant::now();
             self.tickets += 1;
@@ -368,82 +450,184 @@ mod tests {
                 answer,
             });
             if !line.under_way && line.waiting.len() == 1 {
-                self.ready.push_back(key(session));
+                self.ready.push_back(key);
             }
         }
 
         /// The tickets of the next batch.
-        fn next(&mut self) -> Vec<u64> {
-            self.take().waiting.iter().map(|waiting| waiting.ticket).collect()
+        fn next_batch(&mut self) -> Vec<u64> {
+            self.take(0).waiting.iter().map(|waiting| waiting.ticket).collect()
+        }
+
+        fn write(&mut self, app: &str, begun: Instant) {
+            self.writers.push(Writer { ticket: 0, begun, app: AppName::parse(app).unwrap() });
         }
     }
 
     #[test]
     fn what_waits_goes_together_in_the_order_of_each_session() {
-        let mut queue = Queue::default();
+        let mut queue = queue();
         for session in ["a", "b", "a", "c", "b"] {
             queue.push(session, "k", 0);
         }
-        assert_eq!(queue.next(), [1, 3, 2, 5, 4]);
+        assert_eq!(queue.next_batch(), [1, 3, 2, 5, 4]);
         queue.push("a", "k", 0);
         queue.push("d", "k", 0);
-        assert_eq!(queue.next(), [7], "a session is in one transaction at a time");
+        assert_eq!(queue.next_batch(), [7], "a session is in one transaction at a time");
     }
 
     #[test]
     fn a_session_with_many_gets_one_batch() {
-        let mut queue = Queue::default();
+        let mut queue = queue();
         for _ in 0..2 * MOST_APPENDS {
             queue.push("hot", "k", 0);
         }
         queue.push("b", "k", 0);
-        assert_eq!(queue.next().len(), MOST_APPENDS);
-        assert_eq!(queue.next(), [2 * MOST_APPENDS as u64 + 1]);
+        assert_eq!(queue.next_batch().len(), MOST_APPENDS);
+        assert_eq!(queue.next_batch(), [2 * MOST_APPENDS as u64 + 1]);
     }
 
     #[test]
     fn a_large_one_goes_alone() {
-        let mut queue = Queue::default();
+        let mut queue = queue();
         for (session, bytes) in [("a", 10), ("b", 2 * MOST_BYTES), ("c", 10), ("d", MOST_BYTES / 2)] {
             queue.push(session, "k", bytes);
         }
-        assert_eq!(queue.next(), [1]);
-        assert_eq!(queue.next(), [2]);
-        assert_eq!(queue.next(), [3, 4]);
-        assert_eq!(queue.next(), [0; 0]);
+        assert_eq!(queue.next_batch(), [1]);
+        assert_eq!(queue.next_batch(), [2]);
+        assert_eq!(queue.next_batch(), [3, 4]);
+        assert_eq!(queue.next_batch(), [0; 0]);
     }
 
     #[test]
     fn a_second_transaction_begins_if_it_is_large_or_the_first_is_slow() {
-        let mut queue = Queue::default();
+        let mut queue = Queue { batching: Batching { one_app: false, writers: 3 }, ..queue() };
+        let (quick, slow) = (Instant::now() + Duration::from_secs(3600), Instant::now().checked_sub(2 * LONG).unwrap());
         queue.push("a", "k", 0);
-        assert!(queue.may_begin());
-        queue.next();
-        (queue.writers, queue.begun) = (1, Some(Instant::now() + Duration::from_secs(3600)));
+        assert_eq!(queue.next(), Some(0));
+        queue.next_batch();
+        queue.write("app", quick);
         queue.push("b", "k", 0);
-        assert!(!queue.may_begin(), "b waits for a");
+        assert_eq!(queue.next(), None, "b waits for a");
         for n in 1..LARGE {
             queue.push(&format!("s{n}"), "k", 0);
         }
-        assert!(queue.may_begin(), "many wait");
-        queue.next();
+        assert_eq!(queue.next(), Some(0), "many wait");
+        queue.next_batch();
         queue.push("c", "k", 0);
-        assert!(!queue.may_begin());
-        queue.begun = Instant::now().checked_sub(2 * LONG);
-        assert!(queue.may_begin(), "the last one is slow");
-        queue.writers = WRITERS;
-        assert!(!queue.may_begin());
+        assert_eq!(queue.next(), None);
+        queue.writers.clear();
+        queue.write("app", slow);
+        queue.write("app", slow);
+        assert_eq!(queue.next(), Some(0), "what is slow does not count");
+        queue.write("app", quick);
+        queue.writers.swap_remove(0);
+        assert_eq!(queue.next(), None, "but beside it, others do");
+        queue.write("app", slow);
+        queue.writers.swap_remove(1);
+        queue.write("app", slow);
+        assert_eq!(queue.next(), None, "and there are not more than so many");
+    }
+
+    #[test]
+    fn batches_of_one_app_take_turns() {
+        let of = |app: &str, session: &str| {
+            let key = key(session);
+            SessionKey { user: UserKey { app: AppName::parse(app).unwrap(), ..key.user }, ..key }
+        };
+        let mut queue = Queue { batching: Batching { one_app: true, writers: 3 }, ..queue() };
+        for (app, session) in [("a", "1"), ("b", "1"), ("a", "2"), ("c", "1"), ("b", "2"), ("a", "3")] {
+            queue.push_key(of(app, session), "k", 0);
+        }
+        let soon = Instant::now() + Duration::from_secs(3600);
+        assert_eq!(queue.next_batch(), [1, 3, 6]);
+        queue.write("a", soon);
+        queue.push_key(of("a", "4"), "k", 0);
+        assert_eq!(queue.next(), Some(0), "b waits for nobody of a");
+        queue.write("c", soon);
+        assert_eq!(queue.next_batch(), [2, 5]);
+        queue.push_key(of("b", "3"), "k", 0);
+        assert_eq!(queue.ready, [of("c", "1"), of("a", "4"), of("b", "3")]);
+        assert_eq!(queue.next(), Some(2), "c and a have one under way");
     }
 
     #[test]
     fn what_needs_a_held_scope_waits_and_what_does_not_goes() {
-        let mut queue = Queue::default();
+        let mut queue = queue();
         queue.push("a", "app:k", 0);
-        assert_eq!(queue.next(), [1]);
+        assert_eq!(queue.next_batch(), [1]);
         queue.push("b", "app:k", 0);
         queue.push("b", "k", 0);
         queue.push("c", "user:k", 0);
-        assert_eq!(queue.next(), [4], "b's first holds up b's second, as they keep their order");
+        assert_eq!(queue.next_batch(), [4], "b's first holds up b's second, as they keep their order");
         assert_eq!(queue.blocked, [key("b")]);
+    }
+    /// A store that commits what is in no hurry when its time has come, and keeps the order in which it did.
+    fn slow_store(
+        time: impl Fn(&str) -> Duration + Send + Sync + 'static,
+    ) -> (Arc<GroupCommit>, Arc<Mutex<Vec<String>>>) {
+        let done = Arc::new(Mutex::new(Vec::new()));
+        let (log, time) = (done.clone(), Arc::new(time));
+        let commit = move |batch: Vec<Arc<Append>>, _, _| -> BoxFuture<'static, Result<Vec<Judged>>> {
+            let (log, time) = (log.clone(), time.clone());
+            Box::pin(async move {
+                let names: Vec<&str> = batch.iter().map(|append| append.key.session.as_str()).collect();
+                tokio::time::sleep(names.iter().map(|name| time(name)).max().unwrap()).await;
+                log.lock().unwrap().push(names.join(" "));
+                let outcome = || AppendOutcome { outcome: crate::domain::append::Outcome::SessionNotFound, view: None };
+                Ok(batch.iter().map(|_| Judged::Done(outcome())).collect())
+            })
+        };
+        let batching = Batching { one_app: false, writers: 4 };
+        (Arc::new(GroupCommit::over(Box::new(commit), batching, Duration::from_secs(2))), done)
+    }
+
+    /// Sends an append, as far as it gets at once.
+    async fn send(appends: &Arc<GroupCommit>, session: &'static str) -> tokio::task::JoinHandle<Result<AppendOutcome>> {
+        let appends = appends.clone();
+        let task = tokio::spawn(async move {
+            let deadline = Instant::now() + Duration::from_secs(60);
+            appends.append(Arc::new(append(key(session), "e", "k", 0)), deadline).await
+        });
+        tokio::task::yield_now().await;
+        task
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_append_holds_up_nobody_who_came_right_after_it() {
+        let (appends, done) = slow_store(|name| match name.starts_with("slow") {
+            true => Duration::from_secs(30),
+            false => Duration::from_millis(1),
+        });
+        let began = Instant::now();
+        let slow = send(&appends, "slow").await;
+        let quick = send(&appends, "quick").await;
+        // It waits alone, and nobody comes after it.
+        quick.await.unwrap().unwrap();
+        assert!(began.elapsed() < 2 * LONG, "{:?}", began.elapsed());
+        // One that comes when the first has long been slow waits for nothing at all.
+        let came = Instant::now();
+        send(&appends, "later").await.await.unwrap().unwrap();
+        assert!(came.elapsed() < LONG, "{:?}", came.elapsed());
+        // A second slow one is no different.
+        let second = send(&appends, "slow2").await;
+        send(&appends, "latest").await.await.unwrap().unwrap();
+        assert_eq!(*done.lock().unwrap(), ["quick", "later", "latest"]);
+        slow.await.unwrap().unwrap();
+        second.await.unwrap().unwrap();
+        assert!(appends.shared.queue().writers.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_while_a_quick_one_is_under_way_goes_together() {
+        let (appends, done) = slow_store(|_| Duration::from_millis(5));
+        let mut sent = Vec::new();
+        for session in ["a", "b", "c"] {
+            sent.push(send(&appends, session).await);
+        }
+        for append in sent {
+            append.await.unwrap().unwrap();
+        }
+        assert_eq!(*done.lock().unwrap(), ["a", "b c"]);
     }
 }

@@ -153,8 +153,6 @@ fn of_sqlstate(code: &str) -> Cause {
         | "40P01" // deadlock_detected
         | "23505" // unique_violation: every row that we insert is locked for or keyed by us, so this is a race
         => Cause::Conflict,
-        "22P02" // invalid_text_representation: how our one statement says that a head is no more what it was
-        => Cause::Conflict,
         "55P03" => Cause::Overloaded, // lock_not_available: lock_timeout ran out
         "57014" => Cause::Timeout, // query_canceled: statement_timeout ran out
         "57P01" | "57P02" | "57P03" // admin_shutdown, crash_shutdown, cannot_connect_now

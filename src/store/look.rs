@@ -28,6 +28,21 @@ impl<'a> Look<'a> {
         Self { sessions, users: needs.users.keys().copied().collect(), apps: needs.apps.keys().copied().collect() }
     }
 
+    /// The apps that it names.
+    pub fn named_apps(&self) -> BTreeSet<&'a AppName> {
+        let sessions = self.sessions.iter().map(|(key, _)| key.app());
+        sessions.chain(self.users.iter().map(|key| &key.app)).chain(self.apps.iter().copied()).collect()
+    }
+
+    /// The part of it that is of one app.
+    pub fn of_app(&self, app: &AppName) -> Self {
+        Self {
+            sessions: self.sessions.iter().filter(|(key, _)| key.app() == app).copied().collect(),
+            users: self.users.iter().filter(|key| key.app == *app).copied().collect(),
+            apps: self.apps.iter().filter(|key| **key == app).copied().collect(),
+        }
+    }
+
     /// What the rows say.
     pub fn heads(&self, rows: Vec<LookRow>) -> Result<Heads, StoreError> {
         let mut heads = Heads::default();

@@ -34,6 +34,7 @@ use tokio::time::Instant;
 
 pub use error::{Cause, StoreError};
 pub use postgres::PostgresOptions;
+pub use sql::CLOCK_TOLERANCE;
 
 pub use crate::domain::shared::{ScopeKey, ScopeWrite};
 
@@ -86,7 +87,8 @@ pub async fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> R
     }
 }
 
-/// A database of sessions. Every method is one transaction, or one statement, and shows one moment.
+/// A database of sessions. Every method is one transaction, or one statement, and shows one moment. Where it has a clock of
+/// its own, that clock judges whether a session has expired, and `now` is what the calling process thinks.
 ///
 /// `deadline` bounds the whole call. A write that returns `Ok` is durable; one that fails says in its error whether
 /// it may have happened all the same.
@@ -101,14 +103,11 @@ pub trait Store: Send + Sync + 'static {
     /// Creates a session, or finds it.
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome, StoreError>;
 
-    /// Appends to sessions in one transaction; each append is judged on its own, in the given order. One that was left
-    /// out is `None`.
-    async fn append(
-        &self,
-        batch: &[Arc<Append>],
-        busy: Busy,
-        deadline: Instant,
-    ) -> Result<Vec<Option<AppendOutcome>>, StoreError>;
+    /// Appends to sessions in one transaction; each append is judged on its own, in the given order.
+    async fn append(&self, batch: &[Arc<Append>], busy: Busy, deadline: Instant) -> Result<Vec<Judged>, StoreError>;
+
+    /// Which appends should go together.
+    fn batching(&self) -> Batching;
 
     async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome, StoreError>;
 
@@ -170,8 +169,11 @@ pub trait Store: Send + Sync + 'static {
         deadline: Instant,
     ) -> Result<Vec<UserId>, StoreError>;
 
-    /// Removes one chunk of what has expired or was deleted; whether there is more to do.
-    async fn sweep(&self, now: Micros, deadline: Instant) -> Result<bool, StoreError>;
+    /// What time the database thinks it is.
+    async fn clock(&self, deadline: Instant) -> Result<DatabaseClock, StoreError>;
+
+    /// Removes one chunk of what was deleted and, with `expired`, of what has expired; whether there is more to do.
+    async fn sweep(&self, now: Micros, expired: bool, deadline: Instant) -> Result<bool, StoreError>;
 
     /// Connections in use and open, for the metrics.
     fn pool(&self) -> PoolUse;
@@ -230,10 +232,24 @@ pub struct Page<T> {
     pub cut: bool,
 }
 
+/// Before anything expires.
+pub const ANY_TIME: Micros = Micros(i64::MIN);
+
+/// The clock of a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DatabaseClock {
+    /// What it says now. It judges whether sessions have expired.
+    Own(Micros),
+    /// It has none but that of its one process. The latest time at which a session or an event was made, if there is one.
+    OfProcess(Option<Micros>),
+}
+
 /// What to read of a session.
 #[derive(Debug, Clone)]
 pub struct SessionQuery {
     pub key: SessionKey,
+    /// A session that has expired is not there: by the database's clock, and by this time where it has none. [`ANY_TIME`] shows
+    /// it all the same.
     pub now: Micros,
     /// Only this incarnation will do: a stream or a page token goes on with what it began.
     pub incarnation: Option<i64>,
@@ -326,6 +342,36 @@ pub enum Busy {
     Wait,
     /// Leave them out; also those that are not there, which look the same.
     LeaveOut,
+}
+
+/// How appends share transactions best.
+#[derive(Debug, Clone, Copy)]
+pub struct Batching {
+    /// A batch is of one app: where others write too, it is one call that can be sent to where the app's data is.
+    pub one_app: bool,
+    /// How many transactions may be under way at once.
+    pub writers: usize,
+}
+
+/// What became of one append of a batch.
+#[derive(Debug)]
+pub enum Judged {
+    Done(AppendOutcome),
+    /// Nothing of it happened, whatever became of the others: it is to be tried alone.
+    LeftOut,
+    /// It was written, and whether that was committed is open.
+    Unclear(StoreError),
+}
+
+impl Judged {
+    /// Of appends whose commit failed with an unclear error: what writes nothing has not happened, in any case.
+    fn after_unclear(outcomes: impl IntoIterator<Item = Option<Outcome>>, error: &StoreError) -> Vec<Self> {
+        let judge = |outcome: Option<Outcome>| match outcome {
+            Some(outcome) if outcome.is_fresh() => Self::Unclear(error.share()),
+            _ => Self::LeftOut,
+        };
+        outcomes.into_iter().map(judge).collect()
+    }
 }
 
 /// What one append of a batch came to.

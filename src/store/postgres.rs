@@ -1,6 +1,6 @@
 //! PostgreSQL, 13 and later, also behind PgBouncer in transaction mode.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, ScopeRow, StateRow, ViewRow,
     event_page, filter_text,
 };
-use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx, corrupt};
-use super::write_statement::{insert_sessions, reads_revisions, set_created_revisions, write_statement};
+use super::transactions::{Backend, LockedSession, SessionInsert, Tx, Verdict, corrupt};
+use super::write_statement::{apps_of, insert_sessions, set_created_revisions, write_call};
 use super::{
-    Busy, Cause, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView, SessionQuery, SessionView,
-    StateFilter, StoreError, StoreLimits,
+    ANY_TIME, Batching, Busy, Cause, DatabaseClock, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey,
+    ScopeView, SessionQuery, SessionView, StateFilter, StoreError, StoreLimits,
 };
 use crate::domain::append::{Heads, Locked, Needs, Writes};
 use crate::domain::event::StoredEvent;
@@ -43,9 +43,6 @@ pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
-
-/// How long a statement that takes no locks beforehand may wait for a row that another transaction has locked.
-const UNLOCKED_WAIT: Duration = Duration::from_millis(20);
 
 /// The pause before a server that refuses connections is asked again.
 const CONNECT_PAUSE: Duration = Duration::from_millis(50);
@@ -79,13 +76,25 @@ macro_rules! durable {
     };
 }
 
+/// The expiry of a row of sessions as the database judges it: of one that is live, nothing.
+macro_rules! judged {
+    ($row:literal) => {
+        concat!(
+            "case when ",
+            $row,
+            ".expire_time <= ",
+            sql::postgres_clock!(),
+            " then '-9223372036854775808'::bigint end as expire_time"
+        )
+    };
+}
+
 impl Postgres {
     pub fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
         let connect = connect_options(url)?;
         let settings = [
             ("statement_timeout", limits.statement),
-            // What commits by itself holds others up while it waits, and is tried with locks after that.
-            ("lock_timeout", if options.pgbouncer { limits.lock_wait } else { limits.lock_wait.min(UNLOCKED_WAIT) }),
+            ("lock_timeout", limits.lock_wait),
             // Frees the locks of a process that stopped or was cut off from the network in the middle of a transaction:
             // the others would wait for it until TCP gives up, after minutes or hours.
             ("idle_in_transaction_session_timeout", limits.acquire + limits.statement),
@@ -108,9 +117,7 @@ impl Postgres {
         };
         let begin_read = format!("begin isolation level repeatable read, read only{local}");
         let durable = if options.pgbouncer { concat!("; ", durable!("true")) } else { "" };
-        let lock = limits.lock_wait.as_millis();
-        let begin_write =
-            format!("begin isolation level read committed{local}; set local lock_timeout = {lock}{durable}");
+        let begin_write = format!("begin isolation level read committed{local}{durable}");
         let server = Server {
             options: if options.pgbouncer { connect.clone() } else { connect.clone().options(settings).options(plans) },
             pgbouncer: options.pgbouncer,
@@ -266,6 +273,16 @@ impl Backend for Postgres {
         super::all_applied(&MIGRATOR, &applied)
     }
 
+    async fn clock(&self) -> Result<DatabaseClock> {
+        let mut tx = self.read(true).await?;
+        let now: i64 = sqlx::query_scalar(concat!("select ", sql::postgres_clock!()))
+            .persistent(tx.persistent)
+            .fetch_one(&mut *tx.conn)
+            .await?;
+        tx.rollback().await?;
+        Ok(DatabaseClock::Own(Micros(now)))
+    }
+
     fn is_one_statement(&self, query: &SessionQuery) -> bool {
         query.events.is_none() || query.is_plain()
     }
@@ -285,6 +302,11 @@ impl Backend for Postgres {
 
     async fn unlocked(&self) -> Result<PgTx> {
         self.read(true).await
+    }
+
+    /// Some connections stay for whoever reads.
+    fn batching(&self) -> Batching {
+        Batching { one_app: true, writers: (self.limits.connections as usize / 2).clamp(2, 8) }
     }
 
     fn unit_limit(&self) -> Duration {
@@ -322,6 +344,11 @@ impl PgTx {
         numbers
     }
 
+    /// Null: by the database's clock.
+    fn at(now: Micros) -> Option<i64> {
+        pinned(now)
+    }
+
     shared_helpers!();
 
     async fn end(mut self, statement: &'static str) -> Result<()> {
@@ -332,44 +359,58 @@ impl PgTx {
         Ok(())
     }
 
-    /// Those that are there, with their app and user.
-    async fn lock_user_rows(&mut self, keys: &[&UserKey]) -> Result<HashSet<(String, String)>> {
-        let rows: Vec<(String, String)> = sqlx::query_as(
-            "select s.app_name, s.user_id from user_scopes s \
-             join unnest($1::text[], $2::text[]) as k(app_name, user_id) \
-               on s.app_name = k.app_name and s.user_id = k.user_id \
-             order by s.app_name, s.user_id for update of s",
-        )
-        .persistent(self.persistent)
-        .bind(users_apps(keys))
-        .bind(users_ids(keys))
-        .fetch_all(&mut *self.conn)
-        .await?;
-        Ok(rows.into_iter().collect())
+    /// Those that are there.
+    async fn lock_user_rows<'k>(&mut self, keys: &[&'k UserKey]) -> Result<HashSet<&'k UserKey>> {
+        let mut found = HashSet::new();
+        for keys in keys.chunk_by(|a, b| a.app == b.app) {
+            let rows: Vec<i64> = sqlx::query_scalar(
+                "select k.n from unnest($2::text[]) with ordinality as k(user_id, n) \
+                 cross join lateral (select 1 from user_scopes l \
+                                     where l.app_name = $1 and l.user_id = k.user_id for update) s",
+            )
+            .persistent(self.persistent)
+            .bind(app_of(keys))
+            .bind(user_ids(keys))
+            .fetch_all(&mut *self.conn)
+            .await?;
+            found.extend(rows.into_iter().filter_map(|n| counted(keys, n)).copied());
+        }
+        Ok(found)
     }
 
-    async fn lock_app_rows(&mut self, keys: &[&AppName]) -> Result<HashSet<String>> {
-        let names: Vec<String> = sqlx::query_scalar(
-            "select app_name from app_scopes where app_name = any($1::text[]) order by app_name for update",
-        )
-        .persistent(self.persistent)
-        .bind(app_names(keys))
-        .fetch_all(&mut *self.conn)
-        .await?;
-        Ok(names.into_iter().collect())
+    async fn lock_app_row(&mut self, key: &AppName) -> Result<bool> {
+        let row = sqlx::query("select 1 from app_scopes where app_name = $1 for update")
+            .persistent(self.persistent)
+            .bind(key.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        Ok(row.is_some())
+    }
+
+    /// Writes what a batch changes in one app, unless a head is no more what it was.
+    async fn write_app(&mut self, app: &AppName, writes: &Writes<'_>) -> Result<Verdict> {
+        let row = write_call(app, writes).persistent(self.persistent).fetch_one(&mut *self.conn).await?;
+        row.verdict()
     }
 }
 
-fn users_apps<'a>(keys: &[&'a UserKey]) -> Vec<&'a str> {
-    keys.iter().map(|key| key.app.as_str()).collect()
+/// The time of a [`SessionQuery`] that does not leave it to the database's clock.
+pub(super) fn pinned(now: Micros) -> Option<i64> {
+    (now == ANY_TIME).then_some(now.0)
 }
 
-fn users_ids<'a>(keys: &[&'a UserKey]) -> Vec<&'a str> {
+/// The app of keys of one app.
+fn app_of<'a>(keys: &[&'a UserKey]) -> Option<&'a str> {
+    keys.first().map(|key| key.app.as_str())
+}
+
+fn user_ids<'a>(keys: &[&'a UserKey]) -> Vec<&'a str> {
     keys.iter().map(|key| key.user.as_str()).collect()
 }
 
-fn app_names<'a>(keys: &[&'a AppName]) -> Vec<&'a str> {
-    keys.iter().map(|key| key.as_str()).collect()
+/// The row with a number that counts from 1.
+fn counted<T>(rows: &[T], n: i64) -> Option<&T> {
+    rows.get(usize::try_from(n).ok()?.checked_sub(1)?)
 }
 
 impl Tx for PgTx {
@@ -399,73 +440,85 @@ impl Tx for PgTx {
     }
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, busy: Busy) -> Result<Vec<LockedSession>> {
+        // Rows are looked for, and locked, one by one, in the order given: as in `sessiond_write`.
         macro_rules! lock {
             ($busy:literal) => {
                 concat!(
-                    "select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.update_time, \
-                       s.expire_time \
-                     from sessions s join unnest($1::text[], $2::text[], $3::text[]) as k(app_name, user_id, id) \
-                       on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id \
-                     order by s.app_name, s.user_id, s.id for no key update of s",
-                    $busy
+                    "select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) \
+                     cross join lateral (select l.app_name, l.user_id, l.id, l.incarnation, l.revision, \
+                         l.metadata_revision, l.update_time, ",
+                    judged!("l"),
+                    " from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id \
+                       for no key update",
+                    $busy,
+                    ") s"
                 )
             };
         }
-        let rows: Vec<LockedRow> = sqlx::query_as(match busy {
-            Busy::Wait => lock!(""),
-            Busy::LeaveOut => lock!(" skip locked"),
-        })
-        .persistent(self.persistent)
-        .bind(keys.iter().map(|key| key.app().as_str()).collect::<Vec<_>>())
-        .bind(keys.iter().map(|key| key.user.user.as_str()).collect::<Vec<_>>())
-        .bind(keys.iter().map(|key| key.session.as_str()).collect::<Vec<_>>())
-        .fetch_all(&mut *self.conn)
-        .await?;
-        rows.into_iter().map(LockedSession::try_from).collect()
+        let keys: Vec<&SessionKey> = keys.iter().copied().collect();
+        let mut locked = Vec::with_capacity(keys.len());
+        for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
+            let rows: Vec<LockedRow> = sqlx::query_as(match busy {
+                Busy::Wait => lock!(""),
+                Busy::LeaveOut => lock!(" skip locked"),
+            })
+            .persistent(self.persistent)
+            .bind(keys.first().map(|key| key.app().as_str()))
+            .bind(keys.iter().map(|key| key.user.user.as_str()).collect::<Vec<_>>())
+            .bind(keys.iter().map(|key| key.session.as_str()).collect::<Vec<_>>())
+            .fetch_all(&mut *self.conn)
+            .await?;
+            for row in rows {
+                locked.push(row.try_into()?);
+            }
+        }
+        Ok(locked)
     }
 
     async fn lock_users(&mut self, keys: &[&UserKey]) -> Result<()> {
-        let rows = self.lock_user_rows(keys).await?;
-        if rows.len() < keys.len() {
-            let is_there = |key: &UserKey| rows.contains(&(key.app.as_str().into(), key.user.as_str().into()));
-            self.made_users.extend(keys.iter().filter(|key| !is_there(key)).map(|key| (*key).clone()));
+        let there = self.lock_user_rows(keys).await?;
+        let missing: Vec<&UserKey> = keys.iter().filter(|key| !there.contains(*key)).copied().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        for keys in missing.chunk_by(|a, b| a.app == b.app) {
             // Two statements, because a row that another transaction just made is visible only to the next one.
             sqlx::query(
                 "insert into user_scopes (app_name, user_id, revision) \
-                 select *, 0 from unnest($1::text[], $2::text[]) on conflict do nothing",
+                 select $1, k.user_id, 0 from unnest($2::text[]) as k(user_id) on conflict do nothing",
             )
             .persistent(self.persistent)
-            .bind(users_apps(keys))
-            .bind(users_ids(keys))
+            .bind(app_of(keys))
+            .bind(user_ids(keys))
             .execute(&mut *self.conn)
             .await?;
-            self.lock_user_rows(keys).await?;
         }
+        self.made_users.extend(missing.into_iter().cloned());
+        self.lock_user_rows(keys).await?;
         Ok(())
     }
 
     async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<()> {
-        let rows = self.lock_app_rows(keys).await?;
-        if rows.len() < keys.len() {
-            self.made_apps.extend(keys.iter().filter(|key| !rows.contains(key.as_str())).map(|key| (*key).clone()));
-            sqlx::query(
-                "insert into app_scopes (app_name, revision) \
-                 select *, 0 from unnest($1::text[]) on conflict do nothing",
-            )
-            .persistent(self.persistent)
-            .bind(app_names(keys))
-            .execute(&mut *self.conn)
-            .await?;
-            self.lock_app_rows(keys).await?;
+        for key in keys {
+            if !self.lock_app_row(key).await? {
+                sqlx::query("insert into app_scopes (app_name, revision) values ($1, 0) on conflict do nothing")
+                    .persistent(self.persistent)
+                    .bind(key.as_str())
+                    .execute(&mut *self.conn)
+                    .await?;
+                self.made_apps.push((*key).clone());
+                self.lock_app_row(key).await?;
+            }
         }
         Ok(())
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
-        let row: Option<LockedRow> = sqlx::query_as(
-            "select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, expire_time \
-             from sessions where app_name = $1 and user_id = $2 and id = $3 for key share",
-        )
+        let row: Option<LockedRow> = sqlx::query_as(concat!(
+            "select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, ",
+            judged!("s"),
+            " from sessions s where app_name = $1 and user_id = $2 and id = $3 for key share"
+        ))
         .persistent(self.persistent)
         .bind(key.app().as_str())
         .bind(key.user.user.as_str())
@@ -478,75 +531,84 @@ impl Tx for PgTx {
     async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, Held)>> {
         // One list for all scopes, each row with the parts of its key that its scope has.
         let parts = |address: &StateAddress| match address {
-            StateAddress::Session(key, _) => {
-                (0_i16, key.app().clone(), Some(key.user.user.clone()), Some(key.session.clone()))
+            StateAddress::Session(key, name) => {
+                (0_i16, Some(key.user.user.clone()), Some(key.session.clone()), name.to_string())
             }
-            StateAddress::User(key, _) => (1, key.app.clone(), Some(key.user.clone()), None),
-            StateAddress::App(key, _) => (2, key.clone(), None, None),
+            StateAddress::User(key, name) => (1, Some(key.user.clone()), None, name.to_string()),
+            StateAddress::App(_, name) => (2, None, None, name.to_string()),
         };
-        let name = |address: &StateAddress| match address {
-            StateAddress::Session(_, name) | StateAddress::User(_, name) | StateAddress::App(_, name) => {
-                name.to_string()
-            }
-        };
-        let parts: Vec<_> = keys.iter().map(|(address, _)| parts(address)).collect();
-        let rows: Vec<(i64, String, i64)> = sqlx::query_as(
-            "with k as materialized (select * from unnest($1::smallint[], $2::text[], $3::text[], $4::text[], \
-                 $5::bigint[], $6::text[]) with ordinality \
-               as k(scope, app_name, user_id, session_id, incarnation, key, n)) \
-             select k.n, s.value, s.revision from k join session_state s on k.scope = 0 \
-               and s.app_name = k.app_name and s.user_id = k.user_id and s.session_id = k.session_id \
-               and s.incarnation = k.incarnation and s.key = k.key \
-             union all select k.n, s.value, s.revision from k join user_state s on k.scope = 1 \
-               and s.app_name = k.app_name and s.user_id = k.user_id and s.key = k.key \
-             union all select k.n, s.value, s.revision from k join app_state s on k.scope = 2 \
-               and s.app_name = k.app_name and s.key = k.key",
-        )
-        .persistent(self.persistent)
-        .bind(parts.iter().map(|(scope, ..)| *scope).collect::<Vec<_>>())
-        .bind(parts.iter().map(|(_, app, ..)| app.as_str()).collect::<Vec<_>>())
-        .bind(parts.iter().map(|(.., user, _)| user.as_ref().map(UserId::as_str)).collect::<Vec<_>>())
-        .bind(parts.iter().map(|(.., session)| session.as_ref().map(SessionId::as_str)).collect::<Vec<_>>())
-        .bind(keys.iter().map(|(_, incarnation)| *incarnation).collect::<Vec<_>>())
-        .bind(keys.iter().map(|(address, _)| name(address)).collect::<Vec<_>>())
-        .fetch_all(&mut *self.conn)
-        .await?;
-        let found = |(n, value, revision): (i64, String, i64)| {
-            let (address, _) = keys.get(usize::try_from(n).ok()?.checked_sub(1)?)?;
-            Some(((*address).clone(), Held { value: Some(RawJson::trusted(value)), revision }))
-        };
-        Ok(rows.into_iter().filter_map(found).collect())
+        let mut by_app: BTreeMap<&AppName, Vec<(&StateAddress, i64)>> = BTreeMap::new();
+        for (address, incarnation) in keys {
+            by_app.entry(address.app()).or_default().push((address, *incarnation));
+        }
+        let mut found = Vec::with_capacity(keys.len());
+        for (app, keys) in by_app {
+            let parts: Vec<_> = keys.iter().map(|(address, _)| parts(address)).collect();
+            let rows: Vec<(i64, String, i64)> = sqlx::query_as(
+                "with k as materialized (select * from unnest($2::smallint[], $3::text[], $4::text[], \
+                     $5::bigint[], $6::text[]) with ordinality as k(scope, user_id, session_id, incarnation, key, n)) \
+                 select k.n, s.value, s.revision from k cross join lateral (select * from session_state l \
+                     where l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id \
+                       and l.incarnation = k.incarnation and l.key = k.key offset 0) s where k.scope = 0 \
+                 union all select k.n, s.value, s.revision from k cross join lateral (select * from user_state l \
+                     where l.app_name = $1 and l.user_id = k.user_id and l.key = k.key offset 0) s where k.scope = 1 \
+                 union all select k.n, s.value, s.revision from k cross join lateral (select * from app_state l \
+                     where l.app_name = $1 and l.key = k.key offset 0) s where k.scope = 2",
+            )
+            .persistent(self.persistent)
+            .bind(app.as_str())
+            .bind(parts.iter().map(|(scope, ..)| *scope).collect::<Vec<_>>())
+            .bind(parts.iter().map(|(_, user, ..)| user.as_ref().map(UserId::as_str)).collect::<Vec<_>>())
+            .bind(parts.iter().map(|(.., session, _)| session.as_ref().map(SessionId::as_str)).collect::<Vec<_>>())
+            .bind(keys.iter().map(|(_, incarnation)| *incarnation).collect::<Vec<_>>())
+            .bind(parts.iter().map(|(.., name)| name.as_str()).collect::<Vec<_>>())
+            .fetch_all(&mut *self.conn)
+            .await?;
+            found.extend(rows.into_iter().filter_map(|(n, value, revision)| {
+                let (address, _) = counted(&keys, n)?;
+                Some(((*address).clone(), Held { value: Some(RawJson::trusted(value)), revision }))
+            }));
+        }
+        Ok(found)
     }
 
+    /// Of one app, all at one moment.
     async fn look(&mut self, needs: &Needs<'_>) -> Result<Heads> {
-        let look = Look::at(needs);
-        let Look { sessions, users, apps } = &look;
-        // As in `sql::EVENT`, the index by id must be the only one that serves.
-        let rows: Vec<LookRow> = sqlx::query_as(
-            "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
-               e.sequence, e.event_time, e.commit_time, e.digest, e.body \
-             from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality \
-               as k(app_name, user_id, session_id, id, n) \
-             join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
-             left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name || '' = k.app_name \
-               and e.user_id || '' = k.user_id and e.session_id || '' = k.session_id \
-             union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null \
-             from unnest($5::text[], $6::text[]) with ordinality as k(app_name, user_id, n) \
-             join user_scopes s on s.app_name = k.app_name and s.user_id = k.user_id \
-             union all select 2, k.n, s.revision, null, null, null, null, null, null, null, null, null \
-             from unnest($7::text[]) with ordinality as k(app_name, n) join app_scopes s on s.app_name = k.app_name",
-        )
-        .persistent(self.persistent)
-        .bind(sessions.iter().map(|(key, _)| key.app().as_str()).collect::<Vec<_>>())
-        .bind(sessions.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
-        .bind(sessions.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
-        .bind(sessions.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
-        .bind(users_apps(users))
-        .bind(users_ids(users))
-        .bind(app_names(apps))
-        .fetch_all(&mut *self.conn)
-        .await?;
-        look.heads(rows)
+        let all = Look::at(needs);
+        let mut heads = Heads::default();
+        for app in all.named_apps() {
+            let look = all.of_app(app);
+            let Look { sessions, users, apps } = &look;
+            // Rows are looked for one by one, as in `sessiond_write`.
+            let rows: Vec<LookRow> = sqlx::query_as(concat!(
+                "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, ",
+                judged!("s"),
+                ", e.sequence, e.event_time, e.commit_time, e.digest, e.body \
+                 from unnest($2::text[], $3::text[], $4::text[]) with ordinality as k(user_id, session_id, id, n) \
+                 cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = k.user_id \
+                                       and l.id = k.session_id offset 0) s \
+                 left join lateral (select * from events l where l.app_name = $1 and l.user_id = k.user_id \
+                                      and l.session_id = k.session_id and l.incarnation = s.incarnation \
+                                      and l.id = k.id offset 0) e on true \
+                 union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null \
+                 from unnest($5::text[]) with ordinality as k(user_id, n) \
+                 cross join lateral (select l.revision from user_scopes l \
+                                     where l.app_name = $1 and l.user_id = k.user_id offset 0) s \
+                 union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null \
+                 from app_scopes s where s.app_name = $1 and $6"
+            ))
+            .persistent(self.persistent)
+            .bind(app.as_str())
+            .bind(sessions.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
+            .bind(sessions.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
+            .bind(sessions.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
+            .bind(user_ids(users))
+            .bind(!apps.is_empty())
+            .fetch_all(&mut *self.conn)
+            .await?;
+            heads.extend(look.heads(rows)?);
+        }
+        Ok(heads)
     }
 
     async fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> Result<Vec<i64>> {
@@ -561,14 +623,12 @@ impl Tx for PgTx {
         Ok(())
     }
 
-    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<Seen> {
-        let Some(mut statement) = write_statement(writes) else { return Ok(Seen::new()) };
-        let row = statement.build().persistent(self.persistent).fetch_one(&mut *self.conn).await?;
-        if !reads_revisions(writes) {
-            return Ok(Seen::new());
+    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
+        let mut apps = apps_of(writes).into_iter();
+        match (apps.next(), apps.next()) {
+            (Some(app), None) => self.write_app(app, writes).await,
+            _ => Err(StoreError::new(Cause::Internal, "what is written at once is of one app")),
         }
-        let (_, incarnations, users, apps) = <(i32, Vec<i64>, Vec<i64>, Vec<i64>)>::from_row(&row)?;
-        Ok(incarnations.into_iter().zip(users.into_iter().zip(apps)).collect())
     }
 
     fn may_have_committed(&self) -> bool {
@@ -576,19 +636,22 @@ impl Tx for PgTx {
     }
 
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
-        if let Some(mut statement) = write_statement(writes) {
-            statement.build().persistent(self.persistent).execute(&mut *self.conn).await?;
+        for app in apps_of(writes) {
+            if !matches!(self.write_app(app, writes).await?, Verdict::Written(_)) {
+                // A session that has expired since it was locked, or an id that the same session has under another key.
+                return Err(StoreError::new(Cause::Conflict, "a locked head is not what it was"));
+            }
         }
         self.drop_unused_scopes(writes).await
     }
 
-    async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let rows: Vec<IncarnationRow> = sqlx::query_as(
-            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 \
-             order by app_name, user_id, id limit $2 for update skip locked",
-        )
+    async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
+        let rows: Vec<IncarnationRow> = sqlx::query_as(concat!(
+            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= ",
+            sql::postgres_clock!(),
+            " order by app_name, user_id, id limit $1 for update skip locked"
+        ))
         .persistent(self.persistent)
-        .bind(now.0)
         .bind(limit)
         .fetch_all(&mut *self.conn)
         .await?;
@@ -618,22 +681,18 @@ impl PgTx {
     /// A scope row at revision 0 says nothing once it is unlocked, and lists of names would have to walk past it.
     async fn drop_unused_scopes(&mut self, writes: &Writes<'_>) -> Result<()> {
         let users: Vec<&UserKey> = self.made_users.iter().filter(|key| !writes.users.contains_key(key)).collect();
-        if !users.is_empty() {
-            sqlx::query(
-                "delete from user_scopes s using unnest($1::text[], $2::text[]) as k(app_name, user_id) \
-                 where s.app_name = k.app_name and s.user_id = k.user_id and s.revision = 0",
-            )
-            .persistent(self.persistent)
-            .bind(users_apps(&users))
-            .bind(users_ids(&users))
-            .execute(&mut *self.conn)
-            .await?;
-        }
-        let apps: Vec<&AppName> = self.made_apps.iter().filter(|key| !writes.apps.contains_key(key)).collect();
-        if !apps.is_empty() {
-            sqlx::query("delete from app_scopes where app_name = any($1::text[]) and revision = 0")
+        for keys in users.chunk_by(|a, b| a.app == b.app) {
+            sqlx::query("delete from user_scopes where app_name = $1 and user_id = any($2::text[]) and revision = 0")
                 .persistent(self.persistent)
-                .bind(app_names(&apps))
+                .bind(app_of(keys))
+                .bind(user_ids(keys))
+                .execute(&mut *self.conn)
+                .await?;
+        }
+        for key in self.made_apps.iter().filter(|key| !writes.apps.contains_key(key)) {
+            sqlx::query("delete from app_scopes where app_name = $1 and revision = 0")
+                .persistent(self.persistent)
+                .bind(key.as_str())
                 .execute(&mut *self.conn)
                 .await?;
         }

@@ -3,7 +3,8 @@
 use sqlx::query_builder::QueryBuilder;
 use sqlx::{FromRow, Postgres};
 
-use super::sql::{HEAD_COLUMNS, ViewRow};
+use super::postgres::pinned;
+use super::sql::{HEAD_COLUMNS, POSTGRES_CLOCK, ViewRow};
 use super::statement::{Statement, sessions};
 use super::{EventQuery, SessionQuery, SessionView, StateFilter, StoreError};
 use crate::domain::event::StoredEvent;
@@ -22,7 +23,7 @@ pub fn read_statement(queries: &[&SessionQuery]) -> Option<QueryBuilder<Postgres
     let names = "n, app_name, user_id, id, now, after, before, last, most_rows, most_bytes";
     statement.rows("q", names, queries.len(), |columns| {
         sessions(columns.numbers(0..queries.len() as i64), rows.clone().map(|query| &query.key))
-            .numbers(rows.clone().map(|query| query.now.0))
+            .add("bigint", rows.clone().map(|query| pinned(query.now)))
             .numbers(number(|events| events.after, 0))
             .numbers(number(|events| events.before, 0))
             .add("bigint", rows.clone().map(|query| query.events.as_ref().and_then(|events| events.last)))
@@ -59,8 +60,11 @@ pub fn read_statement(queries: &[&SessionQuery]) -> Option<QueryBuilder<Postgres
     sql.push(
         ", p.first, p.commit_times, p.sizes, p.bodies \
          from q join sessions s on s.app_name = q.app_name and s.user_id = q.user_id and s.id = q.id \
-           and (s.expire_time is null or s.expire_time > q.now) \
-         cross join lateral ( \
+           and (s.expire_time is null or s.expire_time > coalesce(q.now, ",
+    )
+    .push(POSTGRES_CLOCK)
+    .push(
+        ")) cross join lateral ( \
            select min(sequence) as first, array_agg(commit_time) as commit_times, \
              array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies \
            from (select sequence, commit_time, body, size, \

@@ -4,12 +4,12 @@
 pub const COPIED_EVENTS: i64 = 10_000;
 
 /// Expands inside of an `impl Tx`. The type has `conn` (the connection), `persistent` (whether statements may be
-/// prepared by name), `DIALECT`, and `keys` and `numbers` (a key filter and a list of numbers as its database takes
-/// them).
+/// prepared by name), `DIALECT`, and `keys`, `numbers` and `at` (a key filter, a list of numbers and the time of a
+/// [`SessionQuery`](super::SessionQuery) as its database takes them).
 macro_rules! shared_primitives {
     () => {
         async fn set_metadata(&mut self, key: &SessionKey, patch: &MetadataPatch, now: Micros) -> Result<()> {
-            sqlx::query(sql::SET_METADATA)
+            sqlx::query(Self::DIALECT.set_metadata)
                 .persistent(self.persistent)
                 .bind(key.app().as_str())
                 .bind(key.user.user.as_str())
@@ -20,6 +20,7 @@ macro_rules! shared_primitives {
                 .bind(patch.labels.as_ref().and_then(|labels| labels.as_ref().map(RawJson::text)))
                 .bind(patch.expiry.is_some())
                 .bind(patch.expiry.flatten().map(|expiry| expiry.at(now).0))
+                .bind(patch.expiry.flatten().and_then(|expiry| expiry.counted_from(now)).map(|from| from.0))
                 .execute(&mut *self.conn)
                 .await?;
             Ok(())
@@ -254,11 +255,10 @@ macro_rules! shared_primitives {
         }
 
         async fn remember_patch(&mut self, scope: &ScopeKey, request: &RequestKey, now: Micros) -> Result<()> {
+            let [of_user, of_app] = Self::DIALECT.remember_patches;
             let query = match scope {
-                ScopeKey::App(app) => sqlx::query(sql::REMEMBER_APP_PATCH).bind(app.as_str()),
-                ScopeKey::User(user) => {
-                    sqlx::query(sql::REMEMBER_USER_PATCH).bind(user.app.as_str()).bind(user.user.as_str())
-                }
+                ScopeKey::App(app) => sqlx::query(of_app).bind(app.as_str()),
+                ScopeKey::User(user) => sqlx::query(of_user).bind(user.app.as_str()).bind(user.user.as_str()),
             };
             query
                 .bind(request.key.as_str())
@@ -382,12 +382,12 @@ macro_rules! shared_helpers {
             let key = &query.key;
             let (head, state) = match &query.state {
                 None => {
-                    let row: Option<HeadRow> = sqlx::query_as(sql::HEAD)
+                    let row: Option<HeadRow> = sqlx::query_as(Self::DIALECT.head)
                         .persistent(self.persistent)
                         .bind(key.app().as_str())
                         .bind(key.user.user.as_str())
                         .bind(key.session.as_str())
-                        .bind(query.now.0)
+                        .bind(Self::at(query.now))
                         .fetch_optional(&mut *self.conn)
                         .await?;
                     let Some(row) = row else { return Ok(None) };
@@ -399,7 +399,7 @@ macro_rules! shared_helpers {
                         .bind(key.app().as_str())
                         .bind(key.user.user.as_str())
                         .bind(key.session.as_str())
-                        .bind(query.now.0)
+                        .bind(Self::at(query.now))
                         .bind(Self::keys(filter.app.as_deref()))
                         .bind(Self::keys(filter.user.as_deref()))
                         .bind(Self::keys(filter.session.as_deref()))

@@ -80,11 +80,55 @@ macro_rules! state_columns {
     };
 }
 
-/// What finds the session of a query: its key, its incarnation if one is asked for, and that it has not expired.
-macro_rules! of_session {
+/// The database's clock, in whole microseconds. The time at which the statement that a client sent began: one moment for
+/// all of it, later than any wait of the statements before, and unlike `clock_timestamp()` a value that an index is searched
+/// by. (Exact: of a time of this century, also a double has the microseconds.)
+macro_rules! postgres_clock {
     () => {
-        " from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 \
-          and (s.expire_time is null or s.expire_time > $4)"
+        "(extract(epoch from statement_timestamp()) * 1000000)::bigint"
+    };
+}
+pub(super) use postgres_clock;
+pub const POSTGRES_CLOCK: &str = postgres_clock!();
+
+/// By how many microseconds two clocks may differ and pass for the same.
+macro_rules! clock_tolerance {
+    () => {
+        5_000_000
+    };
+}
+pub const CLOCK_TOLERANCE: i64 = clock_tolerance!();
+
+/// How much is to be added to an expiry that a process computed as its time `$now` and a time to live: if its clock is wrong,
+/// what it is wrong by.
+macro_rules! correction {
+    ($clock:expr, $now:literal) => {
+        concat!(
+            "case when abs(",
+            $clock,
+            " - ",
+            $now,
+            ") > ",
+            clock_tolerance!(),
+            " then ",
+            $clock,
+            " - ",
+            $now,
+            " else 0 end"
+        )
+    };
+}
+pub const POSTGRES_CORRECTION: &str = correction!(postgres_clock!(), "ttl_from");
+
+/// What finds the session of a query: its key, and that it has not expired at a time.
+macro_rules! of_session {
+    ($now:expr) => {
+        concat!(
+            " from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 \
+              and (s.expire_time is null or s.expire_time > ",
+            $now,
+            ")"
+        )
     };
 }
 
@@ -120,8 +164,6 @@ macro_rules! events_page {
 pub const EVENTS_ASCENDING: &str = events_page!("asc", "");
 pub const EVENTS_DESCENDING: &str = events_page!("desc", "");
 
-pub const HEAD: &str = concat!("select ", head_columns!(), of_session!());
-
 /// What the key says beside the incarnation is compared so that no index serves it: only the one by id is left.
 pub const EVENT: &str = "select sequence, commit_time, body from events \
      where app_name || '' = $1 and user_id || '' = $2 and session_id || '' = $3 and incarnation = $4 and id = $5";
@@ -155,10 +197,23 @@ pub const MADE_BY: &str = "select id, incarnation, creation_digest from sessions
 pub const USER_PATCH: &str =
     "select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3";
 pub const APP_PATCH: &str = "select digest from app_patches where app_name = $1 and request_key = $2";
-pub const REMEMBER_USER_PATCH: &str =
-    "insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, $5)";
-pub const REMEMBER_APP_PATCH: &str =
-    "insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, $4)";
+/// Remembers requests at the time that `$now` makes of the one that is bound: that of a process, whose clock may be behind.
+macro_rules! remember_patches {
+    ($now:ident) => {
+        [
+            concat!(
+                "insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, ",
+                $now!("$5"),
+                ")"
+            ),
+            concat!(
+                "insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, ",
+                $now!("$4"),
+                ")"
+            ),
+        ]
+    };
+}
 
 /// Removes up to `$2` requests of before `$1`.
 macro_rules! forget_patches {
@@ -179,11 +234,18 @@ macro_rules! forget_patches {
     };
 }
 
-/// For each field a flag, whether to set it, and its value.
-pub const SET_METADATA: &str = "update sessions set metadata_revision = metadata_revision + 1, \
-     display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
-     expire_time = case when $8 then $9 else expire_time end \
-     where app_name = $1 and user_id = $2 and id = $3";
+/// For each field a flag, whether to set it, and its value; `$10` is the time from which a time to live was counted, or null.
+macro_rules! set_metadata {
+    ($clock:expr) => {
+        concat!(
+            "update sessions set metadata_revision = metadata_revision + 1, \
+               display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
+               expire_time = case when $8 then $9 + ",
+            correction!($clock, "$10"),
+            " else expire_time end where app_name = $1 and user_id = $2 and id = $3"
+        )
+    };
+}
 
 /// A copy of session `$1, $2, $3` (incarnation `$4`) as it was at revision `$8`: under the id `$5`, incarnation `$6`,
 /// created at `$7`, last updated at `$9` and `$10`, by the request `$11` with the digest `$12`.
@@ -378,6 +440,11 @@ macro_rules! copy_state {
 
 /// What the two databases say differently.
 pub struct Dialect {
+    /// The clock that judges expiry; `None`: the process's own.
+    clock: Option<&'static str>,
+    /// Head of one session.
+    pub head: &'static str,
+    pub set_metadata: &'static str,
     /// Inserts a fork, also into the list by last update; affects no row if the session exists.
     pub insert_fork: &'static str,
     /// Joins the sessions `s` to their places `o` in the list by last update, one by one, beginning there.
@@ -398,16 +465,21 @@ pub struct Dialect {
     pub user_scope: &'static str,
     /// Columns of a list that shows states.
     list_state: &'static str,
-    /// Removes requests that changed user state, and app state, of before `$1`, up to `$2` of each.
+    /// Remember requests that changed user state, and app state.
+    pub remember_patches: [&'static str; 2],
+    /// Remove requests that changed user state, and app state, of before `$1`, up to `$2` of each.
     pub forget_patches: [&'static str; 2],
     /// A label's value, given the number of the parameter that names it.
     label: fn(usize) -> String,
 }
 
 macro_rules! dialect {
-    ($listed:ident, $join_listed:literal, $member:ident, $wanted:ident, $among:ident, $each:ident, $filed:ident, $visible:expr,
-     $skip_locked:literal, $label:expr) => {
+    ($clock:expr, $now:expr, $set_metadata:expr, $listed:ident, $join_listed:literal, $member:ident, $wanted:ident,
+     $among:ident, $each:ident, $filed:ident, $visible:expr, $remembered:ident, $skip_locked:literal, $label:expr) => {
         Dialect {
+            clock: $clock,
+            head: concat!("select ", head_columns!(), of_session!($now)),
+            set_metadata: $set_metadata,
             insert_fork: $listed!(insert_fork!(), "$5"),
             join_listed: $join_listed,
             visible_ascending: events_page!("asc", $visible),
@@ -423,7 +495,7 @@ macro_rules! dialect {
                 head_columns!(),
                 ", ",
                 state_columns!($member, $wanted!("$5"), $wanted!("$6"), $wanted!("$7")),
-                of_session!()
+                of_session!($now)
             ),
             app_scope: concat!(
                 "select coalesce((select revision from app_scopes where app_name = $1), 0) as revision, (select ",
@@ -437,6 +509,7 @@ macro_rules! dialect {
                 " from user_state t where t.app_name = $1 and t.user_id = $2) as state"
             ),
             list_state: state_columns!($member, "", "", ""),
+            remember_patches: remember_patches!($remembered),
             forget_patches: [
                 forget_patches!("user_patches", "app_name, user_id, request_key", $skip_locked),
                 forget_patches!("app_patches", "app_name, request_key", $skip_locked),
@@ -494,7 +567,15 @@ macro_rules! postgres_listed {
         )
     };
 }
+macro_rules! postgres_remembered {
+    ($now:literal) => {
+        concat!("greatest(", $now, ", ", postgres_clock!(), ")")
+    };
+}
 pub const POSTGRES: Dialect = dialect!(
+    Some(postgres_clock!()),
+    concat!("coalesce($4, ", postgres_clock!(), ")"),
+    set_metadata!(postgres_clock!()),
     postgres_listed,
     "cross join lateral (select * from sessions l where l.app_name = o.app_name and l.user_id = o.user_id \
                            and l.id = o.id offset 0) s",
@@ -505,6 +586,7 @@ pub const POSTGRES: Dialect = dialect!(
     postgres_filed,
     " and not exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) \
                       where sequence > h.first and sequence <= h.last)",
+    postgres_remembered,
     " for update skip locked",
     |name| format!("(s.labels::jsonb ->> ${name})")
 );
@@ -545,7 +627,16 @@ macro_rules! sqlite_listed {
         )
     };
 }
+macro_rules! sqlite_remembered {
+    ($now:literal) => {
+        $now
+    };
+}
 pub const SQLITE: Dialect = dialect!(
+    None,
+    "$4",
+    // The clock of its one process is never wrong by its own.
+    set_metadata!("$10"),
     sqlite_listed,
     "cross join sessions s on s.app_name = o.app_name and s.user_id = o.user_id and s.id = o.id",
     sqlite_member,
@@ -555,6 +646,7 @@ pub const SQLITE: Dialect = dialect!(
     sqlite_filed,
     " and not exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key \
                       where sequence > first.value and sequence <= last.value)",
+    sqlite_remembered,
     "",
     |name| format!("json_extract(s.labels, '$.\"' || ${name} || '\"')")
 );
@@ -575,7 +667,7 @@ pub const SQLITE_PLAIN_VIEW: &str = concat!(
                       and e.sequence > max($8, s.revision - coalesce($9, s.revision)) and e.sequence < $10 \
                     order by e.sequence limit 0 + $11)) \
         where size_so_far <= $12 or size_so_far = size) as events",
-    of_session!()
+    of_session!("$4")
 );
 
 /// A bound value of a list's statement.
@@ -612,7 +704,11 @@ impl Dialect {
         if let Some(user) = &query.user {
             sql += &format!(" and {of}.user_id = ${}", bind(ListValue::Text(user.as_str())));
         }
-        sql += &format!(" and (s.expire_time is null or s.expire_time > ${})", bind(ListValue::Integer(now.0)));
+        let now = match self.clock {
+            Some(clock) => clock.to_owned(),
+            None => format!("${}", bind(ListValue::Integer(now.0))),
+        };
+        sql += &format!(" and (s.expire_time is null or s.expire_time > {now})");
         let (than, direction) = if query.descending { ("<", "desc") } else { (">", "asc") };
         // Of one user, the user is no part of the order: the index by user does not have it after the time.
         let mut order = vec![time.to_owned()];

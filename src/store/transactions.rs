@@ -14,9 +14,10 @@ use tokio::time::{Instant, timeout_at};
 use super::group::Group;
 use super::unlocked::Unlocked;
 use super::{
-    AppendOutcome, Busy, Cause, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, ListQuery, MetadataUpdate,
-    Moment, MomentQuery, OnWait, Page, PoolUse, RewindOutcome, RewindRequest, ScopeKey, ScopeOutcome, ScopeView,
-    ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
+    ANY_TIME, AppendOutcome, Batching, Busy, Cause, CreateOutcome, DatabaseClock, DeleteOutcome, Deletion, Fork,
+    ForkOutcome, Judged, ListQuery, MetadataUpdate, Moment, MomentQuery, OnWait, Page, PoolUse, RewindOutcome,
+    RewindRequest, ScopeKey, ScopeOutcome, ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store,
+    StoreError, UpdateOutcome,
 };
 use crate::domain::append::{
     Append, Heads, Locked, Needs, Outcome, Writes, creation_needs, decide, decide_creation, distinct_events, needs,
@@ -54,6 +55,7 @@ pub trait Backend: Send + Sync + 'static {
     fn is_optimistic(&self) -> bool;
     fn migrate(&self) -> impl Future<Output = Result<()>> + Send;
     fn check(&self) -> impl Future<Output = Result<()>> + Send;
+    fn clock(&self) -> impl Future<Output = Result<DatabaseClock>> + Send;
     /// Whether [`Tx::view`] answers the query with one statement.
     fn is_one_statement(&self, query: &SessionQuery) -> bool;
     /// Whether [`Tx::views`] reads it along with others.
@@ -63,6 +65,7 @@ pub trait Backend: Send + Sync + 'static {
     fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
     /// Begins what ends with [`Tx::write_at_once`].
     fn unlocked(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
+    fn batching(&self) -> Batching;
     /// How long one transaction may take, COMMIT aside.
     fn unit_limit(&self) -> Duration;
     fn pool(&self) -> PoolUse;
@@ -84,9 +87,19 @@ pub struct SessionInsert<'a> {
     pub initial_state: String,
 }
 
-/// The revisions of user and app state that events saw, where their statement read one of them, by incarnation of their
-/// sessions.
+/// The revisions of user and app state that events saw, by incarnation of their sessions, where the database read them
+/// itself.
 pub type Seen = HashMap<i64, (i64, i64)>;
+
+/// What became of [`Tx::write_at_once`]. Losing a race is no error: it is normal, and is in no log.
+#[derive(Debug)]
+pub enum Verdict {
+    Written(Seen),
+    /// A head is no more what was decided on, or an event id is taken: nothing was written.
+    Conflict,
+    /// Somebody else has a head locked: nothing was written.
+    Locked,
+}
 
 /// A transaction under way: what it can load, lock and apply. Dropping it undoes it.
 pub trait Tx: Send {
@@ -104,9 +117,9 @@ pub trait Tx: Send {
     fn lock_apps(&mut self, keys: &[&AppName]) -> impl Future<Output = Result<()>> + Send;
     /// Reads heads, and events by their ids, without locks and all at one moment.
     fn look(&mut self, needs: &Needs<'_>) -> impl Future<Output = Result<Heads>> + Send;
-    /// Writes and commits in one statement, unless a head is no more what it was: then it fails with
-    /// [`Cause::Conflict`]. Reads the revisions that are [`UNREAD`](crate::domain::append::UNREAD).
-    fn write_at_once(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Seen>> + Send;
+    /// Writes and commits in one statement, if every head is still what it was. Reads the revisions that are
+    /// [`UNREAD`](crate::domain::append::UNREAD). Where others may write ([`Tx::SHARED`]), all is of one app.
+    fn write_at_once(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Verdict>> + Send;
     /// Whether a [`Tx::write_at_once`] that was cut off may have committed.
     fn may_have_committed(&self) -> bool;
 
@@ -209,6 +222,7 @@ pub trait Tx: Send {
 
     /// Removes the session's row and notes its incarnation for [`Tx::purge`].
     fn bury(&mut self, key: &SessionKey, incarnation: i64) -> impl Future<Output = Result<()>> + Send;
+    /// Where the database has a clock, by that and not by `now`.
     fn expired(&mut self, now: Micros, limit: i64) -> impl Future<Output = Result<Vec<(SessionKey, i64)>>> + Send;
     fn next_buried(&mut self) -> impl Future<Output = Result<Option<(SessionKey, i64)>>> + Send;
     /// Removes up to `limit` rows that a buried incarnation left; how many there were.
@@ -245,7 +259,7 @@ pub struct Transactions<B> {
     on_wait: OnceLock<OnWait>,
     pub(super) unlocked: Unlocked,
     reads: Arc<Group<SessionQuery, Option<SessionView>>>,
-    creations: Arc<Group<Arc<Creation>, Option<CreateOutcome>>>,
+    creations: Arc<Group<Arc<Creation>, Result<Option<CreateOutcome>>>>,
 }
 
 impl<B: Backend> Transactions<B> {
@@ -310,9 +324,13 @@ impl<B: Backend> Transactions<B> {
 
     /// Creates sessions in one transaction. Each that it does not create is to be tried alone, and so are all if it fails,
     /// perhaps because of one of them.
-    async fn create_batch(&self, batch: &[&Arc<Creation>], deadline: Instant) -> Result<Vec<Option<CreateOutcome>>> {
+    async fn create_batch(
+        &self,
+        batch: &[&Arc<Creation>],
+        deadline: Instant,
+    ) -> Result<Vec<Result<Option<CreateOutcome>>>> {
         if let [creation] = batch {
-            return Ok(vec![Some(self.create_alone(creation, deadline).await?)]);
+            return Ok(vec![self.create_alone(creation, deadline).await.map(Some)]);
         }
         let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
         let created = async {
@@ -323,10 +341,16 @@ impl<B: Backend> Transactions<B> {
         let (tx, outcomes, wrote) = match created.await {
             Ok(created) => created,
             Err(error) if error.is_transient() => return Err(error),
-            Err(_) => return Ok(batch.iter().map(|_| None).collect()),
+            Err(_) => return Ok(batch.iter().map(|_| Ok(None)).collect()),
         };
-        self.end(tx, wrote, deadline).await?;
-        Ok(outcomes)
+        match self.end(tx, wrote, deadline).await {
+            Ok(()) => Ok(outcomes.into_iter().map(Ok).collect()),
+            // Of what it did not create, nothing can have been committed.
+            Err(error) if error.unclear => {
+                Ok(outcomes.into_iter().map(|made| made.map_or(Ok(None), |_| Err(error.share()))).collect())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn end(&self, tx: B::Tx, wrote: bool, deadline: Instant) -> Result<()> {
@@ -500,8 +524,7 @@ async fn create_together<X: Tx>(tx: &mut X, creations: &[&Creation]) -> Result<(
     if fresh.is_empty() || populate(tx, &fresh).await?.is_some() {
         return Ok((creations.iter().map(|_| None).collect(), false));
     }
-    let queries: Vec<SessionQuery> =
-        fresh.iter().map(|(creation, _)| whole_session(&creation.key, Micros(i64::MIN))).collect();
+    let queries: Vec<SessionQuery> = fresh.iter().map(|(creation, _)| whole_session(&creation.key, ANY_TIME)).collect();
     let mut views = tx.views(&queries.iter().collect::<Vec<_>>()).await?.into_iter();
     let mut outcome = || views.next().flatten().map(CreateOutcome::Created).ok_or_else(not_there);
     let outcomes = creations.iter().map(|creation| is_made(creation).then(&mut outcome).transpose());
@@ -776,7 +799,7 @@ fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
 /// Reads a session that this transaction holds. That it is not there would be a bug.
 async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView> {
     // A session that was created already expired is shown once, to its creator.
-    let query = SessionQuery { now: Micros(i64::MIN), ..query.clone() };
+    let query = SessionQuery { now: ANY_TIME, ..query.clone() };
     tx.view(&query).await?.ok_or_else(not_there)
 }
 
@@ -866,13 +889,14 @@ async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutc
     Ok((ScopeOutcome::Done(tx.scope(&write.scope).await?), wrote))
 }
 
-/// Buries what has expired, forgets requests, then removes rows of one buried incarnation.
-async fn sweep<X: Tx>(tx: &mut X, now: Micros) -> Result<bool> {
-    let expired = tx.expired(now, SWEEP_SESSIONS).await?;
-    for (key, incarnation) in &expired {
-        tx.bury(key, *incarnation).await?;
+/// Buries what has expired, if that is wanted, forgets requests, then removes rows of one buried incarnation.
+async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<bool> {
+    let limit = if expired { SWEEP_SESSIONS } else { 0 };
+    for (key, incarnation) in tx.expired(now, limit).await? {
+        tx.bury(&key, incarnation).await?;
     }
-    let forgotten = tx.forget_patches(now.plus(-REQUEST_MEMORY), SWEEP_ROWS).await?;
+    let limit = if expired { SWEEP_ROWS } else { 0 };
+    let forgotten = tx.forget_patches(now.plus(-REQUEST_MEMORY), limit).await?;
     let Some((key, incarnation)) = tx.next_buried().await? else { return Ok(forgotten > 0) };
     if tx.purge(&key, incarnation, SWEEP_ROWS).await? == 0 {
         tx.forget(&key, incarnation).await?;
@@ -895,7 +919,7 @@ impl<B: Backend> Store for Transactions<B> {
         // Two transactions with several requests each could wait for one another: there is no order of both ids and keys.
         if creation.is_simple() && (creation.request.is_none() || !B::Tx::SHARED) {
             let create = async |batch: &[&Arc<Creation>], deadline| self.create_batch(batch, deadline).await;
-            outcome = self.creations.ask(creation, deadline, create).await?;
+            outcome = self.creations.ask(creation, deadline, create).await??;
         }
         let outcome = match outcome {
             Some(outcome) => outcome,
@@ -910,14 +934,23 @@ impl<B: Backend> Store for Transactions<B> {
         Ok(outcome)
     }
 
-    async fn append(&self, batch: &[Arc<Append>], busy: Busy, deadline: Instant) -> Result<Vec<Option<AppendOutcome>>> {
-        if let Some(outcomes) = self.append_unlocked(batch, deadline).await? {
-            return Ok(outcomes);
+    async fn append(&self, batch: &[Arc<Append>], busy: Busy, deadline: Instant) -> Result<Vec<Judged>> {
+        if let Some(judged) = self.append_unlocked(batch, deadline).await? {
+            return Ok(judged);
         }
         let mut tx = self.write(deadline).await?;
         let (outcomes, wrote) = self.within(deadline, append(&mut tx, batch, busy)).await?;
-        self.end(tx, wrote, deadline).await?;
-        Ok(outcomes)
+        match self.end(tx, wrote, deadline).await {
+            Ok(()) => Ok(outcomes.into_iter().map(|done| done.map_or(Judged::LeftOut, Judged::Done)).collect()),
+            Err(error) if error.unclear => {
+                Ok(Judged::after_unclear(outcomes.into_iter().map(|done| done.map(|done| done.outcome)), &error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn batching(&self) -> Batching {
+        self.backend.batching()
     }
 
     async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome> {
@@ -1053,9 +1086,13 @@ impl<B: Backend> Store for Transactions<B> {
         names.iter().map(|name| UserId::parse(name).map_err(corrupt)).collect()
     }
 
-    async fn sweep(&self, now: Micros, deadline: Instant) -> Result<bool> {
+    async fn clock(&self, deadline: Instant) -> Result<DatabaseClock> {
+        self.within(deadline, self.backend.clock()).await
+    }
+
+    async fn sweep(&self, now: Micros, expired: bool, deadline: Instant) -> Result<bool> {
         let mut tx = self.write(deadline).await?;
-        let more = self.within(deadline, sweep(&mut tx, now)).await?;
+        let more = self.within(deadline, sweep(&mut tx, now, expired)).await?;
         self.end(tx, more, deadline).await?;
         Ok(more)
     }

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::{Instant, timeout_at};
 
-use super::transactions::{Backend, COMMIT_GRACE, Transactions, Tx, load_keys, out_of_time};
-use super::{AppendOutcome, Cause, ScopeKey, StoreError};
+use super::transactions::{Backend, COMMIT_GRACE, Transactions, Tx, Verdict, load_keys, out_of_time};
+use super::{AppendOutcome, Judged, ScopeKey, StoreError};
 use crate::domain::append::{Append, Done, Heads, Locked, Needs, Outcome, ScopeUpdate, UNREAD, Writes, decide, needs};
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::session::Head;
@@ -168,6 +168,8 @@ impl<K: Eq + Hash> Recent<K, i64> {
 /// What became of a try.
 enum Try {
     Done(Vec<Outcome>),
+    /// Whether it was committed is open.
+    Unclear(Vec<Outcome>, StoreError),
     /// Another process came first; nothing happened.
     Overtaken,
     /// Another process has something locked; nothing happened.
@@ -185,12 +187,13 @@ impl<B: Backend> Transactions<B> {
         &self,
         batch: &[Arc<Append>],
         deadline: Instant,
-    ) -> Result<Option<Vec<Option<AppendOutcome>>>> {
+    ) -> Result<Option<Vec<Judged>>> {
         if !self.backend.is_optimistic() {
             return Ok(None);
         }
         let needs = needs(batch.iter().map(|append| &**append));
-        if batch.iter().any(|append| append.with_state) || has_doubts(&self.unlocked.doubts) {
+        let spans_apps = B::Tx::SHARED && needs.apps.len() > 1;
+        if spans_apps || batch.iter().any(|append| append.with_state) || has_doubts(&self.unlocked.doubts) {
             self.unlocked.forget(&needs);
             return Ok(None);
         }
@@ -216,12 +219,17 @@ impl<B: Backend> Transactions<B> {
         if matches!(done, Try::Overtaken | Try::Locked) {
             self.unlocked.doubts.store(DOUBTS, Relaxed);
         }
+        if let Try::Unclear(outcomes, error) = done {
+            // Its connection is in an unknown state, and goes.
+            self.unlocked.forget(&needs);
+            return Ok(Some(Judged::after_unclear(outcomes.into_iter().map(Some), &error)));
+        }
         self.release(tx, deadline).await;
         let Try::Done(outcomes) = done else {
             self.unlocked.forget(&needs);
             return Ok(None);
         };
-        Ok(Some(outcomes.into_iter().map(|outcome| Some(AppendOutcome { outcome, view: None })).collect()))
+        Ok(Some(outcomes.into_iter().map(|outcome| Judged::Done(AppendOutcome { outcome, view: None })).collect()))
     }
 
     /// Decides on `heads`, which are of one moment, and values, which are of a later one: whoever changed a value in between
@@ -251,14 +259,11 @@ impl<B: Backend> Transactions<B> {
                 Err(_) => Err(out_of_time()),
             };
             let seen = match written {
-                Ok(seen) => seen,
-                Err(error) => {
-                    return match error.cause {
-                        Cause::Conflict if !error.unclear => Ok(Try::Overtaken),
-                        Cause::Overloaded if !error.unclear && B::Tx::SHARED => Ok(Try::Locked),
-                        _ => Err(error),
-                    };
-                }
+                Ok(Verdict::Written(seen)) => seen,
+                Ok(Verdict::Conflict) => return Ok(Try::Overtaken),
+                Ok(Verdict::Locked) => return Ok(Try::Locked),
+                Err(error) if error.unclear => return Ok(Try::Unclear(outcomes, error)),
+                Err(error) => return Err(error),
             };
             for outcome in &mut outcomes {
                 if let Outcome::Done(Done { tag, .. }) = outcome

@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -445,6 +446,8 @@ def started(command, folder, port):
 def main():
     if sys.argv[1] == "--table":
         sys.exit(print(table()))
+    # As Ctrl-C: what was started ends, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     binary = str(Path(sys.argv[1]).resolve())
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -491,6 +491,73 @@ async fn a_lost_answer_to_a_shared_commit_is_found_out() {
     verify(&database.url).await;
 }
 
+/// What a batch would have refused is certain, also if the answer to the commit that it shared is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_beside_a_lost_answer_stays_a_refusal() {
+    let (database, proxy, server) = behind_proxy(&[]).await;
+    let other = Server::start(&database.url, &[]).await;
+    for n in 0..8 {
+        server.post(SESSIONS, &json!({"sessionId": format!("s{n}"), "events": [{"author": "a"}]})).await.expect(201);
+    }
+    for round in 0..20 {
+        // The server does not remember this one, so it knows of the event before it tries.
+        let taken = format!("taken{round}");
+        other.post(SESSIONS, &json!({"sessionId": taken, "events": [{"id": "first"}]})).await.expect(201);
+        let fired = proxy.fired();
+        proxy.cut_on(WRITE);
+        let answers = together((0..32).map(|n| {
+            // To sessions that others write meanwhile, and to such as nobody does.
+            let own = format!("{SESSIONS}/s{}/events", if n < 16 { n / 4 } else { n % 8 });
+            let (api, taken) = (server.api.clone(), format!("{SESSIONS}/{taken}/events"));
+            async move {
+                match n % 4 {
+                    0 => api.post_if_match(&own, "\"0\"", &json!({"author": "a"})).await,
+                    1 => api.post(&taken, &json!({"id": "first", "author": "b"})).await,
+                    _ => api.post(&own, &json!({"id": format!("e{round}-{n}")})).await,
+                }
+            }
+        }))
+        .await;
+        assert_eq!(proxy.fired(), fired + 1);
+        for (n, answer) in answers.into_iter().enumerate() {
+            let status = [412, 409, 201, 201][n % 4];
+            let answer = answer.expect(status);
+            if status != 201 {
+                assert_eq!(answer.json()["outcome"], "not_applied", "{answer:?}");
+            }
+        }
+    }
+    verify(&database.url).await;
+}
+
+/// Who comes right after a slow append, and has nothing to do with it, does not wait for it, nor for others to come.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_append_that_waits_for_a_lock_holds_up_no_other() {
+    let database = database().await;
+    let server = Server::start(&database.url, PATIENT).await;
+    server.post(SESSIONS, &json!({"sessionId": "s", "state": {"user:k": 0}})).await.expect(201);
+    let others = "/v1/apps/a/users/v/sessions";
+    for id in TWO {
+        server.post(others, &json!({"sessionId": id})).await.expect(201);
+    }
+    for round in 0..10 {
+        let mut held = lock(&database, "user_scopes").await;
+        let slow = tokio::spawn(server.api.post_owned(EVENTS, json!({"actions": {"stateDelta": {"user:k": round}}})));
+        waiting(&mut held, 1).await;
+        let quick = together(TWO.map(|id| {
+            let api = server.api.clone();
+            async move { api.post(&format!("{others}/{id}/events"), &json!({"author": "a"})).await }
+        }));
+        for answer in quick.await {
+            answer.expect(201);
+        }
+        assert!(!slow.is_finished(), "the lock is still held");
+        held.close().await.unwrap();
+        slow.await.unwrap().expect(201);
+    }
+    verify(&database.url).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_sqlite_file_is_overload() {
     let place = Place::sqlite();
@@ -600,7 +667,7 @@ async fn connections_beyond_the_limit_are_refused_at_once() {
 
 /// One request on a connection that stays open: the head of the answer and what came with it.
 async fn ask(stream: &mut TcpStream, head: &str) -> String {
-    stream.write_all(format!("{head} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
+    stream.write_all(format!("{head} HTTP/1.1\r\nhost: localhost\r\n\r\n").as_bytes()).await.unwrap();
     let mut answer = vec![0; 4096];
     let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap();
     String::from_utf8_lossy(&answer[..length]).into_owned()

@@ -10,8 +10,10 @@
 
 mod support;
 
+mod clocks;
 mod contract;
 mod counters;
+mod database_log;
 mod faults;
 mod migrations;
 mod model;

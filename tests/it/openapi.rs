@@ -84,6 +84,39 @@ fn every_parameter_of_a_path_is_described() {
     }
 }
 
+/// What generators of clients stumble over; `scripts/openapi-client` runs one.
+#[test]
+fn schemas_are_such_that_clients_can_be_generated() {
+    walk(document(), &mut |value| {
+        for part in ["items", "not", "schema"] {
+            assert!(!value[part].is_boolean(), "a boolean schema: {value}");
+        }
+        for part in ["allOf", "anyOf"] {
+            assert!(value[part].as_array().into_iter().flatten().all(Value::is_object), "a boolean schema: {value}");
+        }
+        for part in ["properties", "patternProperties", "schemas"] {
+            assert!(value[part].as_object().into_iter().flatten().all(|(_, of)| of.is_object()), "{value}");
+        }
+        let is_array =
+            value["type"] == "array" || value["type"].as_array().is_some_and(|t| t.contains(&"array".into()));
+        assert!(!is_array || value["items"].is_object(), "an array of what? {value}");
+        let words = value["enum"].as_array().map_or(&[][..], Vec::as_slice);
+        let lone = value["const"].is_boolean() || matches!(words, [Value::Bool(_)]);
+        assert!(!lone, "a boolean of one value: {value}");
+    });
+    for (_, method, operation) in operations() {
+        for (status, answer) in operation["responses"].as_object().expect("responses") {
+            let answer = answer["$ref"].as_str().map_or(answer, |at| document().pointer(&at[1..]).expect("resolves"));
+            if status.as_str() >= "400" && method != "head" {
+                // One type for all errors.
+                let schema = &answer["content"]["application/problem+json"]["schema"];
+                assert_eq!(schema["$ref"], "#/components/schemas/Problem", "{answer}");
+            }
+        }
+    }
+    assert_eq!(document()["components"]["schemas"]["Problem"]["properties"]["status"], json!({"type": "integer"}));
+}
+
 #[test]
 fn examples_are_valid() {
     let schemas = document()["components"]["schemas"].as_object().expect("schemas");

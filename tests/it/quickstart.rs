@@ -1,22 +1,223 @@
-//! `examples/quickstart.sh` does what it says, against the real binary. It checks every status and the final state.
+//! The documents are true: `examples/quickstart.sh` does what it says, and each command in README.md, the tour and
+//! docs/adk.md is run, against the real binary, and answers as is printed there.
+//!
+//! `UPDATE_DOCS=1 scripts/test quickstart` writes the answers into the documents.
 
-use std::process::Command;
+use std::{collections::HashSet, env, fs, ops::Range, path::Path, process::Command};
 
 use crate::support::process::Sessiond;
 
-#[tokio::test]
-async fn the_quickstart_does_what_it_says() {
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// With commands, in the order of a newcomer who goes through all of them on one server.
+const TRANSCRIPTS: &[&str] = &["README.md", "docs/tour.md", "docs/adk.md"];
+
+async fn server() -> (Sessiond, String) {
     let mut server = Sessiond::spawn(&["--listen", "127.0.0.1:0", "--metrics-listen", "off"], &[]);
     let url = server.base_url().await;
-    let output = Command::new("bash")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/quickstart.sh"))
-        .env("SESSIOND_URL", &url)
-        // Whatever proxy the machine has, the server is beside us.
-        .env("NO_PROXY", "*")
-        .env("no_proxy", "*")
-        .output()
-        .expect("run bash");
+    (server, url)
+}
+
+fn bash() -> Command {
+    let mut command = Command::new("bash");
+    // Whatever proxy the machine has, the server is beside us.
+    command.env("NO_PROXY", "*").env("no_proxy", "*");
+    command
+}
+
+#[tokio::test]
+async fn the_quickstart_does_what_it_says() {
+    let (server, url) = server().await;
+    let script = Path::new(ROOT).join("examples/quickstart.sh");
+    let output = bash().arg(script).env("SESSIOND_URL", &url).output().expect("run bash");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{stdout}\n{stderr}\nthe log of sessiond:\n{}", server.log());
     assert!(stdout.contains("Read one merged state"), "{stdout}");
+}
+
+#[tokio::test]
+async fn the_documents_show_what_one_sees() {
+    let (server, url) = server().await;
+    let mut wrong = String::new();
+    for name in TRANSCRIPTS {
+        let path = Path::new(ROOT).join(name);
+        let document = fs::read_to_string(&path).expect("read the document");
+        let commands = commands(&document);
+        assert!(commands.len() > 1, "{name}");
+        let answers = run(&commands, url.trim_start_matches("http://"));
+        assert_eq!(answers.len(), commands.len(), "{name}: {answers:#?}");
+        let mut updated = String::new();
+        let mut rest = 0;
+        for (command, answer) in commands.iter().zip(&answers) {
+            // In a terminal, curl would show how far it is.
+            assert!(!command.text.contains(" -o ") || command.text.contains(" -s "), "{name}: {}", command.text);
+            updated += &document[rest..command.answer.start];
+            rest = command.answer.end;
+            let printed = &document[command.answer.clone()];
+            if masked(printed.trim_end()) == masked(answer.trim_end()) {
+                updated += printed;
+            } else {
+                wrong += &format!("{name}: {}\n- {}\n+ {}\n", command.text, printed.trim_end(), answer.trim_end());
+                updated += &format!(
+                    "{}\n{}",
+                    answer.trim_end(),
+                    if printed == "\n" || printed.ends_with("\n\n") { "\n" } else { "" }
+                );
+            }
+        }
+        updated += &document[rest..];
+        if env::var_os("UPDATE_DOCS").is_some() {
+            fs::write(&path, updated).expect("write the document");
+            wrong.clear();
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "UPDATE_DOCS=1 scripts/test quickstart would make this true:\n{wrong}\nthe log of sessiond:\n{}",
+        server.log()
+    );
+}
+
+/// A command of a document, and where in it is what the command printed.
+struct Shown {
+    text: String,
+    answer: Range<usize>,
+}
+
+/// The commands of all blocks that begin with one: `$ ` before a command, and below it what it printed. Those that need
+/// more than a shell and curl are run by other tests.
+fn commands(document: &str) -> Vec<Shown> {
+    let mut found: Vec<Shown> = Vec::new();
+    let (mut at, mut in_block, mut shown) = (0, false, false);
+    for line in document.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        if line.starts_with("```") {
+            in_block = !in_block;
+            shown = false;
+        } else if let (true, Some(text)) = (in_block, line.strip_prefix("$ ")) {
+            shown = !text.starts_with(".venv/");
+            if shown {
+                found.push(Shown { text: text.trim_end().to_owned(), answer: at..at });
+            }
+        } else if shown && start > 0 {
+            found.last_mut().expect("a command").answer.end = at;
+        }
+    }
+    found
+}
+
+/// Runs them in one shell, and returns what each printed.
+fn run(commands: &[Shown], address: &str) -> Vec<String> {
+    const MARK: &str = "\u{1}next\n";
+    // Without the display of progress, which is there because the output goes to a file, and `--json` for an old curl.
+    let mut script = r#"
+exec 2>&1
+curl() {
+    local arguments=()
+    while [ $# -gt 0 ]; do
+        case $1 in
+            --json) arguments+=(-H 'content-type: application/json' -d "$2"); shift 2 ;;
+            *) arguments+=("$1"); shift ;;
+        esac
+    done
+    command curl --silent --show-error "${arguments[@]}"
+}
+"#
+    .to_owned();
+    for command in commands {
+        script += &format!("{}\nprintf '\\001next\\n'\n", command.text.replace("127.0.0.1:8080", address));
+    }
+    let output = bash().arg("-c").arg(script).output().expect("run bash");
+    let text = String::from_utf8(output.stdout).expect("UTF-8").replace('\r', "");
+    text.split_terminator(MARK).map(str::to_owned).collect()
+}
+
+/// Without what is another one each time: times, generated ids, incarnations, page tokens, dates.
+fn masked(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        if line.starts_with("date: ") {
+            out += "date\n";
+            continue;
+        }
+        let mut rest = line;
+        while let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
+            out += &rest[..start];
+            rest = &rest[start..];
+            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-.".contains(c))).unwrap_or(rest.len());
+            out += &mask(&rest[..end]);
+            rest = &rest[end..];
+        }
+        out += rest;
+    }
+    out
+}
+
+fn mask(word: &str) -> String {
+    if let Some((before, fraction)) = word.split_once('.')
+        && before.len() == 10
+        && fraction.len() == 6
+        && word.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    {
+        return "TIME".to_owned();
+    }
+    if let Some(start) = word.len().checked_sub(36)
+        && uuid::Uuid::try_parse(&word[start..]).is_ok()
+    {
+        return format!("{}ID", &word[..start]);
+    }
+    let (before, last) = word.rsplit_once('.').map_or(("", word), |(before, last)| (before, last));
+    if last.len() >= 12 && last.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return format!("{before}MARK");
+    }
+    word.to_owned()
+}
+
+#[test]
+fn what_is_masked_is_what_changes() {
+    for (text, expected) in [
+        (r#""createTime":1795259527.112477,"n":1795259527.1"#, r#""createTime":TIME,"n":1795259527.1"#),
+        (r#""1.1.1.10c714af3cd95c4b""#, r#""1.1.1MARK""#),
+        (r#"p-01a1fe93-945e-721c-b540-140acfef9a45"#, "p-ID"),
+        ("date: Sat, 21 Nov 2026 11:12:07 GMT\nx", "date\nx"),
+        (r#"{"price":1.10,"nextPageToken":"9bd7f4659fa61b6133"}"#, r#"{"price":1.10,"nextPageToken":"MARK"}"#),
+    ] {
+        assert_eq!(masked(text), expected);
+    }
+}
+
+/// Every link from one document to another, or to a part of one, leads somewhere.
+#[test]
+fn links_lead_somewhere() {
+    let mut documents = vec!["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "bench/README.md"];
+    documents.extend(["clients/python/README.md", "examples/adk-python/README.md"]);
+    documents.extend(["docs/tour.md", "docs/why.md", "docs/reference.md", "docs/adk.md", "docs/templates.md"]);
+    for name in documents {
+        let text = fs::read_to_string(Path::new(ROOT).join(name)).expect("read the document");
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.contains("://") {
+                continue;
+            }
+            let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
+            let of = Path::new(ROOT).join(name);
+            let target = if path.is_empty() { of } else { of.parent().expect("a folder").join(path) };
+            assert!(target.exists(), "{name}: {link}");
+            if let Some(anchor) = anchor {
+                let text = fs::read_to_string(&target).expect("read the document");
+                assert!(anchors(&text).contains(anchor), "{name}: {link}");
+            }
+        }
+    }
+}
+
+/// The anchors that a page made of Markdown has: its headings, in lower case, with dashes.
+fn anchors(text: &str) -> HashSet<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| {
+            let kept = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+            kept.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+        })
+        .collect()
 }

@@ -74,7 +74,7 @@ async fn sigterm_finishes_what_is_under_way() {
     let mut server = Server::start(&database.url, PATIENT).await;
     server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
     let mut kept = TcpStream::connect(server.address()).await.unwrap();
-    kept.write_all(b"GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    kept.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     let mut answer = [0; 4096];
     let length = kept.read(&mut answer).await.unwrap();
     assert!(answer[..length].starts_with(b"HTTP/1.1 200 "));
@@ -89,7 +89,7 @@ async fn sigterm_finishes_what_is_under_way() {
     closed(&server).await;
     assert!(!slow.is_finished());
     // Either the connection is closed, or it says that there is nothing to be had here.
-    let _ = kept.write_all(b"GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    let _ = kept.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     match timeout(PATIENCE, kept.read(&mut answer)).await.expect("closed or answered") {
         Ok(0) | Err(_) => {}
         Ok(length) => assert!(answer[..length].starts_with(b"HTTP/1.1 503 ")),
@@ -112,7 +112,7 @@ async fn sigterm_waits_no_longer_than_the_drain() {
     let mut server = Server::start(&database.url, &args).await;
     server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
     let mut halves = Vec::new();
-    let head = format!("POST {EVENTS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n");
+    let head = format!("POST {EVENTS} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n");
     for part in [&head[..20], &head, &format!("{head}content-length: 100\r\n\r\n{{\"id\"")] {
         let mut stream = TcpStream::connect(server.address()).await.unwrap();
         stream.write_all(part.as_bytes()).await.unwrap();
@@ -496,6 +496,12 @@ async fn metrics_count_what_happened(place: Place) {
     server.post(&format!("{SESSIONS}/none/events"), &json!({})).await.expect(404);
     server.get("/nothing-of-ours").await.expect(404);
     let metrics = Api::new(format!("http://127.0.0.1:{port}"));
+    for foreign in [("host", "evil.example"), ("origin", "http://evil.example"), ("sec-fetch-site", "cross-site")] {
+        server.send("POST", SESSIONS, &[foreign], None).await.unwrap().expect(403);
+        let answer = metrics.send("GET", "/metrics", &[foreign], None).await.unwrap().expect(403);
+        assert_eq!(answer.json()["code"], "permission_denied");
+        assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"));
+    }
     let scrape = metrics.get("/metrics").await.expect(200);
     assert!(scrape.header("content-type").unwrap().starts_with("application/openmetrics-text"));
     assert!(scrape.text.ends_with("# EOF\n"));
@@ -516,6 +522,8 @@ async fn metrics_count_what_happened(place: Place) {
     let value = |name: &str| {
         samples.iter().filter(|(sample, _)| sample == name).map(|(_, value)| value.round() as u64).sum::<u64>()
     };
+    assert_eq!(value("sessiond_rejections_total{limit=\"host\"}"), 2);
+    assert_eq!(value("sessiond_rejections_total{limit=\"origin\"}"), 4);
     let events = "/v1/apps/{app}/users/{user}/sessions/{session}/events";
     for (status, count) in [("201", 1), ("200", 1), ("404", 1)] {
         let name = format!("sessiond_http_requests_total{{method=\"POST\",route=\"{events}\",status=\"{status}\"}}");

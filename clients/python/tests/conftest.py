@@ -1,3 +1,4 @@
+import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
@@ -10,6 +11,9 @@ from sessiond_adk import SessiondSessionService
 
 from .support import postgres
 from .support.process import Server
+
+# As Ctrl-C: what the tests started ends with them.
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])

@@ -1,4 +1,4 @@
-"""The example does what its README shows."""
+"""The example does what its README, and that of the repository, show."""
 
 import os
 import re
@@ -7,14 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from .support.process import Server
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples/adk-python"
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLE = ROOT / "examples/adk-python"
 
 
-def test_the_example_prints_its_transcript(own_server: Server) -> None:
-    runs = re.findall(r"^\$ \.venv/bin/python (.*)\n((?:.+\n)+)", (EXAMPLE / "README.md").read_text(), re.MULTILINE)
-    assert len(runs) == 3
+@pytest.mark.parametrize(("readme", "number"), [(EXAMPLE / "README.md", 3), (ROOT / "README.md", 1)])
+def test_the_example_prints_its_transcript(own_server: Server, readme: Path, number: int) -> None:
+    runs = re.findall(r"^\$ \.venv/bin/python (.*)\n((?:.+\n)+)", readme.read_text(), re.MULTILINE)
+    assert len(runs) == number
     for arguments, shown in runs:
         ran = subprocess.run(
             [sys.executable, *shlex.split(arguments)],

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import re
 import signal
 import time
 from collections.abc import AsyncIterator
+from email.utils import formatdate
 
 import httpx
 import pytest
@@ -150,13 +152,35 @@ async def test_a_restart_of_the_server_is_not_noticed(own_server: Server, app: s
             assert len(stored.events) > 2
 
 
-async def test_a_server_that_is_not_there_is_said_to_be() -> None:
-    async with SessiondSessionService(f"http://127.0.0.1:{free_port()}", retry_for=0.5) as nowhere:
+async def test_a_server_that_is_not_there_is_said_to_be(caplog: pytest.LogCaptureFixture) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    async with SessiondSessionService(url, token="hunter2", headers={"X-Key": "hunter2"}, retry_for=0.5) as nowhere:
         began = time.monotonic()
-        with pytest.raises(SessiondError, match="cannot be reached") as failed:
-            await nowhere.create_session(app_name="a", user_id="u")
+        with pytest.raises(SessiondError, match="cannot be reached: ConnectError: ") as failed:
+            await nowhere.create_session(app_name="a/b", user_id="u", state={"k": "hunter2"}, session_id="s")
         assert failed.value.outcome == "not_applied"
         assert 0.1 < time.monotonic() - began < 10
+    said = re.search(
+        rf"Gave up POST {url}/v1/apps/a%2Fb/users/u/sessions after (\d+) attempts in 0\.\d s\.$", str(failed.value)
+    )
+    assert said, failed.value
+    logged = [record for record in caplog.records if record.name == "sessiond_adk"]
+    assert len(logged) == int(said[1]) - 1 > 0
+    for attempt, record in enumerate(logged, 1):
+        assert record.levelname == "WARNING"
+        assert re.fullmatch(
+            rf"POST {url}/v1/apps/a%2Fb/users/u/sessions: attempt {attempt} failed, trying again in 0\.\d s: "
+            r"sessiond cannot be reached: ConnectError: .+\.",
+            record.getMessage(),
+        )
+    assert "hunter2" not in caplog.text + str(failed.value)
+
+
+async def test_one_attempt_without_an_answer_names_its_cause() -> None:
+    async with SessiondSessionService(f"http://127.0.0.1:{free_port()}", retry_for=0) as nowhere:
+        with pytest.raises(SessiondError, match=r"Gave up GET .*/v1/apps/a/users/u/state after 1 attempt in") as failed:
+            await nowhere.get_user_state(app_name="a", user_id="u")
+    assert isinstance(failed.value.__cause__, httpx.ConnectError)
 
 
 async def test_a_busy_server_is_given_the_time_it_asks_for() -> None:
@@ -172,11 +196,24 @@ async def test_a_busy_server_is_given_the_time_it_asks_for() -> None:
 
 
 async def test_a_busy_server_is_not_waited_for_in_vain() -> None:
-    busy = '503\nRetry-After: 60\n{"code": "overloaded", "detail": "try later", "outcome": "not_applied"}'
+    problem = {"code": "overloaded", "detail": "try later", "outcome": "not_applied", "requestId": "r1"}
+    busy = f"503\nRetry-After: 60\n{json.dumps(problem)}"
     async with answering(busy) as server, SessiondSessionService(server.url) as service:
         with pytest.raises(SessiondError, match="try later") as failed:
             await service.create_session(app_name="a", user_id="u")
         assert (failed.value.status, failed.value.code, failed.value.outcome) == (503, "overloaded", "not_applied")
+        assert failed.value.request_id == "r1"
+        # Nobody waits a minute when there are 15 s.
+        assert len(server.requests) == 1
+
+
+async def test_a_proxy_may_say_when_to_come_back_as_a_date() -> None:
+    later = formatdate(time.time() + 60, usegmt=True)
+    async with answering(f"503\nRetry-After: {later}\n<h1>") as server, SessiondSessionService(server.url) as service:
+        with pytest.raises(SessiondError, match="answered 503: the answer is not sessiond's") as failed:
+            await service.create_session(app_name="a", user_id="u")
+        assert (failed.value.status, failed.value.code, failed.value.request_id) == (503, None, None)
+        assert len(server.requests) == 1
 
 
 async def test_an_unknown_outcome_stays_unknown() -> None:
@@ -194,6 +231,14 @@ async def test_errors_say_what_the_server_said(service: SessiondSessionService, 
     assert refused.value.outcome == "not_applied"
     assert refused.value.request_id
     assert isinstance(refused.value, ValueError)
+    # What ADK has a class of its own for has it as its cause.
+    await service.create_session(app_name=app, user_id="u", session_id="s")
+    with pytest.raises(AlreadyExistsError) as exists:
+        await service.create_session(app_name=app, user_id="u", session_id="s")
+    cause = exists.value.__cause__
+    assert isinstance(cause, SessiondError)
+    assert (cause.status, cause.code, cause.outcome) == (409, "session_already_exists", "not_applied")
+    assert cause.request_id
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The same sessions, by this client and by plain HTTP."""
 
 import json
+from typing import Any
 
 import httpx
 import pytest
@@ -68,6 +69,58 @@ async def test_what_others_write_is_read_by_the_client(
 
     await service.append_event(session, event({"k": 4}))
     assert plain.get(f"{path}/s/state/k").json() == 4
+
+
+async def test_an_event_that_adk_refuses_does_not_take_the_session_with_it(
+    service: SessiondSessionService, plain: httpx.Client, app: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = await service.create_session(app_name=app, user_id="u")
+    await service.append_event(session, event({"k": 1}))
+    events: list[dict[str, Any]] = [
+        {"author": "agent", "content": "hunter2", "actions": {"stateDelta": {"k": 2}}, "customMetadata": {"mine": 1}},
+        {
+            "author": "agent",
+            "content": {"parts": [{"text": "Hello"}], "hunter2": 1},
+            "turnComplete": "hunter2",
+            "longRunningToolIds": {"hunter2": 1},
+            "customMetadata": "hunter2",
+            "errorMessage": "theirs",
+            "actions": {"escalate": "hunter2", "transferToAgent": "b", "stateDelta": {"k": 3}},
+        },
+        # No fields of an event, but arguments of ADK's constructor.
+        {"author": "agent", "message": "hunter2", "state": "x", "node_path": 1, "route": 1, "content": {"parts": []}},
+    ]
+    stored = plain.post(f"/apps/{app}/users/u/sessions/{session.id}/events", json=events).json()
+
+    found = await get(service, session)
+    assert found.state == {"k": 3}
+    assert [(event.id, event.author, event.timestamp) for event in found.events[1:]] == [
+        (event["id"], "agent", event["timestamp"]) for event in stored
+    ]
+    _, first, second, third = found.events
+    assert (first.content, first.actions.state_delta, first.error_code) == (None, {"k": 2}, None)
+    assert first.error_message == "google-adk refuses what is stored as content."
+    assert first.custom_metadata == {"mine": 1, "sessiond_refused": {"content": "hunter2"}}
+    assert (second.content, second.error_message, second.actions.transfer_to_agent) == (None, "theirs", "b")
+    assert second.actions.state_delta == {"k": 3}
+    assert second.custom_metadata is not None
+    assert second.custom_metadata["sessiond_refused"] == {
+        "actions.escalate": "hunter2",
+        **{name: events[1][name] for name in ("content", "customMetadata", "longRunningToolIds", "turnComplete")},
+    }
+    assert (third.error_message, third.custom_metadata, third.actions.state_delta) == (None, None, {})
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warnings == [
+        f"Session {session.id}, event {event.id}: google-adk refuses what is stored as {names}; "
+        "the event is shown without it."
+        for event, names in (
+            (first, "content"),
+            (second, "actions.escalate, content, customMetadata, longRunningToolIds, turnComplete"),
+        )
+    ]
+    # Such a session can be gone on with.
+    await service.append_event(found, event({"k": 4}))
+    assert (await get(service, session)).state == {"k": 4}
 
 
 async def test_strict_sees_what_others_append(strict: SessiondSessionService, plain: httpx.Client, app: str) -> None:

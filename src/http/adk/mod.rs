@@ -53,7 +53,7 @@ pub const CREATE: Operation = Operation {
                   actions: only agents act, and theirs come by the native API. Unknown fields are ignored.",
     query: &[],
     headers: &[Header::IdempotencyKey],
-    body: Some(Body { schema: "AdkCreateSession", required: false }),
+    body: Some(Body { schema: "AdkNewSession", required: false }),
     answers: SESSION,
     errors: &[Code::SessionAlreadyExists, Code::EventIdConflict],
 };

@@ -155,7 +155,8 @@ fn type_of(schema: &Value) -> String {
         return format!("<code>{}</code>", escape(&value.to_string()));
     }
     if let Some(words) = schema["enum"].as_array() {
-        let words: Vec<String> = words.iter().map(|word| format!("<code>{}</code>", escape(text(word)))).collect();
+        let word = |word: &Value| word.as_str().map_or_else(|| word.to_string(), str::to_owned);
+        let words: Vec<String> = words.iter().map(|of| format!("<code>{}</code>", escape(&word(of)))).collect();
         return words.join(" or ");
     }
     for (several, between) in [("anyOf", " or "), ("allOf", " and ")] {

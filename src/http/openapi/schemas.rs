@@ -3,6 +3,10 @@
 //! A schema of a request is as strict as the server is where JSON Schema can say it, and never stricter: whoever
 //! validates requests with `openapi.yaml` must not refuse what the server takes. So envelopes list the snake_case
 //! spelling of their fields too, and what only the server can judge (bytes of UTF-8, nesting) is in the descriptions.
+//!
+//! Clients are generated from the description too, which `scripts/openapi-client` checks. So no schema is a boolean,
+//! every array has `items`, and what narrows a named schema stands beside its reference, not in another part of an
+//! `allOf`: a generator that looks at the reference alone takes the named type, which is right, only less narrow.
 
 use serde_json::{Map, Value, json};
 
@@ -39,18 +43,35 @@ pub fn all() -> Map<String, Value> {
     let schemas = [
         ("Session", session(true)),
         ("SessionSummary", session(false)),
+        (
+            "ForkedFrom",
+            json!({
+                "type": "object", "required": ["sessionId", "revision"],
+                "description": "Of a fork: its source, and how much of it.",
+                "properties": {"sessionId": reference("Id"), "revision": {"type": "integer", "minimum": 0}},
+            }),
+        ),
         ("SessionList", list("sessions", reference("SessionSummary"))),
         ("CreateSession", create_session(true)),
         ("GetOrCreateSession", create_session(false)),
         ("UpdateSession", envelope("What to change. Fields that are left out stay; `null` clears.", metadata())),
         ("Event", event(true)),
+        ("Actions", actions(true)),
         ("NewEvent", event(false)),
+        ("NewActions", actions(false)),
         ("PartialEvent", partial_event()),
         ("AppendEvents", append_events()),
         ("AppendedEvents", appended_events()),
         ("EventList", list("events", reference("Event"))),
         ("State", state()),
         ("StateDelta", state_delta()),
+        (
+            "ScopeDelta",
+            json!({
+                "type": "object", "propertyNames": reference("ScopeKey"), "additionalProperties": reference("Value"),
+                "description": "Keys without prefix, with their new values.",
+            }),
+        ),
         ("StateOps", state_ops("StoredKey")),
         ("ScopeOps", state_ops("ScopeKey")),
         ("Preconditions", preconditions("StoredKey")),
@@ -60,6 +81,11 @@ pub fn all() -> Map<String, Value> {
             json!({"description": "Any JSON value. It comes back byte for byte. Refused (422): unpaired surrogate \
             escapes, numbers beyond the range of a double, nesting deeper than 64, duplicate keys, `\\u0000` in a key."}),
         ),
+        (
+            "Object",
+            json!({"type": "object", "additionalProperties": reference("Value"), "description": "Any JSON object."}),
+        ),
+        ("NoFields", json!({"type": "object", "maxProperties": 0, "description": "An object without fields."})),
         ("PatchState", patch_state()),
         ("ForkSession", fork_session()),
         ("RewindSession", rewind_session()),
@@ -88,10 +114,11 @@ pub fn all() -> Map<String, Value> {
             "properties": {"status": {"type": "string", "enum": ["ok", "ready"]}}}),
         ),
         ("Problem", problem()),
-        ("AdkSession", adk_session(&reference("AdkEvent"))),
-        ("AdkSessionList", json!({"type": "array", "items": adk_session(&json!(false))})),
+        ("AdkSession", adk_session(true)),
+        ("AdkSessionList", json!({"type": "array", "items": adk_session(false)})),
         ("AdkEvent", adk_event()),
         ("AdkCreateSession", adk_create_session()),
+        ("AdkNewSession", or_null(reference("AdkCreateSession"))),
         ("AdkRestoredEvent", adk_restored_event()),
         ("AdkInitialState", or_null(reference("StateDelta"))),
         ("AdkUpdateSession", adk_update_session()),
@@ -167,10 +194,8 @@ fn time_in() -> Value {
 fn entity_tags() -> Value {
     json!({
         "description": "`*`, or quoted entity tags separated by commas.",
-        "anyOf": [
-            {"const": "*"},
-            {"type": "string", "pattern": r#"^(W/)?"[^",]*"([ \t]*,[ \t]*(W/)?"[^",]*")*$"#},
-        ],
+        "type": "string",
+        "pattern": r#"^(\*|(W/)?"[^",]*"([ \t]*,[ \t]*(W/)?"[^",]*")*)$"#,
         "examples": ["\"7.2.0.3039ab5c\"", "\"7\"", "*"],
     })
 }
@@ -303,11 +328,7 @@ fn session(whole: bool) -> Value {
         "displayName": {"type": "string"},
         "labels": reference("Labels"),
         "expireTime": {"type": "number", "description": "From then on it answers 404. Unix seconds."},
-        "forkedFrom": {
-            "type": "object", "required": ["sessionId", "revision"],
-            "description": "Of a fork: its source, and how much of it.",
-            "properties": {"sessionId": reference("Id"), "revision": {"type": "integer", "minimum": 0}},
-        },
+        "forkedFrom": reference("ForkedFrom"),
         "state": reference("State"),
     }));
     if whole {
@@ -333,19 +354,7 @@ fn event(stored: bool) -> Value {
         "branch": text("The branch of a tree of agents."),
         "partial": {"type": ["boolean", "null"], "description": "A piece of a stream: answered, never stored."},
         "content": {"description": "What was said: `{role, parts}`, as in ADK."},
-        "actions": {
-            "type": ["object", "null"],
-            "description": "What it did. Fields that are not listed are kept byte for byte.",
-            "properties": {
-                "stateDelta": or_null(reference(if stored { "State" } else { "StateDelta" })),
-                "stateOps": or_null(reference("StateOps")),
-                "preconditions": or_null(reference("Preconditions")),
-                "rewindBeforeInvocationId": {
-                    "description": "Takes back the events from the first one of this invocation on, for readers that \
-                                    leave out what was taken back (`excludeRewound`).",
-                },
-            },
-        },
+        "actions": or_null(reference(if stored { "Actions" } else { "NewActions" })),
         "turnComplete": {}, "errorCode": {}, "errorMessage": {}, "longRunningToolIds": {}, "customMetadata": {},
     }));
     if stored {
@@ -375,10 +384,28 @@ fn event(stored: bool) -> Value {
     })
 }
 
+fn actions(stored: bool) -> Value {
+    json!({
+        "type": "object",
+        "description": "What an event did. Fields that are not listed are kept byte for byte.",
+        "properties": {
+            "stateDelta": or_null(reference(if stored { "State" } else { "StateDelta" })),
+            "stateOps": or_null(reference("StateOps")),
+            "preconditions": or_null(reference("Preconditions")),
+            "rewindBeforeInvocationId": {
+                "description": "Takes back the events from the first one of this invocation on, for readers that \
+                                leave out what was taken back (`excludeRewound`).",
+            },
+        },
+    })
+}
+
 fn partial_event() -> Value {
     json!({
         "description": "A partial event, as it was given: nothing was stored.",
-        "allOf": [reference("NewEvent"), {"required": ["partial"], "properties": {"partial": {"const": true}}}],
+        "allOf": [reference("NewEvent")],
+        "required": ["partial"],
+        "properties": {"partial": {"not": {"enum": [false, null]}}},
     })
 }
 
@@ -426,7 +453,7 @@ fn state_ops(key: &str) -> Value {
         let required: &[&str] = if ops == ["remove"] { &["op", "key"] } else { &["op", "key", "value"] };
         json!({
             "type": "object", "required": required, "additionalProperties": false,
-            "properties": {"op": {"enum": ops}, "key": reference(key), "value": value},
+            "properties": {"op": {"type": "string", "enum": ops}, "key": reference(key), "value": value},
         })
     };
     json!({
@@ -445,8 +472,8 @@ fn state_ops(key: &str) -> Value {
             operator(&["set"], reference("Value")),
             operator(&["remove"], json!({"type": "null"})),
             operator(&["increment", "max", "min"], json!({"type": "number"})),
-            operator(&["append", "union"], json!({"type": "array"})),
-            operator(&["merge"], json!({"type": "object"})),
+            operator(&["append", "union"], json!({"type": "array", "items": reference("Value")})),
+            operator(&["merge"], reference("Object")),
         ]},
         "examples": [[{"op": "increment", "key": "visits", "value": 1}, {"op": "remove", "key": "draft"}]],
     })
@@ -523,12 +550,7 @@ fn patch_state() -> Value {
 
 fn patch_scope() -> Value {
     let fields = json!({
-        "stateDelta": {
-            "type": ["object", "null"],
-            "propertyNames": reference("ScopeKey"),
-            "additionalProperties": reference("Value"),
-            "description": "Keys without prefix, with their new values.",
-        },
+        "stateDelta": or_null(reference("ScopeDelta")),
         "stateOps": or_null(reference("ScopeOps")),
         "preconditions": or_null(reference("ScopePreconditions")),
     });
@@ -538,10 +560,7 @@ fn patch_scope() -> Value {
 }
 
 fn render() -> Value {
-    let word = |words: &[&str], about: &str| {
-        let words = words.iter().map(|word| json!(word)).chain([Value::Null]).collect::<Vec<_>>();
-        json!({"enum": words, "description": about})
-    };
+    let word = |words: &[&str], about: &str| json!({"anyOf": [{"type": "string", "enum": words}, {"type": "null"}], "description": about});
     let fields = json!({
         "template": {"type": "string", "description": format!("At most {MAX_NAMES} different names.")},
         "braces": word(Braces::WORDS, "`adk`, the default: `{{key}}` is the value, as `{key}` is. `literal`: it is the text `{key}`."),
@@ -557,8 +576,12 @@ fn render() -> Value {
     schema
 }
 
-/// A session of ADK: these fields and no others.
-fn adk_session(event: &Value) -> Value {
+/// A session of ADK: these fields and no others. `whole` with its events, as opposed to a row of a list.
+fn adk_session(whole: bool) -> Value {
+    let mut events = json!({"type": "array", "items": reference("AdkEvent")});
+    if !whole {
+        events["maxItems"] = 0.into();
+    }
     json!({
         "type": "object", "additionalProperties": false,
         "required": ["id", "appName", "userId", "state", "events", "lastUpdateTime"],
@@ -567,7 +590,7 @@ fn adk_session(event: &Value) -> Value {
             "appName": reference("Id"),
             "userId": reference("Id"),
             "state": reference("State"),
-            "events": {"type": "array", "items": event},
+            "events": events,
             "lastUpdateTime": {"type": "number"},
         },
     })
@@ -618,16 +641,16 @@ fn adk_create_session() -> Value {
             "type": ["array", "null"], "maxItems": 1000, "items": reference("AdkRestoredEvent"),
             "description": "Appended in order.",
         },
-        "options": {"type": ["object", "null"], "maxProperties": 0, "description": "There are none."},
+        "options": {"anyOf": [reference("NoFields"), {"type": "null"}], "description": "There are none."},
     })));
-    let mut schema =
-        or_null(adk_envelope("What a new session begins with. Every field may be left out.", fields.into()));
+    let mut schema = adk_envelope("What a new session begins with. Every field may be left out.", fields.into());
     schema["examples"] = json!([{"sessionId": "s1", "state": {"topic": "billing", "user:name": "Ada"}}]);
     schema
 }
 
 fn adk_restored_event() -> Value {
-    let nothing = json!({"type": ["object", "null"], "maxProperties": 0});
+    let nothing = or_null(reference("NoFields"));
+    let never = json!({"not": {}});
     let actions = ACTION_DEFAULTS.iter().map(|(name, _)| ((*name).to_owned(), nothing.clone())).collect();
     let mut actions = envelope("None.", actions);
     actions["type"] = json!(["object", "null"]);
@@ -636,13 +659,14 @@ fn adk_restored_event() -> Value {
         "What was said before, by anybody: an event without actions, without long-running calls, and without calls of \
          ADK's own functions (`adk_request_credential`, `adk_request_confirmation`, `adk_request_input`).",
         json!({
-            "longRunningToolIds": {"type": ["array", "null"], "maxItems": 0},
-            "customMetadata": {"type": ["object", "null"]},
-            "message": false, "node_path": false, "route": false, "state": false,
+            "longRunningToolIds": {"type": ["array", "null"], "items": reference("Value"), "maxItems": 0},
+            "customMetadata": or_null(reference("Object")),
+            "message": never, "node_path": never, "route": never, "state": never,
         }),
     );
     fields["properties"]["actions"] = actions;
-    json!({"allOf": [reference("NewEvent"), fields]})
+    fields["allOf"] = json!([reference("NewEvent")]);
+    fields
 }
 
 fn adk_update_session() -> Value {

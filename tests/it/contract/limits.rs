@@ -18,7 +18,7 @@ on_both_stores! {
         // The body is never sent: the head alone decides.
         for (method, path) in [("POST", S), ("POST", EVENTS), ("PATCH", STATE), ("PATCH", APP_STATE), ("PUT", ONE)] {
             let head = format!(
-                "{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2001\r\n\
+                "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2001\r\n\
                  connection: close\r\n\r\n"
             );
             server.raw(head.as_bytes()).await.problem(413, "payload_too_large");
@@ -46,7 +46,7 @@ on_both_stores! {
         server.create("{}").await;
         for body in ["", "{", "{\"author\":\"a\"", "{}"] {
             let head = format!(
-                "POST {EVENTS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\
+                "POST {EVENTS} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\
                  connection: close\r\n\r\n{body}"
             );
             server.cut_off(head.as_bytes()).await;
@@ -183,7 +183,7 @@ on_both_stores! {
         server.put(format!("{STATE}/k")).json(string((4 << 20) + 1)).await.problem(413, "payload_too_large");
         server.post(EVENTS).json(format!(r#"{{"x":{value}}}"#)).await.problem(413, "payload_too_large");
         let announced = format!(
-            "POST {EVENTS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            "POST {EVENTS} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
             (8 << 20) + 1
         );
         server.raw(announced.as_bytes()).await.problem(413, "payload_too_large");

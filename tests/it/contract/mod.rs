@@ -2,6 +2,7 @@
 
 mod adk;
 mod conventions;
+mod edge;
 mod errors;
 mod events;
 mod expiry;

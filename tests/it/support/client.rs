@@ -24,9 +24,11 @@ pub const STATE: &str = "/v1/apps/app/users/user/sessions/s/state";
 pub const USER_STATE: &str = "/v1/apps/app/users/user/state";
 pub const APP_STATE: &str = "/v1/apps/app/state";
 
-/// The codes that an answer may have, each with its status (README.md, "Errors").
+/// The codes that an answer may have, each with its status (docs/reference.md, "Errors").
 const CODES: &[(&str, u16)] = &[
+    ("invalid_request", 400),
     ("invalid_json", 400),
+    ("permission_denied", 403),
     ("session_not_found", 404),
     ("event_not_found", 404),
     ("state_key_not_found", 404),
@@ -94,6 +96,22 @@ impl Client {
         answer
     }
 
+    /// Sends these bytes, each part in a segment of its own, and reads until the server closes.
+    pub async fn wire(&self, parts: &[&[u8]]) -> String {
+        let mut stream = TcpStream::connect(self.address).await.expect("connect");
+        stream.set_nodelay(true).expect("set TCP_NODELAY");
+        for part in parts {
+            // A server that has seen enough may have closed.
+            let _ = stream.write_all(part).await;
+            if parts.len() > 1 {
+                tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+            }
+        }
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes).await;
+        String::from_utf8(bytes).expect("UTF-8")
+    }
+
     /// Sends a request and no more, though it announced more; an answer may come or not, and is of no interest.
     pub async fn cut_off(&self, request: &[u8]) {
         let mut stream = TcpStream::connect(self.address).await.expect("connect");
@@ -107,7 +125,7 @@ impl Client {
     pub async fn hold(&self, path: &str, length: usize) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.expect("connect");
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
              expect: 100-continue\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).await.expect("send");
@@ -119,7 +137,7 @@ impl Client {
 
     /// Sends a bare request line with a path as it stands: HTTP clients tidy up `..` and its like.
     pub async fn raw_path(&self, method: &str, path: &str) -> Answer {
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
         self.raw(head.as_bytes()).await
     }
 
@@ -319,6 +337,8 @@ impl Answer {
     fn check(&self, method: &str, path: &str) {
         let header = |name: &str| self.header(name).map(str::to_owned);
         assert!(self.header("x-request-id").is_some_and(|id| !id.is_empty()), "no x-request-id in {self}");
+        assert_eq!(self.header("x-content-type-options"), Some("nosniff"), "{self}");
+        assert_eq!(self.header("cross-origin-resource-policy"), Some("same-origin"), "{self}");
         if self.status >= 400 {
             self.check_problem(method);
         } else if matches!(self.status, 204 | 304) {

@@ -135,6 +135,12 @@ impl Api {
         self.answer("POST", path, &[("if-match", tag)], Some(body)).await
     }
 
+    /// [`Api::post`], for a task of its own.
+    pub fn post_owned(&self, path: &'static str, body: Value) -> impl Future<Output = Answer> + Send + 'static {
+        let api = self.clone();
+        async move { api.post(path, &body).await }
+    }
+
     /// Asks until the status is this one.
     pub async fn get_until(&self, path: &str, status: u16) -> Answer {
         let mut last = None;

@@ -58,6 +58,17 @@ impl Record {
         self.refused.len()
     }
 
+    fn add(&mut self, sent: Sent, told: Told, acknowledged: &AtomicUsize) {
+        match told {
+            Told::Stored(sequence) => {
+                self.acknowledged.push((sent, sequence));
+                acknowledged.fetch_add(1, Ordering::Relaxed);
+            }
+            Told::Refused => self.refused.push(sent),
+            Told::Nothing => self.open.push(sent),
+        }
+    }
+
     /// Adds what another load was told.
     pub fn extend(&mut self, other: Self) {
         self.acknowledged.extend(other.acknowledged);
@@ -79,6 +90,11 @@ pub struct Load {
 impl Load {
     /// `name` tells the events of this load from those of others.
     pub fn start(api: &Api, name: &str) -> Self {
+        Self::start_paced(api, name, usize::MAX, Duration::ZERO)
+    }
+
+    /// Each writer ends after so many events, and pauses after each.
+    pub fn start_paced(api: &Api, name: &str, events: usize, pause: Duration) -> Self {
         let (stop, acknowledged) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
         let record = Arc::new(Mutex::new(Record::default()));
         let writers = (0..WRITERS)
@@ -86,20 +102,13 @@ impl Load {
                 let (api, name) = (api.clone(), name.to_owned());
                 let (stop, acknowledged, record) = (stop.clone(), acknowledged.clone(), record.clone());
                 tokio::spawn(async move {
-                    for n in 1.. {
+                    for n in 1..=events {
                         if stop.load(Ordering::Relaxed) {
                             break;
                         }
                         let (sent, told) = write(&api, &name, writer, n, &stop).await;
-                        let mut record = record.lock().unwrap();
-                        match told {
-                            Told::Stored(sequence) => {
-                                record.acknowledged.push((sent, sequence));
-                                acknowledged.fetch_add(1, Ordering::Relaxed);
-                            }
-                            Told::Refused => record.refused.push(sent),
-                            Told::Nothing => record.open.push(sent),
-                        }
+                        record.lock().unwrap().add(sent, told, &acknowledged);
+                        sleep(pause).await;
                     }
                 })
             })

@@ -38,7 +38,8 @@ impl PgBouncer {
         // Another process may take the port between the look and the start.
         for _ in 0..5 {
             let port = free_port();
-            let mut guard = Guard::new("sessiond-pgb", &bin, r#"kill -TERM "$server"; wait "$server""#);
+            // Since 1.23, PgBouncer would wait for its clients after SIGTERM.
+            let mut guard = Guard::new("sessiond-pgb", &bin, r#"kill -KILL "$server"; wait "$server""#);
             fs::write(guard.dir().join("pgbouncer.ini"), settings(upstream_url, port)).expect("write the settings");
             guard.run("pgbouncer pgbouncer.ini & server=$!").expect("a command in the background");
             let start = Instant::now();

@@ -61,6 +61,11 @@ impl DedicatedPostgres {
         self.0.url(database)
     }
 
+    /// What the server has written to its log.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.0.guard.dir().join("server.log")).expect("read the server's log")
+    }
+
     /// Crashes the server (`-m immediate`): no checkpoint, no goodbye to clients, recovery at the next start. It is
     /// down when this returns.
     pub fn stop_immediate(&mut self) {

@@ -151,8 +151,10 @@ pub struct Guard {
     dir: PathBuf,
 }
 
-/// `$1` is the farewell, `$2` the folder. Redirected so that a server inherits neither pipe.
+/// `$1` is the farewell, `$2` the folder. Redirected so that a server inherits neither pipe. SIGPIPE would end the shell
+/// before its farewell, if the tests end during a command: nobody reads its status then.
 const GUARD: &str = r#"
+trap '' PIPE
 while read -r command; do
     { eval "$command"; } </dev/null >>guard.log 2>&1
     echo $?

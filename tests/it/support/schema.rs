@@ -16,7 +16,7 @@ pub fn document() -> &'static Value {
 
 /// Validates an answer of the server: its status is listed for the operation, each header that is promised is there,
 /// content type and body are what is described. `path` is the request's, as sent; a query is ignored. An answer to a
-/// request that is no operation must be a problem of 404, 405 or 422.
+/// request that is no operation must be a problem of 400, 403, 404, 405 or 422, or the 204 of a preflight.
 ///
 /// Panics with what was wrong.
 pub fn check_answer(
@@ -43,7 +43,10 @@ fn answer_fault(
 ) -> Result<(), String> {
     let media_type = content_type.map(|value| value.split(';').next().unwrap_or_default().trim());
     let Some(operation) = operation(method, path) else {
-        if !matches!(status, 404 | 405 | 422) || media_type != Some("application/problem+json") {
+        if method == "OPTIONS" && status == 204 && body.is_empty() {
+            return Ok(());
+        }
+        if !matches!(status, 400 | 403 | 404 | 405 | 422) || media_type != Some("application/problem+json") {
             return Err("no operation is described there, and this is not a problem that says so".to_owned());
         }
         return if method == "HEAD" { Ok(()) } else { body_fault("/components/schemas/Problem", body) };
@@ -77,7 +80,8 @@ fn answer_fault(
     }
     let schema = format!("{at}/content/{}/schema", escaped(media_type));
     if media_type.ends_with("json") {
-        body_fault(&schema, body)
+        body_fault(&schema, body)?;
+        problem_fault(status, body)
     } else {
         let text = std::str::from_utf8(body).map_err(|_| "the body is not UTF-8")?;
         fault(&schema, &Value::from(text))
@@ -124,6 +128,15 @@ fn body_fault(schema: &str, body: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(body).replace("$serde_json::private", "_serde_json::private");
     let body: Value = serde_json::from_str(&text).map_err(|error| format!("the body is not JSON: {error}"))?;
     fault(schema, &body)
+}
+
+/// The status that a problem names is that of the answer (RFC 9457, section 3.1.2).
+fn problem_fault(status: u16, body: &[u8]) -> Result<(), String> {
+    let Ok(Value::Object(body)) = serde_json::from_slice(body) else { return Ok(()) };
+    match body.get("status") {
+        Some(named) if status >= 400 && *named != status => Err(format!("the problem's status is {named}")),
+        _ => Ok(()),
+    }
 }
 
 /// Validates against the schema at a pointer, compiled once.

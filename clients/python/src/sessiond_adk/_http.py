@@ -11,6 +11,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -69,13 +70,16 @@ class Reply:
     headers: httpx.Headers
     body: Any
     """The JSON of the answer; None if it has none."""
-    in_doubt: bool
-    """Whether an earlier attempt may have been applied without its answer having arrived."""
 
     @property
     def code(self) -> str | None:
         """sessiond's word for the error; None for a success, and for an error that is not sessiond's."""
         return _text(self.body, "code") if self.status >= 400 else None
+
+    @property
+    def error(self) -> SessiondError:
+        """What an answer that is an error says."""
+        return _error(self.status, self.body)
 
     def success(self) -> Any:
         """Returns the body of a success, and raises `SessiondError` otherwise."""
@@ -85,7 +89,7 @@ class Reply:
             return self.body
         if self.status == 204:
             return None
-        raise _error(self.status, self.body)
+        raise self.error
 
 
 class Client:
@@ -131,40 +135,46 @@ class Client:
           params: The query.
           headers: Headers of this request.
 
+        Each attempt that failed and is not the last one is a warning in the log, with the request's method and URL, but
+        without its query, headers and body.
+
         Raises:
-          SessiondError: There was no final answer in time.
+          SessiondError: There was no final answer in time. It says what the last attempt met, how many there were, and
+            how long they took together.
           ValueError: The body cannot be written as JSON, for it holds a NaN, an infinity or half a character.
         """
         content = None if body is None else _json(body)
         sent = {**({} if content is None else {"Content-Type": "application/json"}), **(headers or {})}
-        deadline = time.monotonic() + self._retry_for
+        url = self._url + path
+        began = time.monotonic()
         in_doubt = False
-        for attempt in itertools.count():
-            wait = min(_FIRST_WAIT * 2**attempt, _LONGEST_WAIT)
-            cause: Exception | None = None
+        for attempt in itertools.count(1):
+            wait = min(_FIRST_WAIT * 2 ** (attempt - 1), _LONGEST_WAIT)
+            status, answer, cause = None, None, None
             try:
-                response = await self._pool().request(
-                    method, self._url + path, content=content, params=params, headers=sent
-                )
+                response = await self._pool().request(method, url, content=content, params=params, headers=sent)
             except httpx.UnsupportedProtocol:
                 raise
             except httpx.TransportError as error:
                 cause = error
                 in_doubt = in_doubt or not isinstance(error, _NOT_SENT)
-                failure = SessiondError(f"sessiond cannot be reached: {str(error) or type(error).__name__}.")
+                said = f"sessiond cannot be reached: {type(error).__name__}{f': {error}' if str(error) else ''}."
             else:
-                answer = _parse(response)
-                if response.status_code not in _RETRIED:
-                    return Reply(response.status_code, response.headers, answer, in_doubt)
+                status, answer = response.status_code, _parse(response)
+                if status not in _RETRIED:
+                    return Reply(status, response.headers, answer)
                 in_doubt = in_doubt or _text(answer, "outcome") != "not_applied"
-                failure = _error(response.status_code, answer)
+                said = _said(status, answer)
                 wait = max(wait, _retry_after(response))
             wait *= random.uniform(1.0, 1.5)
-            if time.monotonic() + wait > deadline:
+            spent = time.monotonic() - began
+            if spent + wait > self._retry_for:
+                tries = "1 attempt" if attempt == 1 else f"{attempt} attempts"
+                failure = _error(status, answer, f"{said} Gave up {method} {url} after {tries} in {spent:.1f} s.")
                 if method != "GET":
                     failure.outcome = "unknown" if in_doubt else "not_applied"
                 raise failure from cause
-            logger.info("%s Trying again in %.1f s.", failure, wait)
+            logger.warning("%s %s: attempt %d failed, trying again in %.1f s: %s", method, url, attempt, wait, said)
             await asyncio.sleep(wait)
         raise AssertionError("the loop above ends with an answer or an error")
 
@@ -220,21 +230,31 @@ def _text(body: Any, field: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _error(status: int, body: Any) -> SessiondError:
-    kind = SessiondInputError if status in (400, 413, 414, 415, 422) else SessiondError
+def _said(status: int, body: Any) -> str:
     code = _text(body, "code")
     detail = _text(body, "detail") or _text(body, "title") or "the answer is not sessiond's"
+    return f"sessiond answered {status}{f' {code}' if code else ''}: {detail}."
+
+
+def _error(status: int | None, body: Any, message: str | None = None) -> SessiondError:
+    kind = SessiondInputError if status in (400, 413, 414, 415, 422) else SessiondError
     return kind(
-        f"sessiond answered {status}{f' {code}' if code else ''}: {detail}.",
+        message or _said(status or 0, body),
         status=status,
-        code=code,
+        code=_text(body, "code"),
         outcome=_text(body, "outcome"),
         request_id=_text(body, "requestId"),
     )
 
 
 def _retry_after(response: httpx.Response) -> float:
+    """Returns the seconds that the answer asks to wait for, which proxies may say as a date; 0 if it does not."""
+    value = response.headers.get("Retry-After", "0")
     try:
-        return max(0.0, float(response.headers.get("Retry-After", "0")))
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     except ValueError:
         return 0.0

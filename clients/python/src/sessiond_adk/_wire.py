@@ -9,15 +9,22 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
-from pydantic import PrivateAttr
+from pydantic import BaseModel, PrivateAttr, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 logger = logging.getLogger("sessiond_adk")
 
-# ADK refuses fields of `actions` that it does not know, such as `stateOps`, or those of a newer ADK.
-_ACTIONS = frozenset(
-    name for field, info in EventActions.model_fields.items() for name in (field, info.alias) if name is not None
-)
+
+def _names(model: type[BaseModel]) -> frozenset[str]:
+    return frozenset(name for field, info in model.model_fields.items() for name in (field, info.alias) if name)
+
+
+# The fields that ADK knows. It refuses others in `actions`, such as `stateOps`, or those of a newer ADK; and some that
+# are none of an event (`message`, `state`, ...) it takes for arguments of its constructor.
+_EVENT, _ACTIONS = _names(Event), _names(EventActions)
+
+# Where an event keeps what ADK refuses of it.
+REFUSED = "sessiond_refused"
 
 
 class StoredSession(Session):
@@ -50,18 +57,23 @@ def session_from_wire(stored: dict[str, Any]) -> StoredSession:
         app_name=stored["appName"],
         user_id=stored["userId"],
         state=stored.get("state", {}),
-        events=[event_from_wire(event) for event in stored.get("events", ())],
+        events=[event_from_wire(event, stored["id"]) for event in stored.get("events", ())],
         last_update_time=stored["lastUpdateTime"],
     )
     session._revision = stored["revision"]
     return session
 
 
-def event_from_wire(stored: dict[str, Any]) -> Event:
+def event_from_wire(stored: dict[str, Any], session_id: str) -> Event:
     """Returns ADK's event for one that sessiond answered, whoever wrote it.
 
-    Fields of `actions` that the installed ADK does not know are left out. A key that the event removed is shown in its
-    `state_delta` as None, which is how ADK's rewind, that folds the deltas, recognises a removal.
+    Fields that the installed ADK does not know are left out. A key that the event removed is shown in its `state_delta`
+    as None, which is how ADK's rewind, that folds the deltas, recognises a removal.
+
+    Other clients may store what ADK refuses, such as a `content` that is a string. One such event must not make the
+    session unreadable: it comes without those fields, with an `error_message` that names them and with their values in
+    `custom_metadata["sessiond_refused"]`, and there is a warning in the log. It has no `error_code`, by which ADK would
+    take it for the end of a turn.
     """
     actions = stored.get("actions") or {}
     delta = actions.get("stateDelta") or {}
@@ -70,8 +82,44 @@ def event_from_wire(stored: dict[str, Any]) -> Event:
         for operation in actions.get("stateOps") or ()
         if operation["op"] == "remove" and operation["key"] not in delta
     }
+    fields = {name: value for name, value in stored.items() if name in _EVENT}
     known = {name: value for name, value in actions.items() if name in _ACTIONS and value is not None}
-    return Event.model_validate({**stored, "actions": {**known, "stateDelta": {**delta, **removed}}})
+    fields["actions"] = {**known, "stateDelta": {**delta, **removed}}
+    try:
+        return Event.model_validate(fields)
+    except ValidationError as error:
+        return _without_refused(fields, error, session_id)
+
+
+def _without_refused(fields: dict[str, Any], error: ValidationError, session_id: str) -> Event:
+    """Returns the event without what ADK refuses."""
+    # Fields of the event, and of its actions. Only their names are shown: a message of pydantic may quote a value.
+    places = {fault["loc"][: 2 if fault["loc"][:1] == ("actions",) else 1] for fault in error.errors()}
+    actions = {name: value for name, value in fields["actions"].items() if ("actions", name) not in places}
+    kept = {name: value for name, value in {**fields, "actions": actions}.items() if (name,) not in places}
+    try:
+        Event.model_validate(kept)
+    except ValidationError:
+        # What is wrong is not said to be a field's: nothing is kept but what the server vouches for.
+        kept = {name: fields[name] for name in ("id", "timestamp") if name in fields}
+        actions = {}
+    refused = {name: value for name, value in fields.items() if name not in kept}
+    refused |= {f"actions.{name}": value for name, value in fields["actions"].items() if name not in actions}
+    names = ", ".join(sorted(refused))
+    event = Event.model_validate(
+        {
+            **kept,
+            "errorMessage": kept.get("errorMessage") or f"google-adk refuses what is stored as {names}.",
+            "customMetadata": {**(kept.get("customMetadata") or {}), REFUSED: refused},
+        }
+    )
+    logger.warning(
+        "Session %s, event %s: google-adk refuses what is stored as %s; the event is shown without it.",
+        session_id,
+        event.id,
+        names,
+    )
+    return event
 
 
 def event_to_wire(event: Event) -> dict[str, Any]:

@@ -128,7 +128,7 @@ class SessiondSessionService(BaseSessionService):
             headers={"Idempotency-Key": str(uuid.uuid4())},
         )
         if created.code == "session_already_exists":
-            raise AlreadyExistsError(f"Session with id {name} already exists.")
+            raise AlreadyExistsError(f"Session with id {name} already exists.") from created.error
         return session_from_wire(created.success())
 
     async def get_session(
@@ -237,7 +237,7 @@ class SessiondSessionService(BaseSessionService):
         }
         async with self._turn(session):
             stored, _ = await self._append(session, event, if_seen=False)
-            appended = event_from_wire(stored)
+            appended = event_from_wire(stored, session.id)
             values: dict[str, Any] = stored["actions"].get("stateDelta") or {}
             for op in ops:
                 if op["key"] not in values:
@@ -290,13 +290,15 @@ class SessiondSessionService(BaseSessionService):
         )
         match reply.code:
             case "session_not_found":
-                raise SessionNotFoundError(f"Session {session.id} not found.")
+                raise SessionNotFoundError(f"Session {session.id} not found.") from reply.error
             case "revision_mismatch":
                 raise StaleSessionError(
                     f"Session {session.id} has been modified in storage since it was loaded; load it again."
-                )
+                ) from reply.error
             case "event_id_conflict":
-                raise AlreadyExistsError(f"Session {session.id} has another event with the id {event['id']}.")
+                raise AlreadyExistsError(
+                    f"Session {session.id} has another event with the id {event['id']}."
+                ) from reply.error
         stored: dict[str, Any] = reply.success()
         if isinstance(session, StoredSession):
             session.saw(stored["sequence"])

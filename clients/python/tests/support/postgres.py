@@ -33,36 +33,48 @@ def _create_database(server: str) -> str:
     return urlsplit(server)._replace(path=f"/{name}").geturl()
 
 
+# Starts the server of the programs `$1` with the options `$2`, tells so, and ends it when the tests end, be it by
+# SIGKILL: then the pipe ends from which it reads. It leads a session of its own, for Ctrl-C not to end it before.
+_GUARD = """
+trap '' PIPE
+if "$1/initdb" -D data -U postgres --auth=trust --encoding=UTF8 --locale=C --no-sync >guard.log 2>&1 </dev/null &&
+    "$1/pg_ctl" start -w -D data -l server.log -o "$2" >>guard.log 2>&1 </dev/null
+then
+    echo started
+    read -r _
+    "$1/pg_ctl" stop -w -m immediate -D data >>guard.log 2>&1 </dev/null
+else
+    cat guard.log server.log
+fi
+cd / && rm -rf "$3"
+"""
+
+
 @contextmanager
 def _server() -> Iterator[str]:
-    bin = _bin()
     # PostgreSQL refuses to run as root.
     user = "postgres" if os.geteuid() == 0 else None
-    with tempfile.TemporaryDirectory(prefix="sessiond-adk-pg-") as folder:
-        if user:
-            shutil.chown(folder, user)
-
-        def run(*command: str) -> None:
-            subprocess.run(command, user=user, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-
-        run(
-            f"{bin}/initdb",
-            "-D",
-            "data",
-            "-U",
-            "postgres",
-            "--auth=trust",
-            "--encoding=UTF8",
-            "--locale=C",
-            "--no-sync",
-        )
-        port = free_port()
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off"
-        run(f"{bin}/pg_ctl", "start", "-w", "-D", "data", "-l", "server.log", "-o", options)
-        try:
-            yield f"postgres://postgres@127.0.0.1:{port}/postgres"
-        finally:
-            run(f"{bin}/pg_ctl", "stop", "-w", "-m", "immediate", "-D", "data")
+    folder = tempfile.mkdtemp(prefix="sessiond-adk-pg-")
+    if user:
+        shutil.chown(folder, user)
+    port = free_port()
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off"
+    guard = subprocess.Popen(
+        ["sh", "-c", _GUARD, "guard", str(_bin()), options, folder],
+        user=user,
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert guard.stdout
+        said = guard.stdout.readline()
+        assert said == "started\n", said + guard.stdout.read()
+        yield f"postgres://postgres@127.0.0.1:{port}/postgres"
+    finally:
+        guard.communicate()
 
 
 def _bin() -> Path:

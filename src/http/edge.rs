@@ -1,0 +1,176 @@
+//! What is checked of every request before anything else is done with it: that it is one message to one host, and that
+//! no page of another site sent it. And CORS, for those that may.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse as _, Response};
+
+use super::problem::{Code, Problem};
+use super::{REQUEST_ID, is_write};
+use crate::metrics::Metrics;
+use crate::origin::{Claims, Foreign, Host, Origin, Policy};
+use crate::server::TwoLengths;
+use crate::service::{Clock as _, SystemClock};
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Pages for people, to which other sites may link. They show nothing that is stored.
+const PAGES: [&str; 3] = ["/", "/docs", "/console/"];
+
+/// For how long, in seconds, a browser may remember a preflight.
+const PREFLIGHT_SECONDS: &str = "600";
+
+/// # Errors
+/// 400 `invalid_request` if the request is not one unmistakable message to one host, 403 `permission_denied` if it is
+/// foreign.
+pub fn check(policy: &Policy, request: &Request) -> Result<(), Problem> {
+    check_message(request)?;
+    // Whoever has no credential to show is told by where the request comes from.
+    check_origin(policy, request)
+}
+
+/// Refuses what a proxy in front may have taken for another message than we do. The connection ends with it.
+fn check_message(request: &Request) -> Result<(), Problem> {
+    let headers = request.headers();
+    let count = |name| headers.get_all(name).iter().count();
+    let refuse = |detail| Err(Problem::new(Code::InvalidRequest, detail));
+    if request.extensions().get::<TwoLengths>().is_some() {
+        return refuse("the request has both Content-Length and Transfer-Encoding");
+    }
+    let is_chunked = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"chunked");
+    if count(header::TRANSFER_ENCODING) > 1 || !headers.get(header::TRANSFER_ENCODING).is_none_or(is_chunked) {
+        return refuse("the only Transfer-Encoding that is taken is `chunked`, once");
+    }
+    if count(header::CONTENT_TYPE) > 1 {
+        return refuse("the request has more than one Content-Type");
+    }
+    match count(header::HOST) {
+        1 => Ok(()),
+        // HTTP/1.0 has none, and no browser speaks it; health checks of load balancers do.
+        0 if request.version() < Version::HTTP_11 => Ok(()),
+        0 => refuse("the request has no Host"),
+        _ => refuse("the request has more than one Host"),
+    }
+}
+
+fn check_origin(policy: &Policy, request: &Request) -> Result<(), Problem> {
+    let headers = request.headers();
+    let parse = |text: Option<&str>| {
+        text.and_then(Host::parse)
+            .ok_or_else(|| Problem::new(Code::InvalidRequest, "the request's Host is no host and port"))
+    };
+    // Where the target has an authority, that counts (RFC 9112 section 3.2.2). `Host` must be ours too: nobody means two.
+    let target = request.uri().authority().map(|authority| parse(Some(authority.as_str()))).transpose()?;
+    let host = headers.get(header::HOST).map(|value| parse(value.to_str().ok())).transpose()?;
+    let hosts: Vec<Host> = target.into_iter().chain(host).collect();
+    let scheme = request.uri().scheme_str().unwrap_or("http");
+    let origin = origin(headers);
+    let own = hosts.first().filter(|_| origin.is_some()).map(|host| Origin::new(scheme, host));
+    policy
+        .check(&Claims {
+            hosts: &hosts,
+            own: own.as_ref(),
+            origin: origin.as_ref().map(Option::as_ref),
+            cross_site: is_cross_site(headers),
+            page: PAGES.contains(&request.uri().path()),
+        })
+        .map_err(|foreign| {
+            let limit = match foreign {
+                Foreign::Host => "host",
+                Foreign::Origin => "origin",
+            };
+            Problem::over(limit, Code::PermissionDenied, foreign.to_string())
+        })
+}
+
+/// The request's `Origin`; the inner `None` is one that cannot be read, or is `null`.
+fn origin(headers: &HeaderMap) -> Option<Option<Origin>> {
+    let mut values = headers.get_all(header::ORIGIN).iter();
+    let first = values.next()?;
+    let only = values.next().is_none();
+    Some(first.to_str().ok().filter(|_| only).and_then(Origin::parse))
+}
+
+fn is_cross_site(headers: &HeaderMap) -> bool {
+    let says_so = |value: &HeaderValue| {
+        // A structured field (RFC 8941): parameters may follow.
+        let token = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+        token.trim_ascii().eq_ignore_ascii_case(b"cross-site")
+    };
+    headers.get_all(SEC_FETCH_SITE).iter().any(says_so)
+}
+
+/// `router` behind [`check`], for a listener beside the API.
+pub fn guarded(router: Router, policy: Arc<Policy>, metrics: Arc<Metrics>) -> Router {
+    router.layer(from_fn(move |request: Request, next: Next| {
+        let (policy, metrics) = (policy.clone(), metrics.clone());
+        async move {
+            let Err(problem) = check(&policy, &request) else { return next.run(request).await };
+            if let Some(limit) = problem.limit {
+                metrics.rejected(limit);
+            }
+            let id = SystemClock.fresh_id().to_string();
+            let mut response = problem.finish(&id, is_write(request.method()));
+            if let Ok(id) = HeaderValue::from_str(&id) {
+                response.headers_mut().insert(REQUEST_ID, id);
+            }
+            response
+        }
+    }))
+}
+
+/// What an answer has to say about CORS (Fetch standard, "HTTP-responses").
+///
+/// Not tower-http's layer, which takes every OPTIONS for a preflight.
+#[derive(Debug)]
+pub struct Cors {
+    /// The caller's origin, if `--cors-origins` lists it.
+    origin: Option<HeaderValue>,
+    /// There are origins that get another answer.
+    varies: bool,
+    preflight: bool,
+}
+
+impl Cors {
+    pub fn of(policy: &Policy, request: &Request) -> Self {
+        let headers = request.headers();
+        let is_listed = matches!(origin(headers), Some(Some(origin)) if policy.lists(&origin));
+        let asks = request.method() == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        Self {
+            origin: headers.get(header::ORIGIN).filter(|_| is_listed).cloned(),
+            varies: !policy.origins.is_empty(),
+            preflight: is_listed && asks,
+        }
+    }
+
+    /// The answer to a preflight of an origin that is listed. It takes no place among the requests that are served.
+    pub fn preflight(&self) -> Option<Response> {
+        const ALLOWED: [(HeaderName, &str); 3] = [
+            (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, PATCH, DELETE"),
+            (
+                header::ACCESS_CONTROL_ALLOW_HEADERS,
+                "content-type, if-match, if-none-match, idempotency-key, x-request-id",
+            ),
+            (header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS),
+        ];
+        self.preflight.then(|| (StatusCode::NO_CONTENT, ALLOWED).into_response())
+    }
+
+    /// Lets the page read the answer, if its origin is listed.
+    pub fn mark(self, response: &mut Response) {
+        const EXPOSED: HeaderValue =
+            HeaderValue::from_static("etag, location, idempotent-replayed, retry-after, allow, x-request-id");
+        let headers = response.headers_mut();
+        if self.varies {
+            headers.append(header::VARY, HeaderValue::from_static("Origin"));
+        }
+        if let Some(origin) = self.origin {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Replicas whose clocks are wrong. On PostgreSQL one clock judges whether a session has expired, and that is the database's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use sessiond::domain::Limits;
+use sessiond::domain::event::EventDraft;
+use sessiond::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
+use sessiond::domain::json::Json;
+use sessiond::domain::rewind::RewindTarget;
+use sessiond::domain::session::{IfExists, MetadataPatch, SessionDraft};
+use sessiond::domain::time::Micros;
+use sessiond::metrics::Metrics;
+use sessiond::service::{Clock, Error, Service, SystemClock};
+use sessiond::store::{self, ListQuery, OrderBy, PostgresOptions, StateFilter, StoreLimits};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
+
+use crate::support::http::{PATIENCE, Place, Server, verify};
+use crate::support::postgres::{Database, database};
+
+const HOUR: i64 = 3_600_000_000;
+
+/// The machine's clock, wrong by so many microseconds.
+struct Wrong(i64);
+
+impl Clock for Wrong {
+    fn now(&self) -> Micros {
+        SystemClock.now().plus(self.0)
+    }
+
+    fn fresh_id(&self) -> Uuid {
+        SystemClock.fresh_id()
+    }
+
+    fn incarnation(&self) -> i64 {
+        SystemClock.incarnation()
+    }
+
+    fn jitter(&self, limit: Duration) -> Duration {
+        SystemClock.jitter(limit)
+    }
+}
+
+/// A replica, but for its HTTP.
+struct Replica {
+    service: Arc<Service>,
+    metrics: Arc<Metrics>,
+}
+
+type Result<T> = std::result::Result<T, Error>;
+
+impl Replica {
+    async fn start(database: &Database, wrong_by: i64) -> Self {
+        let store = store::open(&database.url, PostgresOptions::default(), StoreLimits::default()).await.unwrap();
+        store.migrate().await.unwrap();
+        let (metrics, clock) = (Arc::new(Metrics::new()), Arc::new(Wrong(wrong_by)));
+        let service = Service::new(store, clock, Limits::default(), PATIENCE, metrics.clone());
+        Self { service: Arc::new(service), metrics }
+    }
+
+    /// The expiry of the session that was made.
+    async fn create(&self, id: &str, body: &str) -> Result<Option<Micros>> {
+        let draft = SessionDraft::parse(Json::parse(body.as_bytes(), 64).unwrap(), false, &Limits::default()).unwrap();
+        let id = SessionId::parse(id).unwrap();
+        let created = self.service.create_session(user(), Some(id), draft, None, IfExists::Refuse, deadline()).await;
+        created.map(|(_, view)| view.head.expire_time)
+    }
+
+    async fn append(&self, id: &str) -> Result<i64> {
+        let event = EventDraft::parse(Json::parse(b"{}", 64).unwrap(), "", None, &Limits::default()).unwrap();
+        self.service.append(key(id), vec![event], None, deadline()).await.map(|appended| appended.tag.revision)
+    }
+
+    async fn patch(&self, id: &str, body: &str) -> Result<Option<Micros>> {
+        let patch = MetadataPatch::parse(Json::parse(body.as_bytes(), 64).unwrap()).unwrap();
+        let view = self.service.update_metadata(key(id), patch, None, deadline()).await?;
+        Ok(view.head.expire_time)
+    }
+
+    async fn listed(&self, order_by: OrderBy) -> Vec<String> {
+        let query = ListQuery {
+            app: user().app,
+            user: None,
+            order_by,
+            descending: false,
+            labels: Vec::new(),
+            after: None,
+            with_state: false,
+            max_rows: 100,
+            max_bytes: 1 << 20,
+        };
+        let page = self.service.list_sessions(query, deadline()).await.unwrap();
+        page.items.iter().map(|view| view.head.key.session.as_str().to_owned()).collect()
+    }
+
+    /// Whether the session is there, for everything that may be asked of it; all agree.
+    async fn shows(&self, id: &str) -> bool {
+        let (service, key) = (&self.service, key(id));
+        let whole = service.session(key.clone(), Some(StateFilter::default()), None, deadline()).await.map(drop);
+        let event = service.event(&key, &EventId::parse("e").unwrap(), deadline()).await.map(drop);
+        let value = service.value(&key, "k", deadline()).await.map(drop);
+        let then = service.state_at(key.clone(), 0, StateFilter::default(), deadline()).await.map(drop);
+        let fork = service.fork(key.clone(), None, None, None, deadline()).await;
+        let forked = fork.as_ref().ok().map(|(_, view)| view.head.key.clone());
+        let metadata = self.patch(id, r#"{"displayName":"n"}"#).await.map(drop);
+        let append = self.append(id).await.map(drop);
+        let target = RewindTarget::Revision(0);
+        let rewind = service.rewind(key.clone(), target, None, None, deadline()).await.map(drop);
+        let mut found: Vec<bool> = [whole, event, value, then, fork.map(drop), metadata, append, rewind]
+            .into_iter()
+            .map(|answer| match answer {
+                Ok(()) => true,
+                Err(Error::SessionNotFound) => false,
+                Err(other) => panic!("{other:?}"),
+            })
+            .collect();
+        if let Some(fork) = forked {
+            service.delete_session(fork, None, deadline()).await.unwrap();
+        }
+        for order_by in [OrderBy::CreateTime, OrderBy::LastUpdateTime] {
+            found.push(self.listed(order_by).await.iter().any(|listed| listed == id));
+        }
+        assert!(found.iter().all(|there| *there == found[0]), "{found:?}");
+        found[0]
+    }
+}
+
+fn user() -> UserKey {
+    UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() }
+}
+
+fn key(id: &str) -> SessionKey {
+    SessionKey { user: user(), session: SessionId::parse(id).unwrap() }
+}
+
+fn deadline() -> Instant {
+    Instant::now() + PATIENCE
+}
+
+/// A session for `shows`, which lives as long as `expiry` says.
+fn body(expiry: &str) -> String {
+    format!(r#"{{"state":{{"k":1}},"events":[{{"id":"e"}}],{expiry}}}"#)
+}
+
+async fn execute(database: &Database, sql: &str) -> i64 {
+    let mut connection = PgConnection::connect(&database.url).await.unwrap();
+    sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.unwrap()
+}
+
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !is_so().await {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_whose_clock_is_ahead_ends_no_session() {
+    let database = database().await;
+    let (right, wrong) = (Replica::start(&database, 0).await, Replica::start(&database, 2 * HOUR).await);
+    right.create("s", &body(r#""ttl":3600"#)).await.unwrap();
+    right.create("gone", &body(r#""ttl":3600"#)).await.unwrap();
+    assert!(wrong.shows("s").await);
+    // The wrong one remembers it now, and goes on appending.
+    let revision = right.append("s").await.unwrap();
+    assert_eq!(wrong.append("s").await.unwrap(), revision + 1);
+    assert!(matches!(wrong.create("s", &body(r#""ttl":1"#)).await, Err(Error::SessionAlreadyExists)));
+
+    right.service.delete_session(key("gone"), None, deadline()).await.unwrap();
+    let sweeping = wrong.service.clone();
+    let sweeping = tokio::spawn(async move { sweeping.sweep_forever(Duration::from_millis(10), PATIENCE).await });
+    until("it sees how wrong its clock is", async || wrong.metrics.encode().contains("sessiond_clock_skew_seconds -7"))
+        .await;
+    // What was deleted has nothing to do with clocks.
+    let left =
+        "select (select count(*) from buried_sessions) + (select count(*) from events where session_id = 'gone')";
+    until("the deleted session is removed", async || execute(&database, left).await == 0).await;
+    execute(&database, "update sessions set expire_time = 1 where id = 's' returning incarnation").await;
+    assert!(!right.shows("s").await);
+    right.service.delete_session(key("none"), None, deadline()).await.unwrap();
+    sleep(Duration::from_millis(200)).await;
+    assert_eq!(execute(&database, "select count(*) from sessions where id = 's'").await, 1, "it leaves that to others");
+    sweeping.abort();
+
+    let sweeping = right.service.clone();
+    let sweeping = tokio::spawn(async move { sweeping.sweep_forever(Duration::from_millis(10), PATIENCE).await });
+    until("another one removes it", async || execute(&database, "select count(*) from sessions").await == 0).await;
+    sweeping.abort();
+    verify(&database.url).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_whose_clock_is_behind_shows_no_expired_session() {
+    let database = database().await;
+    let (right, wrong) = (Replica::start(&database, 0).await, Replica::start(&database, -2 * HOUR).await);
+    right.create("s", &body(r#""ttl":3600"#)).await.unwrap();
+    assert!(wrong.shows("s").await);
+    let revision = wrong.append("s").await.unwrap();
+    let expire = "update sessions set expire_time = (extract(epoch from clock_timestamp()) * 1000000)::bigint - 1 \
+                  where id = 's' returning incarnation";
+    let incarnation = execute(&database, expire).await;
+    // It remembers the session as it was: live, and at this revision.
+    assert!(matches!(wrong.append("s").await, Err(Error::SessionNotFound)));
+    assert!(!wrong.shows("s").await);
+    assert_eq!(execute(&database, "select revision from sessions where id = 's'").await, revision);
+    wrong.create("s", &body(r#""ttl":3600"#)).await.unwrap();
+    assert_ne!(execute(&database, "select incarnation from sessions where id = 's'").await, incarnation);
+    assert!(right.shows("s").await && wrong.shows("s").await);
+    verify(&database.url).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_time_to_live_counts_from_what_the_database_takes_for_now() {
+    let database = database().await;
+    for wrong_by in [0, 2 * HOUR, -2 * HOUR] {
+        let replica = Replica::start(&database, wrong_by).await;
+        for (n, made) in ["created", "patched"].into_iter().enumerate() {
+            let id = format!("{made}{wrong_by}");
+            let before = SystemClock.now();
+            let expires = match n {
+                0 => replica.create(&id, &body(r#""ttl":600"#)).await.unwrap(),
+                _ => {
+                    replica.create(&id, "{}").await.unwrap();
+                    replica.patch(&id, r#"{"ttl":"600s"}"#).await.unwrap()
+                }
+            };
+            let (expires, after) = (expires.unwrap(), SystemClock.now());
+            // Clocks that differ by less than this pass for the same.
+            let tolerance = store::CLOCK_TOLERANCE;
+            let least = before.plus(600_000_000 - tolerance);
+            assert!((least..=after.plus(600_000_000 + tolerance)).contains(&expires), "{id}: {before:?} {expires:?}");
+        }
+        // A time is a time, whoever is told it.
+        let given = replica.create(&format!("given{wrong_by}"), &body(r#""expireTime":4102444800"#)).await.unwrap();
+        assert_eq!(given, Some(Micros(4_102_444_800_000_000)));
+    }
+    verify(&database.url).await;
+}
+
+/// A file has one process, and nobody else's clock.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_warns_of_a_clock_far_from_the_last_write() {
+    const WARNING: &str = "the clock is far from the time of the last write";
+    let place = Place::sqlite();
+    let mut server = Server::start(&place.url(), &["--sweep-interval=10ms"]).await;
+    server
+        .post("/v1/apps/a/users/u/sessions", &json!({"sessionId": "s", "events": [{"author": "a"}]}))
+        .await
+        .expect(201);
+    server.process.kill_9();
+    server.process.wait().await;
+    assert!(!server.process.log().contains(WARNING), "{}", server.process.log());
+    for change in ["+ 172800000000", "- 345600000000"] {
+        place.execute(format!("update events set commit_time = commit_time {change}; update sessions set create_time = create_time {change}")).await;
+        let mut server = Server::start(&place.url(), &[]).await;
+        until("it warns", async || server.process.log().contains(WARNING)).await;
+        server.process.kill_9();
+        server.process.wait().await;
+    }
+}
