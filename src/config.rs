@@ -223,6 +223,11 @@ pub struct Config {
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_batch_events: usize,
 
+    /// State keys that one request names, in all its deltas, operators and preconditions together; more are 413
+    #[arg(long, env = "SESSIOND_MAX_STATE_KEYS", default_value = "10000")]
+    #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
+    pub max_state_keys: usize,
+
     /// Rows of one page of an answer, the largest `pageSize`
     #[arg(long, env = "SESSIOND_MAX_PAGE_ROWS", default_value = "1000")]
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
@@ -353,6 +358,7 @@ impl Config {
             event_bytes: self.max_event_bytes,
             value_bytes: self.max_value_bytes,
             batch_events: self.max_batch_events,
+            state_keys: self.max_state_keys,
             page_rows: self.max_page_rows,
             page_bytes: self.max_page_bytes,
         }

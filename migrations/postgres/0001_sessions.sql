@@ -29,10 +29,14 @@ create table sessions (
     created_app_revision  bigint not null,
     -- The session of the same user, and its revision, of which this one is a fork.
     forked_from           text collate "C",
-    forked_revision       bigint
+    forked_revision       bigint,
+    -- The Idempotency-Key of the request that made it, and a digest of what that asked.
+    creation_key          text collate "C",
+    creation_digest       bytea
 ) with (fillfactor = 70);
 create index sessions_by_user_create on sessions (app_name, user_id, create_time, id);
 create index sessions_by_app_create on sessions (app_name, create_time, user_id, id);
+create unique index sessions_creation_key on sessions (creation_key, user_id, app_name) where creation_key is not null;
 create index sessions_by_expiry on sessions (expire_time) where expire_time is not null;
 -- Begins otherwise than the other indexes, and is the last one: a planner without statistics takes all that have the
 -- columns of a key for equally good, and then the one that was made last. With another one it would look for a session
@@ -169,6 +173,26 @@ create table app_spans (
     valid_to   bigint not null,
     constraint app_spans_pkey primary key (app_name, node, key)
 );
+
+-- Requests that changed shared state on its own under an Idempotency-Key, so that a retry changes nothing twice: a digest of
+-- what each asked, and when it came. The sweep forgets them after a day.
+create table user_patches (
+    app_name    text collate "C" not null,
+    user_id     text collate "C" not null,
+    request_key text collate "C" not null,
+    digest      bytea not null,
+    time        bigint not null,
+    constraint user_patches_pkey primary key (app_name, user_id, request_key)
+);
+create index user_patches_by_time on user_patches (time);
+create table app_patches (
+    app_name    text collate "C" not null,
+    request_key text collate "C" not null,
+    digest      bytea not null,
+    time        bigint not null,
+    constraint app_patches_pkey primary key (app_name, request_key)
+);
+create index app_patches_by_time on app_patches (time);
 
 -- Sessions that are gone for every reader, and whose rows are still to be removed.
 create table buried_sessions (

@@ -28,12 +28,16 @@ create table sessions (
     -- The session of the same user, and its revision, of which this one is a fork.
     forked_from           text,
     forked_revision       integer,
+    -- The Idempotency-Key of the request that made it, and a digest of what that asked.
+    creation_key          text,
+    creation_digest       blob,
     -- Begins otherwise than the other indexes: a planner without statistics takes two that begin alike for equally good, and
     -- looks for a session through all those of its user.
     constraint sessions_pkey primary key (id, user_id, app_name)
 );
 create index sessions_by_user_create on sessions (app_name, user_id, create_time, id);
 create index sessions_by_app_create on sessions (app_name, create_time, user_id, id);
+create unique index sessions_creation_key on sessions (creation_key, user_id, app_name) where creation_key is not null;
 create index sessions_by_expiry on sessions (expire_time) where expire_time is not null;
 
 -- Where sessions stand in lists by their last update. Apart from them for PostgreSQL, where an update of a row that no index
@@ -167,6 +171,26 @@ create table app_spans (
     valid_to   integer not null,
     constraint app_spans_pkey primary key (app_name, node, key)
 ) without rowid;
+
+-- Requests that changed shared state on its own under an Idempotency-Key, so that a retry changes nothing twice: a digest of
+-- what each asked, and when it came. The sweep forgets them after a day.
+create table user_patches (
+    app_name    text not null,
+    user_id     text not null,
+    request_key text not null,
+    digest      blob not null,
+    time        integer not null,
+    constraint user_patches_pkey primary key (app_name, user_id, request_key)
+) without rowid;
+create index user_patches_by_time on user_patches (time);
+create table app_patches (
+    app_name    text not null,
+    request_key text not null,
+    digest      blob not null,
+    time        integer not null,
+    constraint app_patches_pkey primary key (app_name, request_key)
+) without rowid;
+create index app_patches_by_time on app_patches (time);
 
 -- Sessions that are gone for every reader, and whose rows are still to be removed.
 create table buried_sessions (

@@ -912,6 +912,7 @@ mod tests {
             display_name: None,
             labels: None,
             expiry: None,
+            request: None,
             if_exists: IfExists::Refuse,
             limits: Limits::default(),
         }

@@ -62,6 +62,11 @@ impl Edit {
             || self.preconditions.iter().any(|precondition| precondition.scope == scope)
     }
 
+    /// How many keys it names, each as often as it does.
+    pub fn keys(&self) -> usize {
+        self.preconditions.len() + self.sets.len() + self.ops.len()
+    }
+
     /// The keys whose values it depends on; with a revision, if it asks for changes since.
     pub fn reads(&self) -> impl Iterator<Item = (Scope, &str, Option<i64>)> {
         let ops = self.ops.iter().filter(|op| op.op.reads()).map(|op| (op.scope, &*op.key, None));

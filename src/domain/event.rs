@@ -78,6 +78,13 @@ pub const ACTION_FIELDS: &[&str] = &[
     "transferToAgent",
 ];
 
+/// Fields that the server reads: `null` there means absent, so it is dropped, and a retry may leave the field out. What
+/// is stored has no such `null`: ADK's own types could not read it again.
+const READ_FIELDS: &[&str] = &["actions", "author", "branch", "id", "invocationId", "partial", "timestamp"];
+
+/// What changes state, or guards a change. Of these, too, `null` means absent.
+const STATE_FIELDS: &[&str] = &["preconditions", "stateDelta", "stateOps"];
+
 /// Those of the known fields that ADK does not have.
 pub const OWN_FIELDS: &[&str] = &["commitTime", "preconditions", "sequence", "stateOps"];
 
@@ -181,8 +188,12 @@ impl EventDraft {
             });
         }
         let mut reader = Reader { pointer, errors: Vec::new() };
-        let members = reader.members(json, pointer, EVENT_FIELDS)?;
-        let find = |name: &str| members.iter().find(|m| m.name == name).map(|m| m.value).filter(|v| !v.is_null());
+        let mut members = reader.members(json, pointer, EVENT_FIELDS)?;
+        reader.refuse_misplaced(&members);
+        let given = members.len();
+        members.retain(|member| !is_absent(&member.name, member.value, READ_FIELDS));
+        let has_nulls = members.len() < given;
+        let find = |name: &str| members.iter().find(|m| m.name == name).map(|m| m.value);
 
         let id = reader
             .string("id", find("id"))
@@ -200,6 +211,7 @@ impl EventDraft {
         });
         let output = output_key.and_then(|key| final_text(&members).map(|text| (key, text)));
         let actions = reader.actions(find("actions"), output, limits)?;
+        limits.check_keys(actions.edit.keys())?;
 
         let mut body = ObjectText::with_capacity(json.text().len() + json.text().len() / 8);
         let mut content = Vec::with_capacity(members.len());
@@ -210,7 +222,6 @@ impl EventDraft {
             }
             match (&*member.name, &timestamp) {
                 ("sequence" | "commitTime" | "actions", _) => {}
-                ("id" | "timestamp", _) if member.value.is_null() => {}
                 ("id", _) => body.push_raw(&member.raw_key, member.value.text()),
                 ("timestamp", Some(timestamp)) => body.push_raw(&member.raw_key, timestamp.number.text()),
                 _ => {
@@ -235,7 +246,7 @@ impl EventDraft {
         Ok(Self {
             id,
             timestamp,
-            partial: partial.then(|| json.to_raw()),
+            partial: partial.then(|| if has_nulls { without_nulls(json) } else { json.to_raw() }),
             author: author.unwrap_or_default().into_owned(),
             invocation_id: invocation_id.unwrap_or_default().into_owned(),
             branch: branch.map(Cow::into_owned),
@@ -244,6 +255,11 @@ impl EventDraft {
             body,
             digest: digest(content),
         })
+    }
+
+    /// How many state keys it names.
+    pub fn keys(&self) -> usize {
+        self.edit.keys()
     }
 
     /// Completes the event: `id` is its own, if it has one; `now` stands in for a missing timestamp.
@@ -312,6 +328,7 @@ struct Named<'a> {
     /// As it is stored: quoted, and as written unless the name was a known one in snake_case.
     raw_key: Cow<'a, str>,
     value: Json<'a>,
+    is_known: bool,
 }
 
 struct Reader<'p> {
@@ -350,6 +367,30 @@ impl Reader<'_> {
         value.as_str()
     }
 
+    /// Refuses what would do nothing where it stands: changes of state beside `actions` instead of in it.
+    fn refuse_misplaced(&mut self, members: &[Named<'_>]) {
+        for member in members.iter().filter(|member| !member.is_known) {
+            let known = ["actions"].iter().chain(STATE_FIELDS).find(|known| is_spelling_of(&member.name, known));
+            let place = match known {
+                Some(&"actions") => pointer_to(self.pointer, "actions"),
+                Some(name) => pointer_to(&pointer_to(self.pointer, "actions"), name),
+                None => continue,
+            };
+            self.refuse(&member.name, format!("would do nothing here: it belongs at `{place}`"));
+        }
+    }
+
+    /// Refuses members of `actions` that are known ones but for their spelling.
+    fn refuse_misspelt(&mut self, members: &[Named<'_>], pointer: &str) {
+        for member in members.iter().filter(|member| !member.is_known) {
+            if let Some(known) = ACTION_FIELDS.iter().find(|known| is_spelling_of(&member.name, known)) {
+                let message =
+                    format!("would do nothing under this name: it belongs at `{}`", pointer_to(pointer, known));
+                self.errors.push(FieldError::new(pointer_to(pointer, &member.name), message));
+            }
+        }
+    }
+
     fn members<'a>(
         &mut self,
         json: Json<'a>,
@@ -375,7 +416,7 @@ impl Reader<'_> {
                 ));
                 continue;
             }
-            members.push(Named { name, raw_key, value: member.value });
+            members.push(Named { name, raw_key, value: member.value, is_known: known.is_some() });
         }
         Ok(members)
     }
@@ -388,14 +429,16 @@ impl Reader<'_> {
         limits: &Limits,
     ) -> Result<Actions, Rejected> {
         let pointer = pointer_to(self.pointer, "actions");
-        let members = match json {
+        let mut members = match json {
             Some(json) => match self.members(json, &pointer, ACTION_FIELDS) {
                 Ok(members) => members,
                 Err(rejected) => return self.keep(rejected).map(|()| Actions::default()),
             },
             None => Vec::new(),
         };
-        let find = |name: &str| members.iter().find(|m| m.name == name).map(|m| m.value).filter(|v| !v.is_null());
+        self.refuse_misspelt(&members, &pointer);
+        members.retain(|member| !is_absent(&member.name, member.value, STATE_FIELDS));
+        let find = |name: &str| members.iter().find(|m| m.name == name).map(|m| m.value);
 
         let mut edit = Edit { pointer: pointer.as_str().into(), ..Edit::default() };
         let delta = find("stateDelta");
@@ -435,7 +478,7 @@ impl Reader<'_> {
         let mut text = ObjectText::default();
         for member in &members {
             match &*member.name {
-                "stateDelta" if shows || !member.value.is_null() => {
+                "stateDelta" => {
                     text.push_raw(&member.raw_key, &shown.take().unwrap_or_default());
                 }
                 // Their values were checked one by one.
@@ -460,6 +503,35 @@ impl Reader<'_> {
     }
 }
 
+/// Whether a member is `null` and one of those for which that means absent.
+fn is_absent(name: &str, value: Json<'_>, nullable: &[&str]) -> bool {
+    value.is_null() && nullable.contains(&name)
+}
+
+/// Whether a name is a known one but for case, underscores and a plural.
+fn is_spelling_of(name: &str, known: &str) -> bool {
+    let letters = |name: &str| {
+        let mut letters = name.replace('_', "");
+        letters.make_ascii_lowercase();
+        if letters.ends_with('s') {
+            letters.pop();
+        }
+        letters
+    };
+    letters(name) == letters(known)
+}
+
+/// An event as given, without the members that are absent because they are `null`.
+fn without_nulls(json: Json<'_>) -> RawJson {
+    let mut object = ObjectText::with_capacity(json.text().len());
+    for member in json.as_object().into_iter().flatten() {
+        if !is_absent(&to_camel(&member.key), member.value, READ_FIELDS) {
+            object.push_raw(member.raw_key, member.value.text());
+        }
+    }
+    RawJson::trusted(object.close())
+}
+
 /// The digest of an event as it is stored; `None` if it is none. An event that was read and sent again has this one,
 /// where operators have changed its `stateDelta`.
 pub fn stored_digest(body: &str) -> Option<[u8; 32]> {
@@ -475,13 +547,14 @@ pub fn show_delta<'a>(values: impl Iterator<Item = (Scope, &'a str, &'a RawJson)
     delta.close()
 }
 
-fn digest(mut content: Vec<(&str, String)>) -> [u8; 32] {
+/// The digest of named values in canonical form, in whatever order.
+pub(super) fn digest<K: AsRef<str> + Ord>(mut content: Vec<(K, String)>) -> [u8; 32] {
     content.sort();
     let mut hash = Sha256::new();
     let mut name = String::new();
     for (key, canonical) in content {
         name.clear();
-        push_string(&mut name, key);
+        push_string(&mut name, key.as_ref());
         hash.update(&name);
         hash.update(":");
         hash.update(canonical);
@@ -507,12 +580,13 @@ fn final_text(members: &[Named<'_>]) -> Option<RawJson> {
             .any(|name| actions.get(name).and_then(Json::as_bool) == Some(true))
     });
     let long_running = find("longRunningToolIds").and_then(Json::as_array).is_some_and(|mut ids| ids.next().is_some());
-    let calls = parts.iter().any(|part| {
-        has(part, ["functionCall", "function_call"]) || has(part, ["functionResponse", "function_response"])
-    });
+    let failed = find("errorCode").and_then(Json::as_str).is_some_and(|code| !code.is_empty());
+    let calls = parts.iter().any(|part| has(part, ["functionCall", "function_call"]));
+    let responds = parts.iter().any(|part| has(part, ["functionResponse", "function_response"]));
     let partial = find("partial").and_then(Json::as_bool) == Some(true);
     let trailing_code = parts.last().is_some_and(|part| has(part, ["codeExecutionResult", "code_execution_result"]));
-    if !(skips || long_running || !calls && !partial && !trailing_code) {
+    let ends = failed || !responds && !trailing_code;
+    if !(skips || long_running || !calls && !partial && ends) {
         return None;
     }
     let texts: Vec<&str> = parts
@@ -586,8 +660,13 @@ mod tests {
                 r#"{"actions":{"stateOps":[{"op":"increment","key":"a","value":1}],"stateDelta":{}},"id":"e","timestamp":1}"#,
             ),
             (
-                r#"{"actions":null,"branch":null,"id":"e","timestamp":1}"#,
-                r#"{"actions":null,"branch":null,"id":"e","timestamp":1}"#,
+                r#"{"actions":null,"branch":null,"author":null,"invocation_id":null,"partial":null,"id":"e","timestamp":1,"x":null}"#,
+                r#"{"id":"e","timestamp":1,"x":null}"#,
+            ),
+            (r#"{"id":null,"timestamp":null}"#, r#"{"id":"fresh","timestamp":1.500000}"#),
+            (
+                r#"{"actions":{"state_delta":null,"stateOps":null,"preconditions":null,"escalate":null},"id":"e","timestamp":1}"#,
+                r#"{"actions":{"escalate":null},"id":"e","timestamp":1}"#,
             ),
         ] {
             assert_eq!(&*seal(given).body, stored, "{given}");
@@ -615,6 +694,29 @@ mod tests {
             let Err(Rejected::Invalid(errors)) = parse(given) else { panic!("{given}") };
             assert_eq!(errors[0].field, field, "{given}");
         }
+        for (given, field, place) in [
+            (r#"{"stateDelta":{}}"#, "/stateDelta", "/actions/stateDelta"),
+            (r#"{"state_delta":{}}"#, "/state_delta", "/actions/stateDelta"),
+            (r#"{"StateOp":[]}"#, "/StateOp", "/actions/stateOps"),
+            (r#"{"precondition":[]}"#, "/precondition", "/actions/preconditions"),
+            (r#"{"action":{"stateDelta":{}}}"#, "/action", "/actions"),
+            (r#"{"Actions":{}}"#, "/Actions", "/actions"),
+            (r#"{"actions":{"stateDeltas":{}}}"#, "/actions/stateDeltas", "/actions/stateDelta"),
+            (r#"{"actions":{"statedelta":{}}}"#, "/actions/statedelta", "/actions/stateDelta"),
+            (r#"{"actions":{"State_Delta":{}}}"#, "/actions/State_Delta", "/actions/stateDelta"),
+            (r#"{"actions":{"precondition":[]}}"#, "/actions/precondition", "/actions/preconditions"),
+            (r#"{"actions":{"transfertoagent":"a"}}"#, "/actions/transfertoagent", "/actions/transferToAgent"),
+            (r#"{"partial":true,"stateOps":[]}"#, "/stateOps", "/actions/stateOps"),
+        ] {
+            let Err(Rejected::Invalid(errors)) = parse(given) else { panic!("{given}") };
+            assert_eq!((errors.len(), &*errors[0].field), (1, field), "{given}");
+            assert!(errors[0].message.ends_with(&format!("`{place}`")), "{given}: {}", errors[0].message);
+        }
+        for good in
+            [r#"{"state":1,"delta":2,"route":3,"actionable":4}"#, r#"{"actions":{"states":1,"myStateDelta":{}}}"#]
+        {
+            assert!(parse(good).is_ok(), "{good}");
+        }
         let deep = format!(r#"{{"content":{}{}}}"#, "[".repeat(65), "]".repeat(65));
         assert!(parse(&deep).is_err());
         let deepest = format!("{}{}", "[".repeat(64), "]".repeat(64));
@@ -631,6 +733,7 @@ mod tests {
             r#"{"x":{"q":2.0,"p":1},"author":"a","actions":{"stateDelta":{"k":1}}}"#,
             r#"{"author":"a","x":{"p":1,"q":2},"actions":{"state_delta":{"k":1,"temp:t":5}},"id":"e","timestamp":9}"#,
             r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1}},"sequence":3,"commitTime":1}"#,
+            r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1},"stateOps":null},"branch":null,"id":null,"invocationId":null,"partial":null,"timestamp":null}"#,
         ] {
             assert_eq!(digest(same), base, "{same}");
         }
@@ -666,6 +769,28 @@ mod tests {
         );
         assert_eq!(output(r#"{"longRunningToolIds":[],"content":{"parts":[{"functionCall":{}},{"text":"a"}]}}"#), None);
         assert_eq!(output(r#"{}"#), None);
+        let failed = |event: &str| output(&format!(r#"{{"error_code":"SAFETY",{event}}}"#));
+        let response = r#"{"text":"a"},{"functionResponse":{}},{"codeExecutionResult":{}}"#;
+        assert!(failed(&format!(r#""content":{{"parts":[{response}]}}"#)).is_some());
+        assert_eq!(failed(r#""content":{"parts":[{"text":"a"},{"functionCall":{}}]}"#), None);
+        assert_eq!(failed(r#""partial":true,"content":{"parts":[{"text":"a"}]}"#), None);
+        for none in ["null", "\"\"", "7"] {
+            assert_eq!(
+                output(&format!(r#"{{"errorCode":{none},"content":{{"parts":[{response}]}}}}"#)),
+                None,
+                "{none}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_partial_event_is_echoed_without_nulls_that_mean_absent() {
+        let echo = |text: &str| parse(text).unwrap().partial.map(|given| given.text().to_owned());
+        let given = r#"{ "partial": true, "x_y" : null }"#;
+        assert_eq!(echo(given).as_deref(), Some(given));
+        let given = r#"{ "partial": true, "author": null, "invocation_id":null, "x_y" : null }"#;
+        assert_eq!(echo(given).as_deref(), Some(r#"{"partial":true,"x_y":null}"#));
+        assert_eq!(echo(r#"{"partial":null}"#), None);
     }
 
     #[test]

@@ -71,6 +71,11 @@ id!(
 );
 
 id!(
+    /// What a client calls a request that it may send again.
+    IdempotencyKey
+);
+
+id!(
     /// A session within a user. Surrounding white space is not part of it, in any operation: it is trimmed before it is
     /// checked, so a blank one is empty.
     SessionId,

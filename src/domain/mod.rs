@@ -13,6 +13,7 @@
 //! - [`change`]: what a request asks to be done to state
 //! - [`event`]: an ADK event, as given and as stored
 //! - [`session`]: a session's head, its creation and its metadata
+//! - [`request_key`]: requests that are recognised when they come again, though they append no event
 //! - [`tag`]: revisions as entity tags, and the precondition they express
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
@@ -31,6 +32,7 @@ pub mod ids;
 pub mod json;
 pub mod number;
 pub mod ops;
+pub mod request_key;
 pub mod resolve;
 pub mod rewind;
 pub mod scope;
@@ -92,6 +94,8 @@ pub struct Limits {
     pub value_bytes: usize,
     /// Events in one request.
     pub batch_events: usize,
+    /// State keys that one request names: of deltas, operators and preconditions together, and of a read.
+    pub state_keys: usize,
     /// Rows of one page.
     pub page_rows: usize,
     /// Bytes of one page, beyond which only its first row may go, and of a rendered template.
@@ -101,12 +105,30 @@ pub struct Limits {
 impl Limits {
     /// For what the server makes itself of what it holds.
     pub fn none() -> Self {
-        Self { event_bytes: usize::MAX, value_bytes: usize::MAX, batch_events: usize::MAX, ..Self::default() }
+        let most = usize::MAX;
+        Self { event_bytes: most, value_bytes: most, batch_events: most, state_keys: most, ..Self::default() }
+    }
+
+    /// # Errors
+    /// A request that names so many state keys names too many.
+    pub fn check_keys(&self, keys: usize) -> Result<(), Rejected> {
+        if keys <= self.state_keys {
+            return Ok(());
+        }
+        let detail = format!("more than {} state keys in one request", self.state_keys);
+        Err(Rejected::TooLarge { limit: "state_keys", detail })
     }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { event_bytes: 4 << 20, value_bytes: 4 << 20, batch_events: 1000, page_rows: 1000, page_bytes: 8 << 20 }
+        Self {
+            event_bytes: 4 << 20,
+            value_bytes: 4 << 20,
+            batch_events: 1000,
+            state_keys: 10_000,
+            page_rows: 1000,
+            page_bytes: 8 << 20,
+        }
     }
 }

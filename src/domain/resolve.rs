@@ -30,6 +30,21 @@ impl StateAddress {
         }
     }
 
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Session(_, key) | Self::User(_, key) | Self::App(_, key) => key,
+        }
+    }
+
+    pub fn has_owner_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Session(a, _), Self::Session(b, _)) => a == b,
+            (Self::User(a, _), Self::User(b, _)) => a == b,
+            (Self::App(a, _), Self::App(b, _)) => a == b,
+            _ => false,
+        }
+    }
+
     pub fn app(&self) -> &AppName {
         match self {
             Self::Session(key, _) => key.app(),
@@ -154,20 +169,26 @@ impl<'h> Working<'h> {
             let (scope, key) = (precondition.scope, &*precondition.key);
             let address = address(scope, key);
             let value = self.value(&address);
-            let (holds, what) = match &precondition.condition {
+            let fault = match &precondition.condition {
+                Condition::Unchanged { since } if *since > revision(scope) => {
+                    Some("is asked about since a revision that has not come yet")
+                }
                 Condition::Unchanged { since } => {
                     let changed = self.held(&address).map_or(0, |held| held.revision);
-                    (changed <= *since && *since <= revision(scope), "has changed since that revision")
+                    (changed > *since).then_some("has changed since that revision")
                 }
-                Condition::Exists(true) => (value.is_some(), "does not exist"),
-                Condition::Exists(false) => (value.is_none(), "exists"),
+                Condition::Exists(true) => value.is_none().then_some("does not exist"),
+                Condition::Exists(false) => value.is_some().then_some("exists"),
                 Condition::Equals(wanted) => {
-                    let equal = value.is_some_and(|value| value.json().same(wanted.json()));
+                    let fault = match value {
+                        None => Some("is absent"),
+                        Some(value) => (!value.json().same(wanted.json())).then_some("has another value"),
+                    };
                     self.spend(value.map_or(0, |value| value.text().len()) + wanted.text().len())?;
-                    (equal, "has another value")
+                    fault
                 }
             };
-            if !holds {
+            if let Some(what) = fault {
                 let field = format!("{}/preconditions/{n}", edit.pointer);
                 failed.push(FieldError::new(field, format!("the key `{}` {what}", keys.show(scope, key))));
             }

@@ -7,6 +7,7 @@ use super::envelope::{Fields, pointer_to};
 use super::event::{EventDraft, NewEvent};
 use super::ids::{SessionId, SessionKey};
 use super::json::{Json, Kind, RawJson};
+use super::request_key::RequestKey;
 use super::scope::Scope;
 use super::tag::Tag;
 use super::time::{Micros, Timestamp};
@@ -109,6 +110,7 @@ impl SessionDraft {
             Some(events) => fields.absorb(parse_events(events, "/events", None, limits))?.unwrap_or_default(),
             None => Vec::new(),
         };
+        limits.check_keys(state.len() + events.iter().map(EventDraft::keys).sum::<usize>())?;
         let metadata = MetadataPatch::take(&mut fields);
         fields.finish()?;
         Ok(Self {
@@ -125,7 +127,7 @@ impl SessionDraft {
 /// Reads a list of events.
 ///
 /// # Errors
-/// Not an array, too many, or what [`EventDraft::parse`] refuses.
+/// Not an array, too many events or state keys, or what [`EventDraft::parse`] refuses.
 pub fn parse_events(
     json: Json<'_>,
     pointer: &str,
@@ -135,8 +137,9 @@ pub fn parse_events(
     let Some(elements) = json.as_array() else {
         return Err(Rejected::field(pointer, "must be an array of events"));
     };
-    let mut events = Vec::new();
+    let mut events: Vec<EventDraft> = Vec::new();
     let mut errors = Vec::new();
+    let mut keys = 0;
     for (n, element) in elements.enumerate() {
         if n >= limits.batch_events {
             return Err(Rejected::TooLarge {
@@ -145,7 +148,11 @@ pub fn parse_events(
             });
         }
         match EventDraft::parse(element, &format!("{pointer}/{n}"), output_key, limits) {
-            Ok(event) => events.push(event),
+            Ok(event) => {
+                keys += event.keys();
+                limits.check_keys(keys)?;
+                events.push(event);
+            }
             Err(Rejected::Invalid(found)) => errors.extend(found),
             Err(other) => return Err(other),
         }
@@ -291,6 +298,8 @@ pub enum IfExists {
     Refuse,
     /// `PUT`: answer with it, untouched.
     Return,
+    /// `PUT` with `If-None-Match: *`: a precondition that failed.
+    Mismatch,
 }
 
 /// A session to be created, complete: a second try of the same creation is recognised by its incarnation.
@@ -305,6 +314,8 @@ pub struct Creation {
     pub labels: Option<RawJson>,
     pub expiry: Option<Expiry>,
     pub if_exists: IfExists,
+    /// The session remembers it, so that a retry is answered with what the request made.
+    pub request: Option<RequestKey>,
     /// What the events' operators come to is under the same limits as what is given.
     pub limits: Limits,
 }

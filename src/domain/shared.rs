@@ -6,9 +6,11 @@ use super::Limits;
 use super::append::{ScopeUpdate, Writes};
 use super::change::{Edit, Keys};
 use super::ids::{AppName, UserKey};
+use super::request_key::RequestKey;
 use super::resolve::{Held, KeyNeeds, Mismatch, Refusal, Resolved, StateAddress, Working, need_key};
 use super::scope::Scope;
 use super::tag::IfMatch;
+use super::time::Micros;
 
 /// Whose shared state is changed on its own, without an event.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -32,7 +34,10 @@ pub struct ScopeWrite {
     pub scope: ScopeKey,
     pub edit: Edit,
     pub if_match: Option<IfMatch>,
+    /// Remembered beside the scope, so that a retry changes nothing twice.
+    pub request: Option<RequestKey>,
     pub limits: Limits,
+    pub now: Micros,
 }
 
 impl ScopeWrite {

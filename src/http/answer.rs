@@ -49,7 +49,15 @@ impl Answer {
         if replayed { self.header(IDEMPOTENT_REPLAYED, "true") } else { self }
     }
 
-    pub fn json(self, body: impl Into<Body>) -> Response {
+    /// As every JSON body, this ends with a newline, for terminals and for tools that read lines.
+    pub fn json(self, body: impl Into<String>) -> Response {
+        let mut body = body.into();
+        body.push('\n');
+        self.streamed(Body::from(body))
+    }
+
+    /// A JSON body that comes in parts, the last of which ends with a newline.
+    pub fn streamed(self, body: Body) -> Response {
         self.header(header::CONTENT_TYPE, "application/json").body(body)
     }
 
@@ -161,7 +169,7 @@ pub fn session_as(form: Form, app: &Arc<App>, answer: Answer, view: SessionView,
         head: view.head,
         next: Next::Text(text),
     };
-    answer.json(Body::from_stream(stream::try_unfold(rest, Rest::step)))
+    answer.streamed(Body::from_stream(stream::try_unfold(rest, Rest::step)))
 }
 
 /// What is still to be sent of a session.
@@ -205,7 +213,7 @@ impl Rest {
                     self.query.after = last.sequence;
                 }
                 if !more {
-                    text.push_str("]}");
+                    text.push_str("]}\n");
                     self.next = Next::End;
                 }
                 Ok(Some((text, self)))

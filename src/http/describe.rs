@@ -1,10 +1,11 @@
 //! How an endpoint is described: by values that the code which serves it reads too.
 //!
 //! The router is made from the same list of endpoints as `openapi.yaml`, and a handler parses its query with the
-//! [`Param`]s of its [`Operation`]: of paths, methods and queries, neither can say what the other does not do. What is
-//! said of headers, bodies and answers is held by the tests, which check real answers against `openapi.yaml`.
+//! [`Param`]s of its [`Operation`]: of paths, methods and queries, neither can say what the other does not do. A header that
+//! asks a write for safety is refused unless the [`Operation`] takes it. What is said of bodies and answers is held by the
+//! tests, which check real answers against `openapi.yaml`.
 
-use axum::http::StatusCode;
+use axum::http::{HeaderName, StatusCode, header};
 
 use super::problem::Code;
 
@@ -18,6 +19,7 @@ pub struct Operation {
     /// CommonMark.
     pub description: &'static str,
     pub query: &'static [Param],
+    /// The conditional headers that it takes. A write refuses the others.
     pub headers: &'static [Header],
     pub body: Option<Body>,
     pub answers: &'static [Answer],
@@ -52,12 +54,34 @@ pub enum Kind {
     Labels,
 }
 
-/// A request header that the operation reads.
+/// A request header that makes a request conditional, or safe to send again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Header {
     IfMatch,
+    /// Of a read: the tags of what the client has.
     IfNoneMatch,
+    /// `If-None-Match: *` of a write: only if there is none yet.
+    CreateOnly,
     IdempotencyKey,
+}
+
+impl Header {
+    pub fn name(self) -> HeaderName {
+        match self {
+            Self::IfMatch => header::IF_MATCH,
+            Self::IfNoneMatch | Self::CreateOnly => header::IF_NONE_MATCH,
+            Self::IdempotencyKey => HeaderName::from_static("idempotency-key"),
+        }
+    }
+
+    /// As documents write it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::IfMatch => "If-Match",
+            Self::IfNoneMatch | Self::CreateOnly => "If-None-Match",
+            Self::IdempotencyKey => "Idempotency-Key",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

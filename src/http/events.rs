@@ -30,7 +30,7 @@ pub const APPEND: Operation = Operation {
     description: "One event object, or an array of 1 to 1000: all are appended or none. The state changes by each \
                   event's `actions.stateDelta`. An event id that the session already has is a retry: same content, \
                   200 and the stored event; other content, 409. An event with `partial: true` is answered and not \
-                  stored. `Idempotency-Key` is the id of a single event that has none.",
+                  stored. `Idempotency-Key` is the id of a single event that has none; beside another id it is refused.",
     query: &[OUTPUT_KEY],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "AppendEvents", required: true }),
@@ -65,18 +65,21 @@ pub async fn append(mut call: Call) -> Result<Response, Problem> {
         if drafts.is_empty() {
             return Err(Problem::field("", "must hold at least one event"));
         }
-        if idempotency_key.is_some() && drafts.iter().any(|draft| draft.id.is_none()) {
+        if idempotency_key.is_some() {
             return Err(Problem::field(
-                "Idempotency-Key",
-                "names one event: in an array, give each event an id of its own",
+                Header::IdempotencyKey.title(),
+                "names one event: in an array, give each event an id of its own, and no key",
             ));
         }
         drafts
     } else {
         let draft = EventDraft::parse(json, "", output_key, limits)?;
-        vec![match idempotency_key {
-            Some(id) => draft.or_id(id),
-            None => draft,
+        vec![match (idempotency_key, &draft.id) {
+            (Some(key), Some(id)) if key != *id => {
+                return Err(Problem::field(Header::IdempotencyKey.title(), "is another one than the event's id"));
+            }
+            (Some(key), None) => draft.or_id(key),
+            _ => draft,
         }]
     };
     let appended = call.app.service.append(key, drafts, if_match, call.deadline).await?;

@@ -1,13 +1,13 @@
 //! A session's past: to begin another session with it, and to go back in it.
 
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
 use super::describe::{self, Body, Header, Operation};
 use super::problem::{Code, Problem};
-use super::request::Call;
-use super::sessions::location;
+use super::request::{Call, Received};
+use super::sessions::{REPLAYED, of_creation};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::SessionId;
 use crate::domain::json::Kind;
@@ -20,16 +20,20 @@ pub const FORK: Operation = Operation {
     summary: "Fork a session",
     description: "A new session of the same user begins with the events up to `atRevision` (all by default), with the \
                   same ids, sequences and times, and with the session's own state as it was then; `forkedFrom` says so. \
-                  App and user state are shared, and so are not copied. Metadata is. The source is untouched.",
+                  App and user state are shared, and so are not copied. Display name, labels and expiry are. The source is \
+                  untouched. The fork remembers an `Idempotency-Key`, as a session that is created does.",
     query: &[],
-    headers: &[],
+    headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "ForkSession", required: false }),
-    answers: &[describe::Answer {
-        status: StatusCode::CREATED,
-        about: "The new session.",
-        schema: Some("Session"),
-        headers: &["Location", "ETag"],
-    }],
+    answers: &[
+        REPLAYED,
+        describe::Answer {
+            status: StatusCode::CREATED,
+            about: "The new session.",
+            schema: Some("Session"),
+            headers: &["Location", "ETag"],
+        },
+    ],
     errors: &[Code::SessionNotFound, Code::SessionAlreadyExists],
 };
 
@@ -37,8 +41,10 @@ pub async fn fork(mut call: Call) -> Result<Response, Problem> {
     call.query(&FORK)?;
     let source = call.session()?;
     let (mut at, mut id) = (None, None);
-    if let Some(body) = call.body().await? {
-        let mut fields = Fields::of(body.json()?, "")?;
+    let body = call.body().await?;
+    let json = body.as_ref().map(Received::json).transpose()?;
+    if let Some(json) = json {
+        let mut fields = Fields::of(json, "")?;
         at = fields.take("atRevision").and_then(|value| match value.text().parse() {
             Ok(revision) if value.kind() == Kind::Number && revision >= 0 => Some(revision),
             _ => {
@@ -49,9 +55,9 @@ pub async fn fork(mut call: Call) -> Result<Response, Problem> {
         id = SessionId::take(&mut fields);
         fields.finish()?;
     }
-    let view = call.app.service.fork(source, at, id, call.deadline).await?;
-    let answer = Answer::new(StatusCode::CREATED).header(header::LOCATION, &location(&view.head.key));
-    Ok(answer::session(&call.app, answer, view, EventQuery::all()))
+    let request = call.request_key(json)?;
+    let (made, view) = call.app.service.fork(source, at, id, request, call.deadline).await?;
+    Ok(answer::session(&call.app, of_creation(made, &view), view, EventQuery::all()))
 }
 
 pub const REWIND: Operation = Operation {

@@ -36,7 +36,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use self::describe::{Operation, PAGE_SIZE};
 use self::edge::Cors;
 use self::problem::{Code, Problem};
-use self::request::{Deadline, MEMORY_UNIT, Query, check_path};
+use self::request::{Call, Deadline, MEMORY_UNIT, Query, check_path};
 use crate::config::HttpSettings;
 use crate::domain::Limits;
 use crate::metrics::Metrics;
@@ -103,7 +103,13 @@ macro_rules! endpoints {
             method: Method::$method,
             path: $path,
             operation: &$module::$operation,
-            mount: |router, path| router.route(path, on(MethodFilter::$method, $module::$handler)),
+            mount: |router, path| {
+                let handler = |State(app): State<Arc<App>>, request: Request| async move {
+                    let call = Call::new(app, request, &$module::$operation).await?;
+                    Ok::<_, Response>($module::$handler(call).await.into_response())
+                };
+                router.route(path, on(MethodFilter::$method, handler))
+            },
         }),*]
     };
 }

@@ -242,10 +242,16 @@ fn parameters() -> Value {
             reference("EntityTags"),
             "304 without a body if the ETag still is this one.",
         ),
+        "If-None-Match-Any": header(
+            "If-None-Match",
+            json!({"type": "string", "const": "*"}),
+            "`*`: only if there is none yet. Otherwise 412, and nothing is written.",
+        ),
         "Idempotency-Key": header(
             "Idempotency-Key",
             reference("Id"),
-            "Becomes the id of the event that the request appends: sent again, it changes nothing twice.",
+            "Names the request, so that it changes nothing twice when it is sent again. It is the id of the event that the \
+             request appends; where none is appended, what the request made or changed remembers it.",
         ),
         "x-request-id": header("x-request-id", json!({"type": "string"}), "Names the request in the answer and in the server's log."),
     })
@@ -255,6 +261,7 @@ fn header_name(header: Header) -> &'static str {
     match header {
         Header::IfMatch => "If-Match",
         Header::IfNoneMatch => "If-None-Match",
+        Header::CreateOnly => "If-None-Match-Any",
         Header::IdempotencyKey => "Idempotency-Key",
     }
 }

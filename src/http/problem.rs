@@ -172,7 +172,9 @@ impl Problem {
             request_id,
         };
         // Strings and numbers: nothing that serialising could refuse.
-        serde_json::to_string(&body).unwrap_or_default()
+        let mut text = serde_json::to_string(&body).unwrap_or_default();
+        text.push('\n');
+        text
     }
 
     /// The answer, as the request with this id gets it.
@@ -238,6 +240,14 @@ impl From<Error> for Problem {
             Error::SessionAlreadyExists => {
                 Self::new(Code::SessionAlreadyExists, "the session exists and was left as it is; PUT gets or creates")
             }
+            Error::CreationKeyConflict => Self::new(
+                Code::SessionAlreadyExists,
+                "this Idempotency-Key made a session by another request; it was left as it is",
+            ),
+            Error::PatchKeyConflict => Self::new(
+                Code::EventIdConflict,
+                "this Idempotency-Key came with another change of this state; nothing was changed",
+            ),
             Error::EventIdConflict => Self::new(
                 Code::EventIdConflict,
                 "the session has an event of this id with other content; nothing was appended",

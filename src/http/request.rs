@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{FromRequest, FromRequestParts as _, RawPathParams, Request};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::extract::{FromRequestParts as _, RawPathParams, Request};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -12,12 +12,13 @@ use percent_encoding::percent_decode_str;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use super::App;
-use super::describe::{Kind, Operation, Param};
+use super::describe::{Header, Kind, Operation, Param};
 use super::problem::{Code, Problem};
+use super::{App, is_write};
 use crate::domain::envelope::{parse_body, to_camel};
-use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::Json;
+use crate::domain::request_key::RequestKey;
 use crate::domain::session::{check_label_name, check_label_value};
 use crate::domain::tag::{IfMatch, none_match_hits};
 use crate::domain::time::Micros;
@@ -31,20 +32,27 @@ pub struct Deadline(pub Instant);
 pub struct Call {
     pub app: Arc<App>,
     pub deadline: Instant,
+    operation: &'static Operation,
     path: Vec<(String, String)>,
     query: String,
     headers: HeaderMap,
     body: Body,
 }
 
-impl FromRequest<Arc<App>> for Call {
-    type Rejection = Response;
+type Parse<T> = fn(&str) -> Result<T, &'static str>;
 
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Response> {
+impl Call {
+    /// # Errors
+    /// A path that cannot be read; a header that asks a write for safety which this operation cannot give.
+    pub async fn new(app: Arc<App>, request: Request, operation: &'static Operation) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
-        let path = RawPathParams::from_request_parts(&mut parts, app).await.map_err(IntoResponse::into_response)?;
+        let path = RawPathParams::from_request_parts(&mut parts, &app).await.map_err(IntoResponse::into_response)?;
+        if is_write(&parts.method) {
+            check_headers(operation, &parts.headers).map_err(IntoResponse::into_response)?;
+        }
         Ok(Self {
-            app: app.clone(),
+            app,
+            operation,
             deadline: parts.extensions.get::<Deadline>().map_or_else(Instant::now, |deadline| deadline.0),
             path: path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             query: parts.uri.query().unwrap_or_default().to_owned(),
@@ -52,11 +60,7 @@ impl FromRequest<Arc<App>> for Call {
             body,
         })
     }
-}
 
-type Parse<T> = fn(&str) -> Result<T, &'static str>;
-
-impl Call {
     fn segment<T>(&self, name: &str, field: &str, parse: Parse<T>) -> Result<T, Problem> {
         let value = self.path.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value.as_str());
         parse(value).map_err(|message| Problem::field(field, message))
@@ -97,22 +101,28 @@ impl Call {
         Query::parse(&self.query.split('&').filter(is_known).collect::<Vec<_>>().join("&"), operation.query)
     }
 
-    fn header(&self, name: HeaderName) -> Result<Option<&str>, Problem> {
-        let mut values = self.headers.get_all(&name).iter();
-        let first = values.next();
+    fn header<T>(
+        &self,
+        header: Header,
+        parse: impl FnOnce(&str) -> Result<T, &'static str>,
+    ) -> Result<Option<T>, Problem> {
+        let mut values = self.headers.get_all(header.name()).iter();
+        let refuse = |message| Problem::field(header.title(), message);
+        let Some(value) = values.next() else { return Ok(None) };
         if values.next().is_some() {
-            return Err(Problem::field(name.as_str(), "must be given once"));
+            return Err(refuse("must be given once"));
         }
-        first
-            .map(|value| {
-                std::str::from_utf8(value.as_bytes()).map_err(|_| Problem::field(name.as_str(), "must be UTF-8"))
-            })
-            .transpose()
+        let value = std::str::from_utf8(value.as_bytes()).map_err(|_| refuse("must be UTF-8"))?;
+        parse(value).map(Some).map_err(refuse)
     }
 
     pub fn if_match(&self) -> Result<Option<IfMatch>, Problem> {
-        let parse = |header| IfMatch::parse(header).map_err(|message| Problem::field("If-Match", message));
-        self.header(header::IF_MATCH)?.map(parse).transpose()
+        self.header(Header::IfMatch, IfMatch::parse)
+    }
+
+    /// Whether the write asks that nothing be there yet.
+    pub fn is_create_only(&self) -> Result<bool, Problem> {
+        Ok(self.header(Header::CreateOnly, parse_create_only)?.is_some())
     }
 
     pub fn has_if_none_match(&self) -> bool {
@@ -121,15 +131,20 @@ impl Call {
 
     /// Whether the client has what `tag` (quoted) stands for.
     pub fn has_current(&self, tag: &str) -> Result<bool, Problem> {
-        match self.header(header::IF_NONE_MATCH)? {
-            Some(header) => none_match_hits(header, tag).map_err(|message| Problem::field("If-None-Match", message)),
-            None => Ok(false),
-        }
+        Ok(self.header(Header::IfNoneMatch, |header| none_match_hits(header, tag))?.unwrap_or(false))
     }
 
+    /// The `Idempotency-Key`, as the id of the event that the request appends.
     pub fn idempotency_key(&self) -> Result<Option<EventId>, Problem> {
-        let parse = |key| EventId::parse(key).map_err(|message| Problem::field("Idempotency-Key", message));
-        self.header(HeaderName::from_static("idempotency-key"))?.map(parse).transpose()
+        self.header(Header::IdempotencyKey, EventId::parse)
+    }
+
+    /// The `Idempotency-Key` of a request that appends no event, with what tells a retry: the operation, its path, and the
+    /// fields of its body.
+    pub fn request_key(&self, body: Option<Json<'_>>) -> Result<Option<RequestKey>, Problem> {
+        let key = self.header(Header::IdempotencyKey, IdempotencyKey::parse)?;
+        let path = self.path.iter().map(|(_, segment)| segment.as_str());
+        Ok(key.map(|key| RequestKey::new(key, std::iter::once(self.operation.id).chain(path), body)))
     }
 
     /// Reads the whole body, `None` if there is none.
@@ -218,6 +233,22 @@ impl Memory {
         }
         Ok(())
     }
+}
+
+/// Refuses what a write asks for its safety and would not get: a client that relies on it must not be left in the belief
+/// that it holds.
+fn check_headers(operation: &Operation, headers: &HeaderMap) -> Result<(), Problem> {
+    let mut errors = Vec::new();
+    for asked in [Header::IdempotencyKey, Header::IfMatch, Header::CreateOnly] {
+        if headers.contains_key(asked.name()) && !operation.headers.contains(&asked) {
+            errors.push(FieldError::new(asked.title(), "is not honoured by this request, so it is refused"));
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
+}
+
+fn parse_create_only(header: &str) -> Result<(), &'static str> {
+    if header.trim() == "*" { Ok(()) } else { Err("of a write must be `*`: only if there is none yet") }
 }
 
 /// Only `application/json`, in UTF-8. That is more than tidiness: a web page may send any other type to a server on

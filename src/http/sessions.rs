@@ -9,11 +9,15 @@ use super::describe::{self, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN
 use super::page_rows;
 use super::paging::Binding;
 use super::problem::{Code, Problem};
-use super::request::Call;
+use super::request::{Call, Received};
+use crate::domain::FieldError;
 use crate::domain::ids::{SessionId, SessionKey, UserId};
+use crate::domain::request_key::RequestKey;
+use crate::domain::resolve::Mismatch;
 use crate::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use crate::domain::time::Micros;
-use crate::store::{EventQuery, ListPosition, ListQuery, OrderBy, StateFilter};
+use crate::service::{Error, Made};
+use crate::store::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 
 pub const CREATE: Operation = Operation {
     id: "createSession",
@@ -21,42 +25,64 @@ pub const CREATE: Operation = Operation {
     summary: "Create a session",
     description: "`state` is routed by prefix and merged over what the app and the user already hold; `events` are \
                   appended in order, with their deltas. All of it commits in one transaction. A blank or missing \
-                  `sessionId` asks for a generated one (UUIDv7).",
+                  `sessionId` asks for a generated one (UUIDv7). The session remembers an `Idempotency-Key`: while it is \
+                  there, the same request of this user with the same key is answered with it.",
     query: &[],
-    headers: &[],
+    headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "CreateSession", required: false }),
-    answers: &[describe::Answer {
-        status: StatusCode::CREATED,
-        about: "The session.",
-        schema: Some("Session"),
-        headers: &["Location", "ETag"],
-    }],
+    answers: &[
+        REPLAYED,
+        describe::Answer {
+            status: StatusCode::CREATED,
+            about: "The session.",
+            schema: Some("Session"),
+            headers: &["Location", "ETag"],
+        },
+    ],
     errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::RevisionMismatch],
 };
 
 pub async fn create(mut call: Call) -> Result<Response, Problem> {
     call.query(&CREATE)?;
     let user = call.user()?;
-    let draft = session_draft(&mut call, true).await?;
-    let (_, view) = call.app.service.create_session(user, None, draft, IfExists::Refuse, call.deadline).await?;
-    let answer = Answer::new(StatusCode::CREATED).header(header::LOCATION, &location(&view.head.key));
-    Ok(answer::session(&call.app, answer, view, EventQuery::all()))
+    let (draft, request) = session_draft(&mut call, true).await?;
+    let created = call.app.service.create_session(user, None, draft, request, IfExists::Refuse, call.deadline);
+    let (made, view) = created.await?;
+    Ok(answer::session(&call.app, of_creation(made, &view), view, EventQuery::all()))
 }
+
+/// The answer to a request that creates a session.
+pub fn of_creation(made: Made, view: &SessionView) -> Answer {
+    match made {
+        Made::New => Answer::new(StatusCode::CREATED).header(header::LOCATION, &location(&view.head.key)),
+        Made::Found => Answer::ok(),
+        Made::Before => Answer::ok().replayed(true),
+    }
+}
+
+pub const REPLAYED: describe::Answer = describe::Answer {
+    status: StatusCode::OK,
+    about: "The session that an earlier request with this `Idempotency-Key` made, as it is now.",
+    schema: Some("Session"),
+    headers: &["ETag", "Idempotent-Replayed"],
+};
 
 pub const GET_OR_CREATE: Operation = Operation {
     id: "getOrCreateSession",
     tag: "Sessions",
     summary: "Get a session, or create it",
-    description: "A session that exists is returned untouched, whatever the body says.",
+    description: "A session that exists is returned untouched, whatever the body says; with `If-None-Match: *` it is 412 \
+                  instead. An `Idempotency-Key` is remembered if the session is created: then the same request is answered \
+                  with it, whatever else it asks.",
     query: &[],
-    headers: &[],
+    headers: &[Header::CreateOnly, Header::IdempotencyKey],
     body: Some(Body { schema: "GetOrCreateSession", required: false }),
     answers: &[
         describe::Answer {
             status: StatusCode::OK,
             about: "The session that was there, untouched.",
             schema: Some("Session"),
-            headers: &["ETag"],
+            headers: &["ETag", "Idempotent-Replayed"],
         },
         describe::Answer {
             status: StatusCode::CREATED,
@@ -65,28 +91,34 @@ pub const GET_OR_CREATE: Operation = Operation {
             headers: &["Location", "ETag"],
         },
     ],
-    errors: &[Code::EventIdConflict, Code::RevisionMismatch],
+    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::RevisionMismatch],
 };
 
 pub async fn get_or_create(mut call: Call) -> Result<Response, Problem> {
     call.query(&GET_OR_CREATE)?;
     let SessionKey { user, session } = call.session()?;
-    let draft = session_draft(&mut call, false).await?;
-    let (created, view) =
-        call.app.service.create_session(user, Some(session), draft, IfExists::Return, call.deadline).await?;
-    let answer = if created {
-        Answer::new(StatusCode::CREATED).header(header::LOCATION, &location(&view.head.key))
-    } else {
-        Answer::ok()
-    };
-    Ok(answer::session(&call.app, answer, view, EventQuery::all()))
+    let if_exists = if call.is_create_only()? { IfExists::Mismatch } else { IfExists::Return };
+    let (draft, request) = session_draft(&mut call, false).await?;
+    let created = call.app.service.create_session(user, Some(session), draft, request, if_exists, call.deadline);
+    let (made, view) = created.await.map_err(|error| match error {
+        // Not of an event's precondition, which names what failed.
+        Error::RevisionMismatch(mismatch) if mismatch.failed.is_empty() => {
+            let failed = vec![FieldError::new(Header::CreateOnly.title(), "the session exists")];
+            Error::RevisionMismatch(Mismatch { failed, ..mismatch })
+        }
+        error => error,
+    })?;
+    Ok(answer::session(&call.app, of_creation(made, &view), view, EventQuery::all()))
 }
 
-async fn session_draft(call: &mut Call, takes_id: bool) -> Result<SessionDraft, Problem> {
-    match call.body().await? {
-        Some(body) => Ok(SessionDraft::parse(body.json()?, takes_id, call.app.service.limits())?),
-        None => Ok(SessionDraft::default()),
-    }
+async fn session_draft(call: &mut Call, takes_id: bool) -> Result<(SessionDraft, Option<RequestKey>), Problem> {
+    let body = call.body().await?;
+    let json = body.as_ref().map(Received::json).transpose()?;
+    let draft = match json {
+        Some(json) => SessionDraft::parse(json, takes_id, call.app.service.limits())?,
+        None => SessionDraft::default(),
+    };
+    Ok((draft, call.request_key(json)?))
 }
 
 const NUM_RECENT_EVENTS: Param = Param {
@@ -301,7 +333,7 @@ fn position(binding: &Binding, token: &str) -> Result<ListPosition, Problem> {
 /// The characters of a path segment that stay as they are (RFC 3986, unreserved).
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-pub fn location(key: &SessionKey) -> String {
+fn location(key: &SessionKey) -> String {
     let segment = |text| utf8_percent_encode(text, SEGMENT).to_string();
     format!(
         "/v1/apps/{}/users/{}/sessions/{}",

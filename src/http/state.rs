@@ -12,10 +12,11 @@ use crate::domain::change::{Edit, Keys, check_value, parse_delta, parse_ops, par
 use crate::domain::envelope::Fields;
 use crate::domain::ids::EventId;
 use crate::domain::json::Json;
+use crate::domain::resolve::Mismatch;
 use crate::domain::scope::{Scope, split};
 use crate::domain::tag::Tag;
-use crate::domain::{Limits, Rejected};
-use crate::service::StateChange;
+use crate::domain::{FieldError, Limits, Rejected};
+use crate::service::{Error, StateChange};
 use crate::store::{ScopeKey, ScopeView, StateFilter};
 
 const SCOPE: Param = Param {
@@ -50,13 +51,13 @@ pub const GET: Operation = Operation {
         schema: Some("State"),
         headers: &["ETag"],
     }],
-    errors: &[Code::SessionNotFound],
+    errors: &[Code::SessionNotFound, Code::PayloadTooLarge],
 };
 
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let query = call.query(&GET)?;
     let key = call.session()?;
-    let filter = filter(&query);
+    let filter = filter(&query, call.app.service.limits())?;
     if let Some(revision) = query.integer(&AT_REVISION) {
         let (tag, state) = call.app.service.state_at(key, revision, filter, call.deadline).await?;
         let tag = tag.to_string();
@@ -72,10 +73,13 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
     Ok(Answer::ok().tag(view.head.tag()).json(view.state.unwrap_or_default()))
 }
 
-fn filter(query: &Query) -> StateFilter {
+fn filter(query: &Query, limits: &Limits) -> Result<StateFilter, Rejected> {
     let mut filter = match query.text(&KEYS) {
         None => StateFilter::default(),
-        Some(keys) => StateFilter::keys(keys.split(',')),
+        Some(keys) => {
+            limits.check_keys(keys.split(',').count())?;
+            StateFilter::keys(keys.split(','))
+        }
     };
     if let Some(only) = query.text(&SCOPE) {
         for (scope, keys) in [("app", &mut filter.app), ("user", &mut filter.user), ("session", &mut filter.session)] {
@@ -84,7 +88,7 @@ fn filter(query: &Query) -> StateFilter {
             }
         }
     }
-    filter
+    Ok(filter)
 }
 
 pub const PATCH: Operation = Operation {
@@ -130,6 +134,7 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
         author: author.as_deref().unwrap_or(DEFAULT_AUTHOR),
         invocation_id: invocation_id.as_deref().unwrap_or_default(),
         if_match,
+        if_absent: None,
     };
     let (replayed, view) = call.app.service.patch_state(delta, &others, change, call.deadline).await?;
     Ok(Answer::ok().tag(view.head.tag()).replayed(replayed).json(view.state.unwrap_or_default()))
@@ -165,6 +170,7 @@ fn read_edit(
             }
         }
     }
+    limits.check_keys(edit.keys())?;
     Ok(edit)
 }
 
@@ -206,9 +212,10 @@ pub const PUT_KEY: Operation = Operation {
     tag: "State",
     summary: "Set one key",
     description: "Through one appended event; with `Idempotency-Key`, which becomes its id, a retry changes nothing \
-                  twice. `temp:` keys are not stored, so they are refused.",
+                  twice. With `If-None-Match: *` only if the state has no such key. `temp:` keys are not stored, so they are \
+                  refused.",
     query: &[AUTHOR],
-    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    headers: &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey],
     body: Some(Body { schema: "Value", required: true }),
     answers: &[describe::Answer {
         status: StatusCode::OK,
@@ -226,9 +233,23 @@ pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
     let body = call.required_body().await?;
     let value = body.json()?;
     check_value(value, String::new, call.app.service.limits())?;
-    let change =
-        StateChange { key, id, author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR), invocation_id: "", if_match };
-    let (replayed, tag, stored) = call.app.service.put_value(&state_key, value, change, call.deadline).await?;
+    let change = StateChange {
+        key,
+        id,
+        author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR),
+        invocation_id: "",
+        if_match,
+        if_absent: call.is_create_only()?.then_some(&state_key),
+    };
+    let put = call.app.service.put_value(&state_key, value, change, call.deadline).await;
+    let (replayed, tag, stored) = put.map_err(|error| match error {
+        // The header is its only precondition on a key.
+        Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
+            let failed = vec![FieldError::new(Header::CreateOnly.title(), "the state has the key")];
+            Error::RevisionMismatch(Mismatch { failed, ..mismatch })
+        }
+        error => error,
+    })?;
     Ok(changed(StatusCode::OK, replayed, tag).json(stored.into_string()))
 }
 
@@ -258,6 +279,7 @@ pub async fn delete_key(call: Call) -> Result<Response, Problem> {
         author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR),
         invocation_id: "",
         if_match: call.if_match()?,
+        if_absent: None,
     };
     let (replayed, tag) = call.app.service.delete_value(&state_key, change, call.deadline).await?;
     Ok(changed(StatusCode::NO_CONTENT, replayed, tag).empty())
@@ -327,18 +349,22 @@ async fn get_scope(call: Call, scope: ScopeKey) -> Result<Response, Problem> {
     Ok(Answer::ok().tag(tag).json(view.state))
 }
 
+const PATCHED_SCOPE: &[describe::Answer] =
+    &[describe::Answer { headers: &["ETag", "Idempotent-Replayed"], ..SCOPE_ANSWERS[0] }];
+
 pub const PATCH_APP: Operation = Operation {
     id: "patchAppState",
     tag: "State",
     summary: "Change app state on its own",
     description: "Needs no session. Keys have no prefix here. `stateDelta`, `stateOps` and `preconditions` mean what \
-                  they mean in a change of a session's state. There is no event, so a lost answer is told as \
-                  `outcome: unknown` and not retried.",
+                  they mean in a change of a session's state. The scope remembers an `Idempotency-Key` for a day: then the \
+                  same request with the same key changes nothing, and is answered with the state as it is. Without one a \
+                  lost answer is told as `outcome: unknown`.",
     query: &[],
-    headers: &[Header::IfMatch],
+    headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "PatchScope", required: true }),
-    answers: SCOPE_ANSWERS,
-    errors: &[Code::RevisionMismatch],
+    answers: PATCHED_SCOPE,
+    errors: &[Code::EventIdConflict, Code::RevisionMismatch],
 };
 
 pub async fn patch_app(call: Call) -> Result<Response, Problem> {
@@ -352,11 +378,11 @@ pub const PATCH_USER: Operation = Operation {
     tag: "State",
     summary: "Change user state on its own",
     description: PATCH_APP.description,
-    query: &[],
-    headers: &[Header::IfMatch],
-    body: Some(Body { schema: "PatchScope", required: true }),
-    answers: SCOPE_ANSWERS,
-    errors: &[Code::RevisionMismatch],
+    query: PATCH_APP.query,
+    headers: PATCH_APP.headers,
+    body: PATCH_APP.body,
+    answers: PATCHED_SCOPE,
+    errors: PATCH_APP.errors,
 };
 
 pub async fn patch_user(call: Call) -> Result<Response, Problem> {
@@ -368,12 +394,14 @@ pub async fn patch_user(call: Call) -> Result<Response, Problem> {
 async fn patch_scope(mut call: Call, key: ScopeKey, scope: Scope) -> Result<Response, Problem> {
     let if_match = call.if_match()?;
     let body = call.required_body().await?;
-    let mut fields = Fields::of(body.json()?, "")?;
+    let json = body.json()?;
+    let mut fields = Fields::of(json, "")?;
     let (delta, others) = take_edit(&mut fields);
     let edit = read_edit(&mut fields, delta, &others, Keys::Of(scope), call.app.service.limits())?;
     fields.finish()?;
-    let view = call.app.service.write_scope(key, edit, if_match, call.deadline).await?;
-    Ok(Answer::ok().tag(scope_tag(&view)).json(view.state))
+    let request = call.request_key(Some(json))?;
+    let (replayed, view) = call.app.service.write_scope(key, edit, if_match, request, call.deadline).await?;
+    Ok(Answer::ok().tag(scope_tag(&view)).replayed(replayed).json(view.state))
 }
 
 fn scope_tag(view: &ScopeView) -> String {

@@ -17,10 +17,11 @@ pub use clock::{Clock, SystemClock};
 use group_commit::GroupCommit;
 
 use crate::domain::append::{Append, Done, Outcome};
-use crate::domain::change::Edit;
+use crate::domain::change::{Condition, Edit, Precondition};
 use crate::domain::event::{EventDraft, NewEvent, StoredEvent, carrier};
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
+use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::rewind::RewindTarget;
 use crate::domain::scope;
@@ -56,8 +57,12 @@ pub enum Error {
     StateKeyNotFound,
     #[error("the session exists")]
     SessionAlreadyExists,
+    #[error("the idempotency key made a session by another request")]
+    CreationKeyConflict,
     #[error("the event id is taken by other content")]
     EventIdConflict,
+    #[error("the idempotency key changed the scope by another request")]
+    PatchKeyConflict,
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
     #[error(transparent)]
@@ -101,6 +106,16 @@ pub struct Service {
     to_sweep: Notify,
 }
 
+/// How a session came to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    New,
+    /// It was there.
+    Found,
+    /// An earlier one of the same request made it.
+    Before,
+}
+
 /// An event of an append's answer.
 #[derive(Debug)]
 pub enum Answered {
@@ -126,6 +141,8 @@ pub struct StateChange<'a> {
     pub author: &'a str,
     pub invocation_id: &'a str,
     pub if_match: Option<IfMatch>,
+    /// A key that must not be there.
+    pub if_absent: Option<&'a str>,
 }
 
 /// Faults of an event that was made of a request's parts, at the places where the request has them.
@@ -173,18 +190,21 @@ impl Service {
         Ok(self.store.check(deadline).await?)
     }
 
-    /// Creates a session under `id`, a given or a fresh one; whether it was created or found, and the session.
+    /// Creates a session under `id`, a given or a fresh one; whether it was created or found, and the session. It remembers
+    /// `request`.
     ///
     /// # Errors
-    /// `SessionAlreadyExists` if it exists and is not to be returned; `EventIdConflict` within the events.
+    /// `SessionAlreadyExists`, or `RevisionMismatch`, if it exists and is not to be returned; `CreationKeyConflict`;
+    /// `EventIdConflict` and `RevisionMismatch` within the events.
     pub async fn create_session(
         &self,
         user: UserKey,
         id: Option<SessionId>,
         draft: SessionDraft,
+        request: Option<RequestKey>,
         if_exists: IfExists,
         deadline: Instant,
-    ) -> Result<(bool, SessionView)> {
+    ) -> Result<(Made, SessionView)> {
         let now = self.clock.now();
         let session = match id.or(draft.session_id) {
             Some(id) => id,
@@ -199,6 +219,7 @@ impl Service {
             display_name: draft.display_name,
             labels: draft.labels,
             expiry: draft.expiry,
+            request,
             if_exists,
             limits: self.limits,
         });
@@ -207,9 +228,11 @@ impl Service {
         match outcome {
             CreateOutcome::Created(view) => {
                 self.metrics.appended(usize::try_from(view.head.revision).unwrap_or(0));
-                Ok((true, view))
+                Ok((Made::New, view))
             }
-            CreateOutcome::Existing(view) => Ok((false, view)),
+            CreateOutcome::Existing(view) => Ok((Made::Found, view)),
+            CreateOutcome::Replayed(view) => Ok((Made::Before, view)),
+            CreateOutcome::KeyConflict => Err(self.refusal(Error::CreationKeyConflict, repeated)),
             CreateOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, repeated)),
             CreateOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), repeated)),
         }
@@ -497,24 +520,29 @@ impl Service {
         self.read(deadline, || self.store.scope(scope, deadline)).await
     }
 
-    /// Changes app or user state on its own. There is no event and so no event id: if the answer to the commit is
-    /// lost, the error says that the outcome is unknown, and the client decides.
+    /// Changes app or user state on its own; whether it was a replay, and the scope as it is then. There is no event and so
+    /// no event id: without a `request` to recognise it by, if the answer to the commit is lost, the error says that the
+    /// outcome is unknown, and the client decides.
     ///
     /// # Errors
-    /// `RevisionMismatch`.
+    /// `RevisionMismatch`, `PatchKeyConflict`.
     pub async fn write_scope(
         &self,
         scope: ScopeKey,
         edit: Edit,
         if_match: Option<IfMatch>,
+        request: Option<RequestKey>,
         deadline: Instant,
-    ) -> Result<ScopeView> {
-        let write = ScopeWrite { scope, edit, if_match, limits: self.limits };
-        let (outcome, _) =
-            self.transact(Repeat::UnlessUnclear, deadline, || self.store.write_scope(&write, deadline)).await?;
+    ) -> Result<(bool, ScopeView)> {
+        let repeat = if request.is_some() { Repeat::Safe } else { Repeat::UnlessUnclear };
+        let write = ScopeWrite { scope, edit, if_match, request, limits: self.limits, now: self.clock.now() };
+        let (outcome, repeated) = self.transact(repeat, deadline, || self.store.write_scope(&write, deadline)).await?;
         match outcome {
-            ScopeOutcome::Done(view) => Ok(view),
-            ScopeOutcome::Refused(refusal) => Err(refusal.into()),
+            ScopeOutcome::Done(view) => Ok((false, view)),
+            // Found by a second try of ours after a lost answer to the first: for the client, it is new.
+            ScopeOutcome::Replayed(view) => Ok((!repeated, view)),
+            ScopeOutcome::KeyConflict => Err(self.refusal(Error::PatchKeyConflict, repeated)),
+            ScopeOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), repeated)),
         }
     }
 
@@ -537,25 +565,30 @@ impl Service {
         }
     }
 
-    /// Creates a session that has the past of another one, up to `at` or all of it, under `id` or a fresh one.
+    /// Creates a session that has the past of another one, up to `at` or all of it, under `id` or a fresh one. It remembers
+    /// `request`.
     ///
     /// # Errors
-    /// `SessionNotFound`, `SessionAlreadyExists`; `Rejected` if the source has not come to `at`.
+    /// `SessionNotFound`, `SessionAlreadyExists`, `CreationKeyConflict`; `Rejected` if the source has not come to `at`.
     pub async fn fork(
         &self,
         source: SessionKey,
         at: Option<i64>,
         id: Option<SessionId>,
+        request: Option<RequestKey>,
         deadline: Instant,
-    ) -> Result<SessionView> {
+    ) -> Result<(Made, SessionView)> {
         let session = match id {
             Some(id) => id,
             None => self.fresh(SessionId::parse)?,
         };
-        let fork = Fork { source, at, session, incarnation: self.clock.incarnation(), now: self.clock.now() };
+        let (incarnation, now) = (self.clock.incarnation(), self.clock.now());
+        let fork = Fork { source, at, session, incarnation, request, now };
         let (outcome, repeated) = self.transact(Repeat::Safe, deadline, || self.store.fork(&fork, deadline)).await?;
         match outcome {
-            ForkOutcome::Created(view) => Ok(view),
+            ForkOutcome::Created(view) => Ok((Made::New, view)),
+            ForkOutcome::Replayed(view) => Ok((Made::Before, view)),
+            ForkOutcome::KeyConflict => Err(self.refusal(Error::CreationKeyConflict, repeated)),
             ForkOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, repeated)),
             ForkOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, repeated)),
             ForkOutcome::Beyond(revision) => Err(self.refusal(beyond(revision), repeated)),
@@ -688,7 +721,12 @@ impl Service {
         others: &[(&str, &str)],
         only_if_present: Option<(scope::Scope, &str)>,
     ) -> Result<Append> {
-        let StateChange { key, id, author, invocation_id, if_match } = change;
+        let StateChange { key, id, author, invocation_id, if_match, if_absent } = change;
+        let absent = if_absent.and_then(scope::split).map(|(scope, key)| Precondition {
+            scope,
+            key: key.into(),
+            condition: Condition::Exists(false),
+        });
         let text = carrier(id.as_ref(), author, invocation_id, delta, others);
         // The client's limits speak of what it sent: the value, or the body.
         let limits = Limits { event_bytes: usize::MAX, ..self.limits };
@@ -698,6 +736,8 @@ impl Service {
         for event in &mut events {
             // The client wrote these parts at the top of its body.
             event.edit.pointer = "".into();
+            // As `if_match`, it is no part of the event.
+            event.edit.preconditions.extend(absent.clone());
         }
         let only_if_present = only_if_present.map(|(scope, key)| (scope, key.into()));
         Ok(Append { key, events, if_match, only_if_present, limits, now, with_state: false })

@@ -42,6 +42,7 @@ use crate::domain::append::{Append, Outcome};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId};
 use crate::domain::json::RawJson;
+use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::rewind::RewindTarget;
 use crate::domain::scope::{Scope, split};
@@ -387,6 +388,10 @@ pub enum CreateOutcome {
     /// It was there: refused, or returned untouched, as the creation asked.
     AlreadyExists,
     Existing(SessionView),
+    /// The request had come before, and this is what it made.
+    Replayed(SessionView),
+    /// Another request of the same key had come before.
+    KeyConflict,
     Refused(Refusal),
 }
 
@@ -398,6 +403,7 @@ pub struct Fork {
     pub at: Option<i64>,
     pub session: SessionId,
     pub incarnation: i64,
+    pub request: Option<RequestKey>,
     pub now: Micros,
 }
 
@@ -405,6 +411,9 @@ pub struct Fork {
 pub enum ForkOutcome {
     Created(SessionView),
     AlreadyExists,
+    /// As of a [`CreateOutcome`].
+    Replayed(SessionView),
+    KeyConflict,
     SessionNotFound,
     /// The source has not come to that revision; this is its current one.
     Beyond(i64),
@@ -486,6 +495,10 @@ pub enum DeleteOutcome {
 #[derive(Debug)]
 pub enum ScopeOutcome {
     Done(ScopeView),
+    /// The request had come before, and changed nothing now.
+    Replayed(ScopeView),
+    /// Another request of the same key had come before.
+    KeyConflict,
     Refused(Refusal),
 }
 

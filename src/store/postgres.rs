@@ -1,6 +1,6 @@
 //! PostgreSQL, 13 and later, also behind PgBouncer in transaction mode.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, ScopeRow, StateRow, ViewRow,
     event_page, filter_text,
 };
-use super::transactions::{Backend, LockedSession, SessionInsert, Tx, Verdict};
+use super::transactions::{Backend, LockedSession, SessionInsert, Tx, Verdict, corrupt};
 use super::write_statement::{apps_of, insert_sessions, set_created_revisions, write_call};
 use super::{
     ANY_TIME, Batching, Busy, Cause, DatabaseClock, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey,
@@ -27,8 +27,9 @@ use super::{
 use crate::domain::append::{Heads, Locked, Needs, Writes};
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
-use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;

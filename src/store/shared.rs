@@ -141,29 +141,32 @@ macro_rules! shared_primitives {
 
         async fn removed_since(
             &mut self,
-            address: &StateAddress,
+            addresses: &[&StateAddress],
             locked: Option<Locked>,
             since: i64,
-        ) -> Result<Option<i64>> {
+        ) -> Result<HashMap<String, i64>> {
+            let names: Vec<String> = addresses.iter().map(|address| address.key().to_owned()).collect();
             let (incarnation, revision) = locked.map_or((0, 0), |locked| (locked.incarnation, locked.revision));
-            let query = match address {
-                StateAddress::Session(key, name) => sqlx::query_scalar(Self::DIALECT.removed)
+            let Some(owner) = addresses.first() else { return Ok(HashMap::new()) };
+            let query = match owner {
+                StateAddress::Session(key, _) => sqlx::query_as(Self::DIALECT.removed)
                     .bind(key.app().as_str())
                     .bind(key.user.user.as_str())
                     .bind(key.session.as_str())
                     .bind(incarnation)
-                    .bind(&**name)
+                    .bind(Self::keys(Some(&names)))
                     .bind(since)
                     .bind(Self::numbers(history::path(since, revision))),
-                StateAddress::User(key, name) => sqlx::query_scalar(sql::USER_KEY_CHANGED)
+                StateAddress::User(key, _) => sqlx::query_as(Self::DIALECT.user_keys_changed)
                     .bind(key.app.as_str())
                     .bind(key.user.as_str())
-                    .bind(&**name),
-                StateAddress::App(key, name) => {
-                    sqlx::query_scalar(sql::APP_KEY_CHANGED).bind(key.as_str()).bind(&**name)
+                    .bind(Self::keys(Some(&names))),
+                StateAddress::App(key, _) => {
+                    sqlx::query_as(Self::DIALECT.app_keys_changed).bind(key.as_str()).bind(Self::keys(Some(&names)))
                 }
             };
-            Ok(query.persistent(self.persistent).fetch_one(&mut *self.conn).await?)
+            let rows: Vec<(String, Option<i64>)> = query.persistent(self.persistent).fetch_all(&mut *self.conn).await?;
+            Ok(rows.into_iter().filter_map(|(key, revision)| Some((key, revision?))).collect())
         }
 
         async fn first_of_invocation(
@@ -215,9 +218,70 @@ macro_rules! shared_primitives {
                 .bind(revision)
                 .bind(update_time.micros.0)
                 .bind(update_time.number.text())
+                .bind(fork.request.as_ref().map(|request| request.key.as_str()))
+                .bind(fork.request.as_ref().map(|request| &request.digest[..]))
                 .execute(&mut *self.conn)
                 .await?;
             Ok(done.rows_affected() > 0)
+        }
+
+        async fn made_by(
+            &mut self,
+            user: &UserKey,
+            key: &IdempotencyKey,
+        ) -> Result<Option<(SessionKey, i64, Vec<u8>)>> {
+            let row: Option<(String, i64, Vec<u8>)> = sqlx::query_as(sql::MADE_BY)
+                .persistent(self.persistent)
+                .bind(user.app.as_str())
+                .bind(user.user.as_str())
+                .bind(key.as_str())
+                .fetch_optional(&mut *self.conn)
+                .await?;
+            row.map(|(id, incarnation, digest)| {
+                let session = SessionId::parse(&id).map_err(corrupt)?;
+                Ok((SessionKey { user: user.clone(), session }, incarnation, digest))
+            })
+            .transpose()
+        }
+
+        async fn patched_by(&mut self, scope: &ScopeKey, key: &IdempotencyKey) -> Result<Option<Vec<u8>>> {
+            let query = match scope {
+                ScopeKey::App(app) => sqlx::query_scalar(sql::APP_PATCH).bind(app.as_str()),
+                ScopeKey::User(user) => {
+                    sqlx::query_scalar(sql::USER_PATCH).bind(user.app.as_str()).bind(user.user.as_str())
+                }
+            };
+            Ok(query.bind(key.as_str()).persistent(self.persistent).fetch_optional(&mut *self.conn).await?)
+        }
+
+        async fn remember_patch(&mut self, scope: &ScopeKey, request: &RequestKey, now: Micros) -> Result<()> {
+            let [of_user, of_app] = Self::DIALECT.remember_patches;
+            let query = match scope {
+                ScopeKey::App(app) => sqlx::query(of_app).bind(app.as_str()),
+                ScopeKey::User(user) => sqlx::query(of_user).bind(user.app.as_str()).bind(user.user.as_str()),
+            };
+            query
+                .bind(request.key.as_str())
+                .bind(&request.digest[..])
+                .bind(now.0)
+                .persistent(self.persistent)
+                .execute(&mut *self.conn)
+                .await?;
+            Ok(())
+        }
+
+        async fn forget_patches(&mut self, before: Micros, limit: i64) -> Result<u64> {
+            let mut forgotten = 0;
+            for statement in Self::DIALECT.forget_patches {
+                let done = sqlx::query(statement)
+                    .persistent(self.persistent)
+                    .bind(before.0)
+                    .bind(limit)
+                    .execute(&mut *self.conn)
+                    .await?;
+                forgotten += done.rows_affected();
+            }
+            Ok(forgotten)
         }
 
         async fn copy_history(&mut self, source: &LockedSession, fork: &Fork, revision: i64) -> Result<()> {

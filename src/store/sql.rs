@@ -186,14 +186,54 @@ pub const SESSION_VALUE: &str = "select value from session_state \
 pub const USER_VALUE: &str = "select value from user_state where app_name = $1 and user_id = $2 and key = $3";
 pub const APP_VALUE: &str = "select value from app_state where app_name = $1 and key = $2";
 
-/// The last change of a shared key, its removal included.
-pub const USER_KEY_CHANGED: &str =
-    "select max(revision) from user_log where app_name = $1 and user_id = $2 and key = $3";
-pub const APP_KEY_CHANGED: &str = "select max(revision) from app_log where app_name = $1 and key = $2";
-
 /// What [`SessionInsert`](super::transactions::SessionInsert) brings.
 pub const SESSION_COLUMNS: &str = "app_name, user_id, id, incarnation, revision, create_time, update_time, \
-    update_time_number, display_name, labels, expire_time, initial_state";
+    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest";
+/// The session that the request `$3` of a user made.
+pub const MADE_BY: &str = "select id, incarnation, creation_digest from sessions \
+     where app_name = $1 and user_id = $2 and creation_key = $3";
+
+/// The digest of a request that changed a shared scope.
+pub const USER_PATCH: &str =
+    "select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3";
+pub const APP_PATCH: &str = "select digest from app_patches where app_name = $1 and request_key = $2";
+/// Remembers requests at the time that `$now` makes of the one that is bound: that of a process, whose clock may be behind.
+macro_rules! remember_patches {
+    ($now:ident) => {
+        [
+            concat!(
+                "insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, ",
+                $now!("$5"),
+                ")"
+            ),
+            concat!(
+                "insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, ",
+                $now!("$4"),
+                ")"
+            ),
+        ]
+    };
+}
+
+/// Removes up to `$2` requests of before `$1`.
+macro_rules! forget_patches {
+    ($table:literal, $key:literal, $lock:literal) => {
+        concat!(
+            "delete from ",
+            $table,
+            " where (",
+            $key,
+            ") in (select ",
+            $key,
+            " from ",
+            $table,
+            " where time < $1 order by time limit 0 + $2",
+            $lock,
+            ")"
+        )
+    };
+}
+
 /// For each field a flag, whether to set it, and its value; `$10` is the time from which a time to live was counted, or null.
 macro_rules! set_metadata {
     ($clock:expr) => {
@@ -208,16 +248,16 @@ macro_rules! set_metadata {
 }
 
 /// A copy of session `$1, $2, $3` (incarnation `$4`) as it was at revision `$8`: under the id `$5`, incarnation `$6`,
-/// created at `$7`, last updated at `$9` and `$10`.
+/// created at `$7`, last updated at `$9` and `$10`, by the request `$11` with the digest `$12`.
 macro_rules! insert_fork {
     () => {
         "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
            update_time_number, display_name, labels, expire_time, initial_state, created_user_revision, \
-           created_app_revision, forked_from, forked_revision) \
+           created_app_revision, forked_from, forked_revision, creation_key, creation_digest) \
          select app_name, user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, \
-           created_user_revision, created_app_revision, id, $8 \
+           created_user_revision, created_app_revision, id, $8, $11, $12 \
          from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
-         on conflict (app_name, user_id, id) do nothing"
+         on conflict do nothing"
     };
 }
 /// Those after `$7`, up to `$8`.
@@ -354,15 +394,32 @@ macro_rules! differences {
     };
 }
 
-/// When a session key that is not there was removed, if that was after revision `$6`: its span was filed beyond `$6`, or
-/// on the path to it.
+/// When those of the session keys `$5` that are not there were removed, if that was after revision `$6`: their spans were
+/// filed beyond `$6`, or on the path to it. One pass over these spans, whatever the number of keys; `is true` keeps
+/// PostgreSQL from making a join of it, for which it has no plan but a loop over the keys for each span.
 macro_rules! removed {
-    ($among:ident) => {
+    ($among:ident, $each:ident) => {
         concat!(
-            "select max(valid_to) from session_spans where app_name = $1 and user_id = $2 and session_id = $3 \
-               and incarnation = $4 and key = $5 and valid_to > $6 and (node > $6 or node",
+            "select key, max(valid_to) from session_spans where app_name = $1 and user_id = $2 and session_id = $3 \
+               and incarnation = $4 and (key in (select k.value from ",
+            $each!("$5"),
+            ")) is true and valid_to > $6 and (node > $6 or node",
             $among!("$7"),
-            ")"
+            ") group by key"
+        )
+    };
+}
+
+/// The last changes of shared keys, their removals included.
+macro_rules! keys_changed {
+    ($log:literal, $of:literal, $keys:literal, $each:ident) => {
+        concat!(
+            "select k.value, (select max(l.revision) from ",
+            $log,
+            " l where ",
+            $of,
+            " and l.key = k.value) from ",
+            $each!($keys)
         )
     };
 }
@@ -399,6 +456,8 @@ pub struct Dialect {
     pub state_then: &'static str,
     pub differences: &'static str,
     pub removed: &'static str,
+    pub user_keys_changed: &'static str,
+    pub app_keys_changed: &'static str,
     pub copy_state: &'static str,
     /// Head and merged state of one session; `$5`, `$6`, `$7` are the keys wanted of app, user and session, or null.
     pub view: &'static str,
@@ -406,13 +465,17 @@ pub struct Dialect {
     pub user_scope: &'static str,
     /// Columns of a list that shows states.
     list_state: &'static str,
+    /// Remember requests that changed user state, and app state.
+    pub remember_patches: [&'static str; 2],
+    /// Remove requests that changed user state, and app state, of before `$1`, up to `$2` of each.
+    pub forget_patches: [&'static str; 2],
     /// A label's value, given the number of the parameter that names it.
     label: fn(usize) -> String,
 }
 
 macro_rules! dialect {
-    ($clock:expr, $now:expr, $set_metadata:expr, $listed:ident, $join_listed:literal, $member:ident, $wanted:ident, $among:ident, $filed:ident, $visible:expr,
-     $label:expr) => {
+    ($clock:expr, $now:expr, $set_metadata:expr, $listed:ident, $join_listed:literal, $member:ident, $wanted:ident,
+     $among:ident, $each:ident, $filed:ident, $visible:expr, $remembered:ident, $skip_locked:literal, $label:expr) => {
         Dialect {
             clock: $clock,
             head: concat!("select ", head_columns!(), of_session!($now)),
@@ -423,7 +486,9 @@ macro_rules! dialect {
             visible_descending: events_page!("desc", $visible),
             state_then: state_then!($member, $wanted, $filed),
             differences: differences!($filed),
-            removed: removed!($among),
+            removed: removed!($among, $each),
+            user_keys_changed: keys_changed!("user_log", "l.app_name = $1 and l.user_id = $2", "$3", $each),
+            app_keys_changed: keys_changed!("app_log", "l.app_name = $1", "$2", $each),
             copy_state: copy_state!($filed),
             view: concat!(
                 "select ",
@@ -444,6 +509,11 @@ macro_rules! dialect {
                 " from user_state t where t.app_name = $1 and t.user_id = $2) as state"
             ),
             list_state: state_columns!($member, "", "", ""),
+            remember_patches: remember_patches!($remembered),
+            forget_patches: [
+                forget_patches!("user_patches", "app_name, user_id, request_key", $skip_locked),
+                forget_patches!("app_patches", "app_name, request_key", $skip_locked),
+            ],
             label: $label,
         }
     };
@@ -462,6 +532,12 @@ macro_rules! postgres_wanted {
 macro_rules! postgres_among {
     ($numbers:literal) => {
         concat!(" = any(", $numbers, "::bigint[])")
+    };
+}
+/// The keys of a filter, as rows `k`.
+macro_rules! postgres_each {
+    ($keys:literal) => {
+        concat!("unnest(", $keys, "::text[]) as k(value)")
     };
 }
 /// The rows `t` of a table of spans that are filed under some nodes: found by one look for each, also where the planner
@@ -491,6 +567,11 @@ macro_rules! postgres_listed {
         )
     };
 }
+macro_rules! postgres_remembered {
+    ($now:literal) => {
+        concat!("greatest(", $now, ", ", postgres_clock!(), ")")
+    };
+}
 pub const POSTGRES: Dialect = dialect!(
     Some(postgres_clock!()),
     concat!("coalesce($4, ", postgres_clock!(), ")"),
@@ -501,9 +582,12 @@ pub const POSTGRES: Dialect = dialect!(
     postgres_member,
     postgres_wanted,
     postgres_among,
+    postgres_each,
     postgres_filed,
     " and not exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) \
                       where sequence > h.first and sequence <= h.last)",
+    postgres_remembered,
+    " for update skip locked",
     |name| format!("(s.labels::jsonb ->> ${name})")
 );
 
@@ -522,6 +606,11 @@ macro_rules! sqlite_among {
         concat!(" in (select value from json_each(", $numbers, "))")
     };
 }
+macro_rules! sqlite_each {
+    ($keys:literal) => {
+        concat!("json_each(", $keys, ") as k")
+    };
+}
 macro_rules! sqlite_filed {
     ($table:literal, $of:expr, $nodes:literal) => {
         concat!("json_each(", $nodes, ") as n cross join ", $table, " as t on ", $of, " and t.node = n.value")
@@ -538,6 +627,11 @@ macro_rules! sqlite_listed {
         )
     };
 }
+macro_rules! sqlite_remembered {
+    ($now:literal) => {
+        $now
+    };
+}
 pub const SQLITE: Dialect = dialect!(
     None,
     "$4",
@@ -548,9 +642,12 @@ pub const SQLITE: Dialect = dialect!(
     sqlite_member,
     sqlite_wanted,
     sqlite_among,
+    sqlite_each,
     sqlite_filed,
     " and not exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key \
                       where sequence > first.value and sequence <= last.value)",
+    sqlite_remembered,
+    "",
     |name| format!("json_extract(s.labels, '$.\"' || ${name} || '\"')")
 );
 

@@ -24,8 +24,9 @@ use crate::domain::append::{
 };
 use crate::domain::change::Change;
 use crate::domain::event::{EventDraft, NewEvent, Rewind, StoredEvent};
-use crate::domain::ids::{AppName, EventId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
+use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::{Held, KeyNeeds, Mismatch, Refusal, StateAddress};
 use crate::domain::rewind::{self, Difference, RewindTarget};
 use crate::domain::scope::Scope;
@@ -39,6 +40,9 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// How much one sweep does: it must fit into one time limit also where the database is far away, and it holds locks.
 const SWEEP_SESSIONS: i64 = 50;
 const SWEEP_ROWS: i64 = 1000;
+
+/// How long a scope remembers requests, in microseconds: for 24 hours, and an hour more for clocks that do not agree.
+const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
 
 /// The least time that a COMMIT is given, however close the deadline is: an unclear outcome is worse than a late one.
 pub(super) const COMMIT_GRACE: Duration = Duration::from_secs(1);
@@ -119,7 +123,7 @@ pub trait Tx: Send {
     /// Whether a [`Tx::write_at_once`] that was cut off may have committed.
     fn may_have_committed(&self) -> bool;
 
-    /// Inserts the rows of sessions that are not there, in key order; the incarnations of those.
+    /// Inserts the rows of sessions of which neither the id nor the request is there, in key order; the incarnations of those.
     fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> impl Future<Output = Result<Vec<i64>>> + Send;
     /// Notes the revisions of user and app that the creations of sessions saw.
     fn set_created_revisions(&mut self, seen: &[(&SessionKey, i64, i64)]) -> impl Future<Output = Result<()>> + Send;
@@ -136,14 +140,14 @@ pub trait Tx: Send {
         &mut self,
         keys: &[(&StateAddress, i64)],
     ) -> impl Future<Output = Result<Vec<(StateAddress, Held)>>> + Send;
-    /// The revision at which a key that is not there was removed: at least if that was after `since`. `locked` is the
-    /// session, of a session key.
+    /// The revisions at which keys that are not there were removed, all of one owner: at least if that was after `since`.
+    /// `locked` is the session, of session keys.
     fn removed_since(
         &mut self,
-        address: &StateAddress,
+        addresses: &[&StateAddress],
         locked: Option<Locked>,
         since: i64,
-    ) -> impl Future<Output = Result<Option<i64>>> + Send;
+    ) -> impl Future<Output = Result<HashMap<String, i64>>> + Send;
     fn first_of_invocation(
         &mut self,
         key: &SessionKey,
@@ -179,7 +183,7 @@ pub trait Tx: Send {
 
     /// Keeps a session from going away; it may go on changing.
     fn keep_session(&mut self, key: &SessionKey) -> impl Future<Output = Result<Option<LockedSession>>> + Send;
-    /// Inserts the row of a fork; `false` if the session exists.
+    /// Inserts the row of a fork; `false` if the session exists, or one that the request made.
     fn insert_fork(
         &mut self,
         source: &LockedSession,
@@ -194,6 +198,27 @@ pub trait Tx: Send {
         fork: &Fork,
         revision: i64,
     ) -> impl Future<Output = Result<()>> + Send;
+
+    /// The session that a request of this key made, be it expired, its incarnation, and the request's digest.
+    fn made_by(
+        &mut self,
+        user: &UserKey,
+        key: &IdempotencyKey,
+    ) -> impl Future<Output = Result<Option<(SessionKey, i64, Vec<u8>)>>> + Send;
+    /// The digest of the request of this key that changed the scope.
+    fn patched_by(
+        &mut self,
+        scope: &ScopeKey,
+        key: &IdempotencyKey,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>>> + Send;
+    fn remember_patch(
+        &mut self,
+        scope: &ScopeKey,
+        request: &RequestKey,
+        now: Micros,
+    ) -> impl Future<Output = Result<()>> + Send;
+    /// Removes up to `limit` requests of each kind of scope of before that time; how many there were.
+    fn forget_patches(&mut self, before: Micros, limit: i64) -> impl Future<Output = Result<u64>> + Send;
 
     /// Removes the session's row and notes its incarnation for [`Tx::purge`].
     fn bury(&mut self, key: &SessionKey, incarnation: i64) -> impl Future<Output = Result<()>> + Send;
@@ -438,16 +463,20 @@ async fn values<X: Tx>(
         return Ok(HashMap::new());
     }
     let mut values: HashMap<StateAddress, Held> = tx.values(&keys).await?.into_iter().collect();
-    for (address, since) in needs {
-        let Some(locked) = locked(address) else { continue };
-        if values.contains_key(address) {
-            continue;
-        }
-        let revision = match since {
-            Some(since) => tx.removed_since(address, locked, *since).await?.unwrap_or(0),
-            None => 0,
+    let absent: Vec<_> =
+        needs.iter().filter(|(address, _)| locked(address).is_some() && !values.contains_key(*address)).collect();
+    // In the order of addresses, so those of one owner follow each other.
+    for keys in absent.chunk_by(|(one, _), (other, _)| one.has_owner_of(other)) {
+        let (asked, since): (Vec<&StateAddress>, Vec<i64>) =
+            keys.iter().filter_map(|(address, since)| Some((*address, (**since)?))).unzip();
+        let removed = match (asked.first(), since.iter().min()) {
+            (Some(first), Some(since)) => tx.removed_since(&asked, locked(first).flatten(), *since).await?,
+            _ => HashMap::new(),
         };
-        values.insert(address.clone(), Held { value: None, revision });
+        for (address, since) in keys {
+            let revision = since.and_then(|_| removed.get(address.key()).copied()).unwrap_or(0);
+            values.insert((*address).clone(), Held { value: None, revision });
+        }
     }
     Ok(values)
 }
@@ -462,16 +491,22 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
     let inserts = [insert(creation, &events)];
     // Others may delete and create the same id meanwhile; each turn sees what they have committed by then.
     while tx.insert_sessions(&inserts).await?.is_empty() {
-        match in_the_way(tx, &creation.key, creation.incarnation, creation.now).await? {
-            InTheWay::Nothing => {}
-            InTheWay::OurOwn => return Ok((view(tx, &query).await.map(CreateOutcome::Created)?, false)),
-            InTheWay::Other => {
-                return match creation.if_exists {
-                    IfExists::Refuse => Ok((CreateOutcome::AlreadyExists, false)),
-                    IfExists::Return => Ok((view(tx, &query).await.map(CreateOutcome::Existing)?, false)),
-                };
-            }
-        }
+        let request = creation.request.as_ref();
+        let outcome = match in_the_way(tx, &creation.key, request, creation.incarnation, creation.now).await? {
+            InTheWay::Nothing => continue,
+            InTheWay::OurOwn => CreateOutcome::Created(view(tx, &query).await?),
+            InTheWay::Retried(key) => CreateOutcome::Replayed(view(tx, &whole_session(&key, creation.now)).await?),
+            InTheWay::OtherRequest => CreateOutcome::KeyConflict,
+            InTheWay::Other => match creation.if_exists {
+                IfExists::Refuse => CreateOutcome::AlreadyExists,
+                IfExists::Return => CreateOutcome::Existing(view(tx, &query).await?),
+                IfExists::Mismatch => {
+                    let tag = view(tx, &query).await?.head.tag();
+                    CreateOutcome::Refused(Refusal::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())))
+                }
+            },
+        };
+        return Ok((outcome, false));
     }
     match populate(tx, &[(creation, events)]).await? {
         Some(refusal) => Ok((CreateOutcome::Refused(refusal), false)),
@@ -545,10 +580,26 @@ enum InTheWay {
     Nothing,
     /// The very one, from a try whose COMMIT was not answered.
     OurOwn,
+    /// The request had come before, and made this session.
+    Retried(SessionKey),
+    /// Another request of the same key had come before.
+    OtherRequest,
+    /// A session of the same id.
     Other,
 }
 
-async fn in_the_way<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64, now: Micros) -> Result<InTheWay> {
+async fn in_the_way<X: Tx>(
+    tx: &mut X,
+    key: &SessionKey,
+    request: Option<&RequestKey>,
+    incarnation: i64,
+    now: Micros,
+) -> Result<InTheWay> {
+    if let Some(request) = request
+        && let Some(found) = made_before(tx, &key.user, request, incarnation, now).await?
+    {
+        return Ok(found);
+    }
     let Some(existing) = tx.lock_sessions(&BTreeSet::from([key]), Busy::Wait).await?.into_iter().next() else {
         return Ok(InTheWay::Nothing);
     };
@@ -559,8 +610,43 @@ async fn in_the_way<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64, now: 
     Ok(InTheWay::Nothing)
 }
 
+/// What an earlier request of the same key made, if that is still there. The session is locked, so that it stays.
+async fn made_before<X: Tx>(
+    tx: &mut X,
+    user: &UserKey,
+    request: &RequestKey,
+    incarnation: i64,
+    now: Micros,
+) -> Result<Option<InTheWay>> {
+    // It may go meanwhile, and with it the memory of the request; each turn sees what is committed by then.
+    while let Some((key, found, digest)) = tx.made_by(user, &request.key).await? {
+        let row = tx.lock_sessions(&BTreeSet::from([&key]), Busy::Wait).await?.into_iter().next();
+        let Some(row) = row.filter(|row| row.head.incarnation == found) else { continue };
+        if !row.head.is_live(now) {
+            tx.bury(&key, found).await?;
+            continue;
+        }
+        return Ok(Some(if found == incarnation {
+            InTheWay::OurOwn
+        } else if request.is_retry_of(&digest) {
+            InTheWay::Retried(key)
+        } else {
+            InTheWay::OtherRequest
+        }));
+    }
+    Ok(None)
+}
+
 /// Copies the past of one session to a new one.
 async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, bool)> {
+    let key = SessionKey { user: fork.source.user.clone(), session: fork.session.clone() };
+    // First of all: a retry is answered also if the source is gone by now.
+    if let Some(request) = &fork.request
+        && let Some(found) = made_before(tx, &key.user, request, fork.incarnation, fork.now).await?
+        && let Some(outcome) = forked_before(tx, fork, &key, found).await?
+    {
+        return Ok((outcome, false));
+    }
     let Some(source) = tx.keep_session(&fork.source).await?.filter(|row| row.head.is_live(fork.now)) else {
         return Ok((ForkOutcome::SessionNotFound, false));
     };
@@ -572,17 +658,30 @@ async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, bool)> {
         0 => fork.now.into(),
         _ => timestamp_of(&event_of(tx, &source, revision).await?)?,
     };
-    let key = SessionKey { user: fork.source.user.clone(), session: fork.session.clone() };
-    let query = whole_session(&key, fork.now);
     while !tx.insert_fork(&source, fork, revision, &update_time).await? {
-        match in_the_way(tx, &key, fork.incarnation, fork.now).await? {
-            InTheWay::Nothing => {}
-            InTheWay::OurOwn => return Ok((view(tx, &query).await.map(ForkOutcome::Created)?, false)),
-            InTheWay::Other => return Ok((ForkOutcome::AlreadyExists, false)),
+        let found = in_the_way(tx, &key, fork.request.as_ref(), fork.incarnation, fork.now).await?;
+        if let Some(outcome) = forked_before(tx, fork, &key, found).await? {
+            return Ok((outcome, false));
         }
     }
     tx.copy_history(&source, fork, revision).await?;
-    Ok((view(tx, &query).await.map(ForkOutcome::Created)?, true))
+    Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, true))
+}
+
+/// What a fork comes to if something is in its way.
+async fn forked_before<X: Tx>(
+    tx: &mut X,
+    fork: &Fork,
+    key: &SessionKey,
+    found: InTheWay,
+) -> Result<Option<ForkOutcome>> {
+    Ok(match found {
+        InTheWay::Nothing => None,
+        InTheWay::OurOwn => Some(ForkOutcome::Created(view(tx, &whole_session(key, fork.now)).await?)),
+        InTheWay::Retried(key) => Some(ForkOutcome::Replayed(view(tx, &whole_session(&key, fork.now)).await?)),
+        InTheWay::OtherRequest => Some(ForkOutcome::KeyConflict),
+        InTheWay::Other => Some(ForkOutcome::AlreadyExists),
+    })
 }
 
 /// An event that must be there, because sequences are dense.
@@ -766,24 +865,39 @@ async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutc
     lock_scopes(tx, &scope).await?;
     let heads = tx.look(&scope).await?;
     let revision = heads.users.into_values().chain(heads.apps.into_values()).next().unwrap_or(0);
+    if let Some(request) = &write.request
+        && let Some(digest) = tx.patched_by(&write.scope, &request.key).await?
+    {
+        let outcome = match request.is_retry_of(&digest) {
+            true => ScopeOutcome::Replayed(tx.scope(&write.scope).await?),
+            false => ScopeOutcome::KeyConflict,
+        };
+        return Ok((outcome, false));
+    }
     let values = values(tx, &write.needs(), &HashMap::new()).await?;
     let writes = match decide_scope(&values, write, revision) {
         Ok(writes) => writes,
         Err(refusal) => return Ok((ScopeOutcome::Refused(refusal), false)),
     };
-    if !writes.is_empty() {
+    let wrote = !writes.is_empty() || write.request.is_some();
+    if wrote {
         tx.apply(&writes).await?;
     }
-    Ok((ScopeOutcome::Done(tx.scope(&write.scope).await?), !writes.is_empty()))
+    if let Some(request) = &write.request {
+        tx.remember_patch(&write.scope, request, write.now).await?;
+    }
+    Ok((ScopeOutcome::Done(tx.scope(&write.scope).await?), wrote))
 }
 
-/// Buries what has expired, if that is wanted, then removes rows of one buried incarnation.
+/// Buries what has expired, if that is wanted, forgets requests, then removes rows of one buried incarnation.
 async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<bool> {
     let limit = if expired { SWEEP_SESSIONS } else { 0 };
     for (key, incarnation) in tx.expired(now, limit).await? {
         tx.bury(&key, incarnation).await?;
     }
-    let Some((key, incarnation)) = tx.next_buried().await? else { return Ok(false) };
+    let limit = if expired { SWEEP_ROWS } else { 0 };
+    let forgotten = tx.forget_patches(now.plus(-REQUEST_MEMORY), limit).await?;
+    let Some((key, incarnation)) = tx.next_buried().await? else { return Ok(forgotten > 0) };
     if tx.purge(&key, incarnation, SWEEP_ROWS).await? == 0 {
         tx.forget(&key, incarnation).await?;
     }
@@ -802,7 +916,8 @@ impl<B: Backend> Store for Transactions<B> {
 
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome> {
         let mut outcome = None;
-        if creation.is_simple() {
+        // Two transactions with several requests each could wait for one another: there is no order of both ids and keys.
+        if creation.is_simple() && (creation.request.is_none() || !B::Tx::SHARED) {
             let create = async |batch: &[&Arc<Creation>], deadline| self.create_batch(batch, deadline).await;
             outcome = self.creations.ask(creation, deadline, create).await??;
         }
@@ -811,7 +926,8 @@ impl<B: Backend> Store for Transactions<B> {
             None => self.create_alone(creation, deadline).await?,
         };
         if self.backend.is_optimistic()
-            && let CreateOutcome::Created(view) | CreateOutcome::Existing(view) = &outcome
+            && let CreateOutcome::Created(view) | CreateOutcome::Existing(view) | CreateOutcome::Replayed(view) =
+                &outcome
         {
             self.unlocked.remember(&view.head);
         }

@@ -167,8 +167,8 @@ impl<'w, K> StateRows<'w, K> {
     }
 }
 
-/// Inserts rows of sessions that are not there, in key order, and their places in the list by last update; returns the
-/// incarnations of those.
+/// Inserts rows of sessions of which neither the id nor the request is there, in key order, and their places in the list by
+/// last update; returns the incarnations of those.
 pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
     let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
     rows.sort_by_key(|insert| &insert.creation.key);
@@ -185,13 +185,15 @@ pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Pos
             .optional_texts(rows.clone().map(|row| row.creation.labels.as_ref().map(RawJson::text)))
             .add("bigint", rows.clone().map(|row| row.creation.expire_time().map(|time| time.0)))
             .texts(rows.clone().map(|row| row.initial_state.as_str()))
+            .optional_texts(rows.clone().map(|row| row.creation.request.as_ref().map(|request| request.key.as_str())))
+            .add("bytea", rows.clone().map(|row| row.creation.request.as_ref().map(|request| &request.digest[..])))
             .add("bigint", rows.clone().map(|row| counted_from(row.creation)));
     });
     statement.part(
         "made",
         format_args!(
             "(insert into sessions ({SESSION_COLUMNS}, created_user_revision, created_app_revision) \
-             select {}, 0, 0 from k on conflict (app_name, user_id, id) do nothing \
+             select {}, 0, 0 from k on conflict do nothing \
              returning app_name, user_id, id, update_time, incarnation)",
             SESSION_COLUMNS.replace("expire_time", &format!("expire_time + {POSTGRES_CORRECTION}"))
         ),

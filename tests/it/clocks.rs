@@ -65,7 +65,7 @@ impl Replica {
     async fn create(&self, id: &str, body: &str) -> Result<Option<Micros>> {
         let draft = SessionDraft::parse(Json::parse(body.as_bytes(), 64).unwrap(), false, &Limits::default()).unwrap();
         let id = SessionId::parse(id).unwrap();
-        let created = self.service.create_session(user(), Some(id), draft, IfExists::Refuse, deadline()).await;
+        let created = self.service.create_session(user(), Some(id), draft, None, IfExists::Refuse, deadline()).await;
         created.map(|(_, view)| view.head.expire_time)
     }
 
@@ -103,8 +103,8 @@ impl Replica {
         let event = service.event(&key, &EventId::parse("e").unwrap(), deadline()).await.map(drop);
         let value = service.value(&key, "k", deadline()).await.map(drop);
         let then = service.state_at(key.clone(), 0, StateFilter::default(), deadline()).await.map(drop);
-        let fork = service.fork(key.clone(), None, None, deadline()).await;
-        let forked = fork.as_ref().ok().map(|view| view.head.key.clone());
+        let fork = service.fork(key.clone(), None, None, None, deadline()).await;
+        let forked = fork.as_ref().ok().map(|(_, view)| view.head.key.clone());
         let metadata = self.patch(id, r#"{"displayName":"n"}"#).await.map(drop);
         let append = self.append(id).await.map(drop);
         let target = RewindTarget::Revision(0);

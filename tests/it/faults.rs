@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -223,6 +223,43 @@ async fn a_lost_answer_without_an_event_is_unknown() {
         assert_eq!(answer.outcome_of_503(), "unknown", "the server cannot know that it was not applied");
         assert_eq!(server.get(scope).await.expect(200).header("etag"), Some("\"1\""), "not applied");
         assert_eq!(server.patch(scope, &body).await.expect(200).header("etag"), Some("\"2\""));
+    }
+    verify(&database.url).await;
+}
+
+/// With a key there is something that tells.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_answer_to_a_request_with_a_key_is_found_out() {
+    let (database, proxy, server) = behind_proxy(&[]).await;
+    server.post(SESSIONS, &json!({"sessionId": "s", "events": [{"id": "e"}]})).await.expect(201);
+    let add = json!({"stateOps": [{"op": "increment", "key": "n", "value": 1}]});
+    for (n, swallowed) in [true, false].into_iter().enumerate() {
+        let keyed = async |method, path: &str, body: &Value| {
+            let key = format!("key-{swallowed}");
+            server.send(method, path, &[("idempotency-key", &*key)], Some(body)).await.expect("an answer")
+        };
+        for scope in [USER_STATE, "/v1/apps/a/state"] {
+            let first = unclear(&proxy, swallowed, keyed("PATCH", scope, &add)).await.expect(200);
+            assert_eq!((first.json()["n"].clone(), first.header("idempotent-replayed")), ((n + 1).into(), None));
+            let again = keyed("PATCH", scope, &add).await.expect(200);
+            assert_eq!((&*again.text, again.header("idempotent-replayed")), (&*first.text, Some("true")));
+        }
+        let sessions = format!("/v1/apps/a/users/k{swallowed}/sessions");
+        let body = json!({"state": {"k": 1, "app:k": n}, "events": [{"author": "a"}]});
+        let made = unclear(&proxy, swallowed, keyed("POST", &sessions, &body)).await.expect(201);
+        assert_eq!(made.header("idempotent-replayed"), None);
+        assert_eq!(keyed("POST", &sessions, &body).await.expect(200).text, made.text);
+        let fork = format!("{sessions}/{}/fork", made.json()["id"].as_str().unwrap());
+        let refused = keyed("POST", &fork, &json!({})).await.expect(409);
+        assert_eq!(refused.json()["code"], "session_already_exists");
+        let refork = async || {
+            server.send("POST", &fork, &[("idempotency-key", "fork")], Some(&json!({}))).await.expect("an answer")
+        };
+        let forked = unclear(&proxy, swallowed, refork()).await.expect(201);
+        let again = refork().await;
+        assert_eq!(again.expect(200).text, forked.text);
+        let list = server.get(&sessions).await.expect(200).json();
+        assert_eq!(list["sessions"].as_array().unwrap().len(), 2);
     }
     verify(&database.url).await;
 }

@@ -28,6 +28,9 @@ on_both_databases!(
     creates_of_one_id_have_one_winner,
     get_or_creates_of_one_id_agree,
     creates_that_go_together_are_judged_each_on_its_own,
+    creates_of_one_key_make_one_session,
+    patches_of_one_key_change_a_scope_once,
+    puts_that_create_have_one_winner,
     appends_are_numbered_without_gaps,
     appends_of_every_fate_get_their_own_answers,
     one_event_sent_many_times_is_stored_once,
@@ -161,6 +164,96 @@ async fn creates_that_go_together_are_judged_each_on_its_own(place: Place) {
     assert_eq!(count(&racers, 201, 409), 8, "one of each id");
     let listed = fleet.api(0).get(&format!("{SESSIONS}?pageSize=100")).await.expect(200);
     assert_eq!(listed.json()["sessions"].as_array().unwrap().len(), 1 + 24 + 8);
+    fleet.verify().await;
+}
+
+/// Simple ones, ones with events and shared state, and forks; with generated ids, and with ids of their own.
+async fn creates_of_one_key_make_one_session(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "source").await;
+    let fork = format!("{SESSIONS}/source/fork");
+    let busy = json!({"state": {"app:n": 1, "own": 1}, "events": [{"id": "e"}]});
+    for (round, (path, body)) in [
+        (SESSIONS, json!({"state": {"own": 1}})),
+        (SESSIONS, json!({"sessionId": "named"})),
+        (SESSIONS, busy),
+        (&*fork, json!({})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        // Two keys at once, and beside them creations without a key, which share transactions.
+        let answers = together((0..24).map(|n| {
+            let (api, path, body, key) = (fleet.api(n), path.to_owned(), body.clone(), format!("{round}-{}", n % 3));
+            async move {
+                match n % 3 {
+                    2 => api.post(SESSIONS, &json!({"sessionId": format!("plain-{round}-{n}")})).await,
+                    _ => api.send("POST", &path, &[("idempotency-key", &*key)], Some(&body)).await.unwrap(),
+                }
+            }
+        }))
+        .await;
+        let named = body["sessionId"].is_string();
+        for key in 0..2 {
+            let of_key: Vec<Answer> = answers.iter().skip(key).step_by(3).cloned().collect();
+            // Of a named session, only one of the keys can have made it.
+            if named && of_key.iter().all(|answer| answer.status == 409) {
+                continue;
+            }
+            assert_eq!(count(&of_key, 201, 200), 1);
+            assert!(of_key.iter().all(|answer| answer.json()["id"] == of_key[0].json()["id"]));
+            assert!(of_key.iter().all(|answer| answer.tag()[3] == of_key[0].tag()[3]), "one incarnation");
+            let replayed = |answer: &&Answer| answer.header("idempotent-replayed") == Some("true");
+            assert_eq!(of_key.iter().filter(replayed).count(), of_key.len() - 1);
+        }
+        count(&answers.iter().skip(2).step_by(3).cloned().collect::<Vec<_>>(), 201, 201);
+    }
+    let listed = fleet.api(1).get(&format!("{SESSIONS}?pageSize=100")).await.expect(200);
+    assert_eq!(listed.json()["sessions"].as_array().unwrap().len(), 1 + 2 + 1 + 2 + 2 + 4 * 8);
+    let state = fleet.api(0).get(&format!("{APP}/state")).await.expect(200);
+    assert_eq!(state.header("etag"), Some("\"2\""));
+    fleet.verify().await;
+}
+
+async fn patches_of_one_key_change_a_scope_once(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    for scope in [format!("{APP}/state"), format!("{USER}/state")] {
+        for round in 1..=4 {
+            let answers = together((0..16).map(|n| {
+                let (api, scope) = (fleet.api(n), scope.clone());
+                // The first round is on a scope that is not there; the last changes nothing.
+                let ops = json!([{"op": "increment", "key": "n", "value": 1}]);
+                let body = if round == 4 { json!({}) } else { json!({"stateOps": ops}) };
+                async move {
+                    api.send("PATCH", &scope, &[("idempotency-key", &*format!("k{round}"))], Some(&body)).await.unwrap()
+                }
+            }))
+            .await;
+            assert_eq!(count(&answers, 200, 200), 16);
+            let fresh = answers.iter().filter(|answer| answer.header("idempotent-replayed").is_none()).count();
+            assert_eq!(fresh, 1);
+            let state = fleet.api(0).get(&scope).await.expect(200);
+            assert_eq!(state.json(), json!({"n": round.min(3)}));
+        }
+    }
+    fleet.verify().await;
+}
+
+async fn puts_that_create_have_one_winner(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "s").await;
+    for (round, key) in ["own", "user%3Ak", "app%3Ak"].into_iter().enumerate() {
+        for path in [format!("{SESSIONS}/new{round}"), format!("{STATE}/{key}")] {
+            let answers = together((0..16).map(|n| {
+                let (api, path) = (fleet.api(n), path.clone());
+                async move { api.send("PUT", &path, &[("if-none-match", "*")], Some(&json!({}))).await.unwrap() }
+            }))
+            .await;
+            let made = if path.starts_with(STATE) { 200 } else { 201 };
+            assert_eq!(count(&answers, made, 412), 1, "{path}");
+        }
+    }
+    assert_eq!(fleet.api(0).get(SESSION).await.expect(200).json()["revision"], 3);
     fleet.verify().await;
 }
 

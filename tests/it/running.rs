@@ -577,6 +577,17 @@ async fn pgbouncer_in_between_changes_nothing() {
                 let own = format!("{SESSIONS}/own{n}");
                 api.put(&own, &json!({"state": {"k": 1}})).await.expect(201);
                 api.delete(&own).await.expect(204);
+                let key = format!("{n}-{round}");
+                for fresh in [true, false] {
+                    let keyed = async |method, path: &str, body: &Value| {
+                        let answer = api.send(method, path, &[("idempotency-key", &*key)], Some(body)).await.unwrap();
+                        assert_eq!(answer.header("idempotent-replayed").is_none(), fresh, "{answer:?}");
+                        answer
+                    };
+                    let (made, status) = (format!("/v1/apps/a/users/m{n}/sessions"), if fresh { 201 } else { 200 });
+                    keyed("POST", &made, &json!({"state": {"k": round}})).await.expect(status);
+                    keyed("PATCH", "/v1/apps/a/users/u/state", &json!({"stateDelta": {"key": n}})).await.expect(200);
+                }
             }
         }
     });

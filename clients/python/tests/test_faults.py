@@ -86,6 +86,10 @@ async def test_a_lost_answer_does_not_make_another_session_ours(
     network.lose_answers = 1
     with pytest.raises(AlreadyExistsError):
         await far.create_session(app_name=app, user_id="u", session_id="s", state={"k": "mine"})
+    # Not even if it looks the same.
+    network.lose_answers = 1
+    with pytest.raises(AlreadyExistsError):
+        await far.create_session(app_name=app, user_id="u", session_id="s", state={"k": "theirs"})
     await service.append_event(theirs, event())
     network.lose_answers = 1
     with pytest.raises(AlreadyExistsError):

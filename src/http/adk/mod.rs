@@ -30,8 +30,9 @@ use crate::domain::change::{Keys, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionId, SessionKey, UserKey};
 use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
+use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
-use crate::service::{self, StateChange};
+use crate::service::{self, Made, StateChange};
 use crate::store::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 
 /// Sessions of ADK's evaluations, which its lists leave out.
@@ -41,7 +42,7 @@ const SESSION: &[describe::Answer] = &[describe::Answer {
     status: StatusCode::OK,
     about: "The session.",
     schema: Some("AdkSession"),
-    headers: &["ETag"],
+    headers: &["ETag", "Idempotent-Replayed"],
 }];
 
 pub const CREATE: Operation = Operation {
@@ -51,7 +52,7 @@ pub const CREATE: Operation = Operation {
     description: "A blank or missing `sessionId` asks for a generated one. `events` are what was said before, without \
                   actions: only agents act, and theirs come by the native API. Unknown fields are ignored.",
     query: &[],
-    headers: &[],
+    headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "AdkNewSession", required: false }),
     answers: SESSION,
     errors: &[Code::SessionAlreadyExists, Code::EventIdConflict],
@@ -60,11 +61,14 @@ pub const CREATE: Operation = Operation {
 pub async fn create(mut call: Call) -> Result<Response, Problem> {
     let user = call.user()?;
     let body = call.body().await?;
-    let draft = match given(body.as_ref())? {
-        Some(json) => SessionDraft::parse(Json::trusted(&native_creation(json)?), true, call.app.service.limits())?,
+    let native = given(body.as_ref())?.map(native_creation).transpose()?;
+    let native = native.as_deref().map(Json::trusted);
+    let draft = match native {
+        Some(json) => SessionDraft::parse(json, true, call.app.service.limits())?,
         None => SessionDraft::default(),
     };
-    created(call, user, None, draft).await
+    let request = call.request_key(native)?;
+    created(call, user, None, draft, request).await
 }
 
 /// A body that may be missing, or `null`.
@@ -103,7 +107,7 @@ pub const CREATE_WITH_ID: Operation = Operation {
     summary: "Create a session with this id",
     description: "The body is its state.",
     query: &[],
-    headers: &[],
+    headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "AdkInitialState", required: false }),
     answers: SESSION,
     errors: &[Code::SessionAlreadyExists],
@@ -112,27 +116,37 @@ pub const CREATE_WITH_ID: Operation = Operation {
 pub async fn create_with_id(mut call: Call) -> Result<Response, Problem> {
     let SessionKey { user, session } = call.session()?;
     let body = call.body().await?;
-    let state = match given(body.as_ref())? {
-        Some(json) => parse_delta(json, Keys::Merged, "", call.app.service.limits())?,
+    let json = given(body.as_ref())?;
+    let limits = call.app.service.limits();
+    let state = match json {
+        Some(json) => parse_delta(json, Keys::Merged, "", limits)?,
         None => Vec::new(),
     };
-    created(call, user, Some(session), SessionDraft { state, ..SessionDraft::default() }).await
+    limits.check_keys(state.len())?;
+    let request = call.request_key(json)?;
+    created(call, user, Some(session), SessionDraft { state, ..SessionDraft::default() }, request).await
 }
 
-async fn created(call: Call, user: UserKey, id: Option<SessionId>, draft: SessionDraft) -> Result<Response, Problem> {
-    let created = call.app.service.create_session(user, id, draft, IfExists::Refuse, call.deadline).await;
-    let (_, view) = created.map_err(|error| match error {
+async fn created(
+    call: Call,
+    user: UserKey,
+    id: Option<SessionId>,
+    draft: SessionDraft,
+    request: Option<RequestKey>,
+) -> Result<Response, Problem> {
+    let created = call.app.service.create_session(user, id, draft, request, IfExists::Refuse, call.deadline).await;
+    let (made, view) = created.map_err(|error| match error {
         // Not the advice of the native API: there is no PUT here.
         service::Error::SessionAlreadyExists => {
             Problem::new(Code::SessionAlreadyExists, "the session exists and was left as it is")
         }
         error => error.into(),
     })?;
-    Ok(session(&call, view))
+    Ok(session(&call, Answer::ok().replayed(made == Made::Before), view))
 }
 
-fn session(call: &Call, view: SessionView) -> Response {
-    session_as(shape::FORM, &call.app, Answer::ok(), view, EventQuery::all())
+fn session(call: &Call, answer: Answer, view: SessionView) -> Response {
+    session_as(shape::FORM, &call.app, answer, view, EventQuery::all())
 }
 
 pub const GET: Operation = Operation {
@@ -143,7 +157,7 @@ pub const GET: Operation = Operation {
     query: &[],
     headers: &[Header::IfNoneMatch],
     body: None,
-    answers: SESSION,
+    answers: &[describe::Answer { headers: &["ETag"], ..SESSION[0] }],
     errors: &[Code::SessionNotFound],
 };
 
@@ -154,7 +168,7 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
     }
     let asked = (Some(StateFilter::default()), Some(EventQuery::all()));
     let view = call.app.service.session(key, asked.0, asked.1, call.deadline).await?;
-    Ok(session(&call, view))
+    Ok(session(&call, Answer::ok(), view))
 }
 
 pub const PATCH: Operation = Operation {
@@ -163,14 +177,15 @@ pub const PATCH: Operation = Operation {
     summary: "Change a session's state",
     description: "Through one appended event, whatever others do meanwhile. Unknown fields are ignored.",
     query: &[],
-    headers: &[],
+    headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "AdkUpdateSession", required: true }),
     answers: SESSION,
-    errors: &[Code::SessionNotFound],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict],
 };
 
 pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
+    let id = call.idempotency_key()?;
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
     let delta = fields.take("stateDelta");
@@ -179,12 +194,17 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     }
     fields.ignore_others();
     fields.finish()?;
-    let invocation_id = format!("p-{}", call.app.clock.fresh_id());
-    let change = StateChange { key, id: None, author: "user", invocation_id: &invocation_id, if_match: None };
-    let (_, mut view) = call.app.service.patch_state(delta, &[], change, call.deadline).await?;
+    let invocation_id = match &id {
+        // A retry is the same event.
+        Some(id) => format!("p-{id}"),
+        None => format!("p-{}", call.app.clock.fresh_id()),
+    };
+    let invocation_id = &invocation_id;
+    let change = StateChange { key, id, author: "user", invocation_id, if_match: None, if_absent: None };
+    let (replayed, mut view) = call.app.service.patch_state(delta, &[], change, call.deadline).await?;
     // Of the events, nothing has been read yet.
     view.events.more = true;
-    Ok(session(&call, view))
+    Ok(session(&call, Answer::ok().replayed(replayed), view))
 }
 
 pub const DELETE: Operation = Operation {
@@ -317,7 +337,7 @@ async fn array(app: &Arc<App>, mut pages: Pages, deadline: Instant) -> Result<Re
     }
     let rest = Rest { app: app.clone(), pages, first: elements.is_empty(), more };
     let rest = stream::try_unfold(rest, Rest::step);
-    Ok(Answer::ok().json(body::Body::from_stream(stream::once(async { Ok(text) }).chain(rest))))
+    Ok(Answer::ok().streamed(body::Body::from_stream(stream::once(async { Ok(text) }).chain(rest))))
 }
 
 /// What is still to be sent of an array.
@@ -349,7 +369,7 @@ impl Rest {
         }
         self.more = more;
         if !more {
-            text.push(']');
+            text.push_str("]\n");
         }
         Ok(Some((text, self)))
     }

@@ -37,7 +37,11 @@ on_both_stores! {
         assert_eq!((&session["state"], &session["events"]), (&json!({}), &json!([])));
         assert!(session.get("labels").is_none() && session.get("expireTime").is_none());
         let event = r#"{"sessionId":"s","events":[{"id":null,"timestamp":null,"author":null,"invocationId":null,"actions":null,"partial":null,"branch":null}]}"#;
-        assert_eq!(server.post(S).json(event).await.expect(201).json()["revision"], 1);
+        let created = server.post(S).json(event).await.expect(201);
+        assert_eq!(created.json()["revision"], 1);
+        let shown = created.json()["events"][0].take();
+        let names: Vec<&str> = shown.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names, ["id", "timestamp", "sequence", "commitTime"]);
     }
 
     async fn an_unknown_field_of_an_envelope_is_refused_by_its_name(server: &TestServer) {

@@ -274,9 +274,52 @@ on_both_stores! {
         }
         let all = server.post(EVENTS).json(r#"{"id":7,"author":7,"timestamp":true}"#).await;
         all.invalid(&["/id", "/timestamp", "/author"]);
+        let nulls = r#""author":null,"invocation_id":null,"branch":null,"partial":null,"timestamp":null,"actions":null,"x":null"#;
+        let given = server.append(format!(r#"{{"id":"nulls",{nulls}}}"#)).await;
+        assert!(!given.text().contains("author") && !given.text().contains("nvocation"), "{given}");
+        assert_eq!(given.raw(&["x"]), "null");
+        for same in [r#"{"id":"nulls","x":null}"#.to_owned(), format!(r#"{{"id":"nulls",{nulls}}}"#)] {
+            assert_eq!(server.post(EVENTS).json(same).await.expect(200).text(), given.text());
+        }
+        let actions = r#"{"actions":{"stateDelta":null,"state_ops":null,"preconditions":null}}"#;
+        assert_eq!(server.append(actions).await.raw(&["actions"]), "{}");
         let empty = server.append(r#"{"author":"","invocationId":"","branch":"","id":null,"timestamp":null}"#).await;
         assert_eq!((empty.raw(&["author"]), empty.raw(&["invocationId"])), ("\"\"".to_owned(), "\"\"".to_owned()));
         assert!(empty.json()["id"].is_string() && empty.json()["timestamp"].is_f64());
+    }
+
+    async fn what_would_do_nothing_is_refused_and_names_its_place(server: &TestServer) {
+        server.create("{}").await;
+        let list = r#"[{"key":"owner","exists":false}]"#;
+        for (fields, at, place) in [
+            (format!(r#""preconditions":{list}"#), "/preconditions", "/actions/preconditions"),
+            (r#""stateDelta":{"k":1}"#.to_owned(), "/stateDelta", "/actions/stateDelta"),
+            (r#""state_ops":[]"#.to_owned(), "/state_ops", "/actions/stateOps"),
+            (r#""action":{}"#.to_owned(), "/action", "/actions"),
+            (format!(r#""actions":{{"precondition":{list}}}"#), "/actions/precondition", "/actions/preconditions"),
+            (r#""actions":{"stateDeltas":{}}"#.to_owned(), "/actions/stateDeltas", "/actions/stateDelta"),
+            (r#""actions":{"statedelta":{}}"#.to_owned(), "/actions/statedelta", "/actions/stateDelta"),
+            (r#""actions":{"Escalate":true}"#.to_owned(), "/actions/Escalate", "/actions/escalate"),
+        ] {
+            let names = |answer: &Answer, below: &str| {
+                let problem = answer.invalid(&[&format!("{below}{at}")]);
+                let message = problem["errors"][0]["message"].as_str().unwrap().to_owned();
+                assert!(message.ends_with(&format!("`{below}{place}`")), "{message}");
+            };
+            let event = format!("{{{fields}}}");
+            names(&server.post(EVENTS).json(event.as_str()).await, "");
+            names(&server.post(EVENTS).json(format!("[{{}},{event}]")).await, "/1");
+            names(&server.post(EVENTS).json(format!(r#"{{"partial":true,{fields}}}"#)).await, "");
+            names(&server.post(S).json(format!(r#"{{"events":[{event}]}}"#)).await, "/events/0");
+            if !fields.starts_with("\"actions") {
+                names(&server.post("/apps/app/users/user/sessions").json(format!(r#"{{"events":[{event}]}}"#)).await, "/events/0");
+            }
+        }
+        // What is only like a known name is kept.
+        let kept = r#"{"my_state":1,"delta":{},"actions":{"state":{},"ops":[],"precond":1}}"#;
+        let stored = server.append(kept).await;
+        assert_eq!(stored.raw(&["actions"]), r#"{"state":{},"ops":[],"precond":1}"#);
+        assert_eq!(server.get(ONE).await.json()["revision"], 1);
     }
 
     async fn what_the_server_adds_to_an_event_cannot_be_given(server: &TestServer) {
@@ -293,6 +336,8 @@ on_both_stores! {
         let answer = server.post(EVENTS).json(given).await.expect(200);
         assert_eq!(answer.text(), given);
         assert!(!answer.was_replayed());
+        let nulls = server.post(EVENTS).json(r#"{"partial":true,"author":null,"invocationId":null,"x": null}"#).await;
+        assert_eq!(nulls.expect(200).text(), r#"{"partial":true,"x":null}"#);
         let batch = server.post(EVENTS).json(format!("[{given},{given}]")).await.expect(200);
         assert_eq!(batch.text(), format!("[{given},{given}]"));
         let after = server.get(ONE).await;
@@ -333,6 +378,12 @@ on_both_stores! {
                 Some(json!("a")),
             ),
             (format!(r#"{{"longRunningToolIds":[],"content":{{"parts":[{text},{{"functionCall":{{}}}}]}}}}"#), None),
+            (
+                format!(r#"{{"errorCode":"SAFETY","content":{{"parts":[{{"functionResponse":{{}}}},{text},{{"codeExecutionResult":{{}}}}]}}}}"#),
+                Some(json!("a")),
+            ),
+            (format!(r#"{{"errorCode":"SAFETY","content":{{"parts":[{text},{{"functionCall":{{}}}}]}}}}"#), None),
+            (format!(r#"{{"error_code":"","content":{{"parts":[{{"functionResponse":{{}}}},{text}]}}}}"#), None),
             (r#"{"content":{"parts":[{"inlineData":{}}]}}"#.to_owned(), None),
             (r#"{"content":{"parts":[]}}"#.to_owned(), None),
             (r#"{"content":null}"#.to_owned(), None),

@@ -272,6 +272,25 @@ on_both_stores! {
         assert_eq!(server.get(ONE).await.json()["revision"], 1);
     }
 
+    async fn a_failure_says_what_is_the_matter(server: &TestServer) {
+        server.create(ALL_SCOPES).await;
+        server.append_delta(r#"{"k":2}"#).await;
+        for (condition, what) in [
+            (r#"{"key":"none","equals":1}"#, "the key `none` is absent"),
+            (r#"{"key":"app:none","equals":null}"#, "the key `app:none` is absent"),
+            (r#"{"key":"k","equals":1}"#, "the key `k` has another value"),
+            (r#"{"key":"k","revision":0}"#, "the key `k` has changed since that revision"),
+            (r#"{"key":"k","revision":2}"#, "the key `k` is asked about since a revision that has not come yet"),
+            (r#"{"key":"none","revision":2}"#, "the key `none` is asked about since a revision that has not come yet"),
+            (r#"{"key":"app:k","revision":9}"#, "the key `app:k` is asked about since a revision that has not come yet"),
+            (r#"{"key":"k","exists":false}"#, "the key `k` exists"),
+            (r#"{"key":"none","exists":true}"#, "the key `none` does not exist"),
+        ] {
+            let problem = server.post(EVENTS).json(guarded(&format!("[{condition}]"))).await.problem(412, "revision_mismatch");
+            assert_eq!(problem["errors"][0]["message"], what);
+        }
+    }
+
     async fn a_failure_on_a_scope_alone_tells_its_revision(server: &TestServer) {
         for scope in [USER_STATE, APP_STATE] {
             server.patch(scope).json(r#"{"stateDelta":{"k":1}}"#).await.expect(200);

@@ -104,6 +104,76 @@ on_both_stores! {
         assert_eq!(server.get(ONE).await.json()["revision"], 1000);
     }
 
+    async fn state_keys_over_their_limit_are_413(server: &TestServer) with ["--max-state-keys=4"] {
+        server.create("{}").await;
+        // Deltas, operators and preconditions of all events count together, each key as often as it is named.
+        let keys = |count: usize| (0..count).map(|n| format!(r#""k{n}":{n}"#)).collect::<Vec<_>>().join(",");
+        let edit = |count: usize| {
+            format!(
+                r#""stateDelta":{{{},"temp:t":1}},"stateOps":[{{"op":"increment","key":"k0","value":1}}],"preconditions":[{{"key":"none","exists":false}}]"#,
+                keys(count)
+            )
+        };
+        let event = |count: usize| format!(r#"{{"actions":{{{}}}}}"#, edit(count));
+        let requests = |over: usize| {
+            [
+                server.post(EVENTS).json(event(2 + over)),
+                server.post(EVENTS).json(format!("[{},{{}},{{\"actions\":{{\"stateDelta\":{{{}}}}}}}]", event(1), keys(1 + over))),
+                server.patch(STATE).json(format!("{{{}}}", edit(2 + over))),
+                server.patch(APP_STATE).json(format!(r#"{{"stateDelta":{{{}}}}}"#, keys(4 + over))),
+                server.patch(USER_STATE).json(format!(r#"{{"stateDelta":{{{}}}}}"#, keys(4 + over))),
+                server.post(S).json(format!(r#"{{"state":{{{}}},"events":[{}]}}"#, keys(1 + over), event(1))),
+                server.put(format!("{S}/put{over}")).json(format!(r#"{{"state":{{{}}}}}"#, keys(4 + over))),
+                server.post("/apps/app/users/user/sessions").json(format!(r#"{{"state":{{{}}}}}"#, keys(4 + over))),
+                server.post(format!("/apps/app/users/user/sessions/adk{over}")).json(format!("{{{}}}", keys(4 + over))),
+                server.patch("/apps/app/users/user/sessions/s").json(format!(r#"{{"stateDelta":{{{}}}}}"#, keys(4 + over))),
+                server.get(format!("{STATE}?keys={}", vec!["k"; 4 + over].join(","))),
+            ]
+        };
+        for request in requests(1) {
+            request.await.problem(413, "payload_too_large");
+        }
+        assert_eq!(server.shown().await.0, server.get(ONE).await.text());
+        assert_eq!(server.get(ONE).await.json()["revision"], 0);
+        assert_eq!(server.get(S).await.json()["sessions"].as_array().unwrap().len(), 1);
+        for request in requests(0) {
+            let answer = request.await;
+            assert!(answer.status < 300, "{answer}");
+        }
+        // What the server makes itself is not under it.
+        server.post(format!("{ONE}/rewind")).json(r#"{"toRevision":0}"#).await.expect(200);
+    }
+
+    /// As many keys as the default allows, of all scopes and in all forms. The limits of time are as long as a slow machine
+    /// may take.
+    async fn as_many_state_keys_as_the_default_allows(server: &TestServer)
+        with ["--lock-timeout=50s", "--acquire-timeout=50s", "--statement-timeout=50s", "--request-timeout=55s"]
+    {
+        let scope = |n: usize| ["", "user:", "app:"][n % 3];
+        let list = |range: std::ops::Range<usize>, entry: &dyn Fn(usize) -> String| range.map(entry).collect::<Vec<_>>().join(",");
+        let state = list(0..10_000, &|n| format!(r#""{}k{n}":{n}"#, scope(n)));
+        server.create(&format!(r#"{{"state":{{{state}}}}}"#)).await;
+        let delta = list(0..3000, &|n| format!(r#""{}d{n}":{n}"#, scope(n)));
+        let ops = list(0..3500, &|n| format!(r#"{{"op":"increment","key":"{}k{n}","value":1}}"#, scope(n)));
+        let conditions = list(0..3500, &|n| match n % 4 {
+            0 => format!(r#"{{"key":"{}k{n}","equals":{n}}}"#, scope(n)),
+            1 => format!(r#"{{"key":"{}k{n}","exists":true}}"#, scope(n)),
+            2 => format!(r#"{{"key":"{}k{n}","revision":{}}}"#, scope(n), i64::from(n % 3 > 0)),
+            // Of a key that is not there.
+            _ => format!(r#"{{"key":"{}none{n}","revision":0}}"#, scope(n)),
+        });
+        let patch = |more: &str| {
+            let body = format!(r#"{{"stateDelta":{{{delta}{more}}},"stateOps":[{ops}],"preconditions":[{conditions}]}}"#);
+            server.patch(STATE).json(body)
+        };
+        patch(r#","one":"more""#).await.problem(413, "payload_too_large");
+        let patched = patch("").await.expect(200).json();
+        assert_eq!(patched.as_object().unwrap().len(), 13_000);
+        assert_eq!((&patched["k3"], &patched["user:k1"], &patched["app:k3500"]), (&json!(4), &json!(2), &json!(3500)));
+        patch("").await.problem(412, "revision_mismatch");
+        server.post(format!("{ONE}/rewind")).json(r#"{"toRevision":0}"#).await.expect(200);
+    }
+
     async fn the_defaults_take_values_of_megabytes(server: &TestServer) {
         server.create("{}").await;
         let value = string(4 << 20);

@@ -18,6 +18,7 @@ mod preconditions;
 mod render;
 mod replicas;
 mod rewind;
+mod safety;
 mod scope_state;
 mod scopes;
 mod sessions;

@@ -165,7 +165,7 @@ on_both_stores! {
             server.post(EVENTS).header("if-match", bad).json("{}").await.invalid(&["If-Match"]);
         }
         let twice = server.post(EVENTS).header("if-match", "\"0\"").header("if-match", "\"0\"");
-        twice.json("{}").await.invalid(&["if-match"]);
+        twice.json("{}").await.invalid(&["If-Match"]);
     }
 
     async fn new_metadata_is_a_new_tag_but_no_broken_precondition(server: &TestServer) {

@@ -70,17 +70,23 @@ impl Run<'_> {
             _ => self.one_there(*at).await?,
         };
         match action {
-            Action::Create { unless_there, state, events } => self.create(at, *unless_there, state, events).await?,
+            Action::Create { unless_there, state, events, twice } => {
+                self.create(at, *unless_there, state, events, *twice).await?;
+            }
             Action::Append { events, if_match } => self.append(at, events, if_match).await?,
             Action::PutKey { key, value, if_match, twice } => {
                 self.put_key(at, key, value, if_match, *twice).await?;
             }
             Action::DeleteKey { key, if_match, twice } => self.delete_key(at, key, if_match, *twice).await?,
             Action::PatchState { asks, if_match, twice } => self.patch_state(at, asks, if_match, *twice).await?,
-            Action::PatchApp { asks, if_match } => self.patch_shared(at, Shared::App, asks, if_match).await?,
-            Action::PatchUser { asks, if_match } => self.patch_shared(at, Shared::User, asks, if_match).await?,
+            Action::PatchApp { asks, if_match, twice } => {
+                self.patch_shared(at, Shared::App, asks, if_match, *twice).await?;
+            }
+            Action::PatchUser { asks, if_match, twice } => {
+                self.patch_shared(at, Shared::User, asks, if_match, *twice).await?;
+            }
             Action::Rename { name } => self.rename(at, *name).await?,
-            Action::Fork { back, to } => self.fork(at, *back, *to).await?,
+            Action::Fork { back, to, twice } => self.fork(at, *back, *to, *twice).await?,
             Action::Rewind { to, if_match, twice } => self.rewind(at, to, if_match, *twice).await?,
             Action::Delete => self.delete(at).await?,
         }
@@ -93,29 +99,47 @@ impl Run<'_> {
         let there: Vec<Place> = self.world.sessions.keys().filter(of_user).copied().collect();
         match usize::from(at.session).checked_rem(there.len()) {
             Some(n) => Ok(there[n]),
-            None => self.create(at, true, &[], &[]).await.map(|()| at),
+            None => self.create(at, true, &[], &[], false).await.map(|()| at),
         }
     }
 
-    async fn create(&mut self, at: Place, unless_there: bool, state: &[Entry], events: &[Draft]) -> Checked {
+    async fn create(
+        &mut self,
+        at: Place,
+        unless_there: bool,
+        state: &[Entry],
+        events: &[Draft],
+        twice: bool,
+    ) -> Checked {
         let mut sent = Vec::new();
         for draft in events {
             sent.extend(self.draft(at, draft, &sent));
         }
         let state = entries(state);
         let members = [("state", object(&state)), ("events", Json::Array(sent.iter().map(Sent::to_json).collect()))];
-        let request = if unless_there {
-            self.client.put(self.path(at)).json(Json::object(members).to_string())
-        } else {
-            let id = ("sessionId", Json::string(at.id()));
-            self.client.post(self.sessions_path(at)).json(Json::object(members.into_iter().chain([id])).to_string())
+        let key = self.id();
+        let request = || {
+            let members = members.clone().into_iter();
+            let request = if unless_there {
+                self.client.put(self.path(at)).json(Json::object(members).to_string())
+            } else {
+                let id = ("sessionId", Json::string(at.id()));
+                self.client.post(self.sessions_path(at)).json(Json::object(members.chain([id])).to_string())
+            };
+            request.header("idempotency-key", &key)
         };
-        let answer = request.await;
+        let answer = request().await;
+        let again = if twice && answer.status == 201 { Some(request().await) } else { None };
         let answer = match self.world.create(at, &state, &sent) {
             Ok(()) => status(answer, 201)?,
             Err(Refusal::SessionExists) if unless_there => status(answer, 200)?,
             Err(refusal) => return self.refused(at, &answer, &refusal),
         };
+        if let Some(again) = again {
+            let again = status(again, 200)?;
+            equal("Idempotent-Replayed", again.was_replayed(), true)?;
+            self.compare_session(at, &again)?;
+        }
         self.compare_session(at, &answer)
     }
 
@@ -214,7 +238,14 @@ impl Run<'_> {
         Ok(Some(answer))
     }
 
-    async fn patch_shared(&mut self, at: Place, shared: Shared, asks: &Asks, if_match: &IfMatch) -> Checked {
+    async fn patch_shared(
+        &mut self,
+        at: Place,
+        shared: Shared,
+        asks: &Asks,
+        if_match: &IfMatch,
+        twice: bool,
+    ) -> Checked {
         let scope = self.world.shared(at, shared);
         let bare = |key: &'static str| key.split_once(':').map_or(key, |(_, bare)| bare);
         let mut asks = asks.clone();
@@ -229,10 +260,23 @@ impl Run<'_> {
                 (Some(format!("\"{}\"", scope.revision - behind)), *behind == 0)
             }
         };
-        let request = self.client.patch(self.shared_path(at, shared)).json(Json::object(change.members()).to_string());
-        let answer = with(request, header.as_deref()).await;
+        let key = self.id();
+        let body = Json::object(change.members()).to_string();
+        let request = || {
+            let request = self.client.patch(self.shared_path(at, shared)).json(body.as_str());
+            with(request.header("idempotency-key", &key), header.as_deref())
+        };
+        let answer = request().await;
+        let again = if twice && answer.status == 200 { Some(request().await) } else { None };
         match self.world.patch_shared(at, shared, &change, holds) {
-            Ok(()) => self.compare_shared(at, shared, &status(answer, 200)?),
+            Ok(()) => {
+                if let Some(again) = again {
+                    let again = status(again, 200)?;
+                    equal("Idempotent-Replayed", again.was_replayed(), true)?;
+                    self.compare_shared(at, shared, &again)?;
+                }
+                self.compare_shared(at, shared, &status(answer, 200)?)
+            }
             Err(refusal) => refused(&answer, &refusal, &[("revision", scope.revision)]),
         }
     }
@@ -264,7 +308,7 @@ impl Run<'_> {
         self.compare_pasts(at.app).await
     }
 
-    async fn fork(&mut self, at: Place, back: Option<i64>, to: u8) -> Checked {
+    async fn fork(&mut self, at: Place, back: Option<i64>, to: u8, twice: bool) -> Checked {
         let current = self.world.sessions.get(&at).map_or(0, |session| session.revision());
         let revision = back.map_or(current, |back| (current - back).max(0));
         let fork = Place { session: to, ..at };
@@ -274,13 +318,24 @@ impl Run<'_> {
         }
         let mut members = vec![("sessionId", Json::string(fork.id()))];
         members.extend(back.map(|_| ("atRevision", Json::Number(revision.to_string()))));
-        let answer = self.client.post(format!("{}/fork", self.path(at))).json(Json::object(members).to_string()).await;
+        let (key, body) = (self.id(), Json::object(members).to_string());
+        let request = || {
+            let request = self.client.post(format!("{}/fork", self.path(at))).json(body.as_str());
+            request.header("idempotency-key", &key)
+        };
+        let answer = request().await;
+        let again = if twice && answer.status == 201 { Some(request().await) } else { None };
         if let Err(refusal) = self.world.fork(at, revision, to) {
             return self.refused(at, &answer, &refusal);
         }
         let answer = status(answer, 201)?;
         equal("the location", answer.header("location"), Some(&*self.path(fork)))?;
         self.compare_session(fork, &answer)?;
+        if let Some(again) = again {
+            let again = status(again, 200)?;
+            equal("Idempotent-Replayed", again.was_replayed(), true)?;
+            self.compare_session(fork, &again)?;
+        }
         self.compare(fork).await?;
         self.compare_past(fork).await?;
         self.compare_past(at).await

@@ -14,15 +14,15 @@ pub struct Step {
 
 #[derive(Debug, Clone)]
 pub enum Action {
-    Create { unless_there: bool, state: Vec<Entry>, events: Vec<Draft> },
+    Create { unless_there: bool, state: Vec<Entry>, events: Vec<Draft>, twice: bool },
     Append { events: Vec<Draft>, if_match: IfMatch },
     PutKey { key: &'static str, value: &'static str, if_match: IfMatch, twice: bool },
     DeleteKey { key: &'static str, if_match: IfMatch, twice: bool },
     PatchState { asks: Asks, if_match: IfMatch, twice: bool },
-    PatchApp { asks: Asks, if_match: IfMatch },
-    PatchUser { asks: Asks, if_match: IfMatch },
+    PatchApp { asks: Asks, if_match: IfMatch, twice: bool },
+    PatchUser { asks: Asks, if_match: IfMatch, twice: bool },
     Rename { name: Option<&'static str> },
-    Fork { back: Option<i64>, to: u8 },
+    Fork { back: Option<i64>, to: u8, twice: bool },
     Rewind { to: Rewind, if_match: IfMatch, twice: bool },
     Delete,
 }
@@ -222,8 +222,8 @@ fn action() -> impl Strategy<Value = Action> {
         4 => select(&["i1", "i2", "i3", "unknown"][..]).prop_map(Rewind::Before),
     ];
     prop_oneof![
-        3 => (any::<bool>(), entries(4), vec(draft(), 0..=3))
-            .prop_map(|(unless_there, state, events)| Action::Create { unless_there, state, events }),
+        3 => (any::<bool>(), entries(4), vec(draft(), 0..=3), twice())
+            .prop_map(|(unless_there, state, events, twice)| Action::Create { unless_there, state, events, twice }),
         24 => (events, if_match()).prop_map(|(events, if_match)| Action::Append { events, if_match }),
         3 => (entry(), if_match(), twice())
             .prop_map(|((key, value), if_match, twice)| Action::PutKey { key, value, if_match, twice }),
@@ -231,10 +231,13 @@ fn action() -> impl Strategy<Value = Action> {
             .prop_map(|(key, if_match, twice)| Action::DeleteKey { key, if_match, twice }),
         5 => (asks(), if_match(), twice())
             .prop_map(|(asks, if_match, twice)| Action::PatchState { asks, if_match, twice }),
-        3 => (asks(), if_match()).prop_map(|(asks, if_match)| Action::PatchApp { asks, if_match }),
-        3 => (asks(), if_match()).prop_map(|(asks, if_match)| Action::PatchUser { asks, if_match }),
+        3 => (asks(), if_match(), twice())
+            .prop_map(|(asks, if_match, twice)| Action::PatchApp { asks, if_match, twice }),
+        3 => (asks(), if_match(), twice())
+            .prop_map(|(asks, if_match, twice)| Action::PatchUser { asks, if_match, twice }),
         1 => option::of(select(&["one", "two"][..])).prop_map(|name| Action::Rename { name }),
-        4 => (option::weighted(0.9, -1..8_i64), 0..SESSIONS).prop_map(|(back, to)| Action::Fork { back, to }),
+        4 => (option::weighted(0.9, -1..8_i64), 0..SESSIONS, twice())
+            .prop_map(|(back, to, twice)| Action::Fork { back, to, twice }),
         4 => (rewind, if_match(), twice())
             .prop_map(|(to, if_match, twice)| Action::Rewind { to, if_match, twice }),
         1 => Just(Action::Delete),

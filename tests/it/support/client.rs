@@ -221,7 +221,7 @@ impl IntoFuture for Request {
             let response = self.request.send().await.expect("an answer");
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
             let body = response.bytes().await.expect("a whole body").to_vec();
-            let answer = Answer { status, headers, body };
+            let answer = Answer::new(status, headers, body);
             answer.check(self.method.as_str(), &self.path);
             answer
         })
@@ -236,6 +236,15 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Every JSON body ends with a newline, which is no part of what it says.
+    fn new(status: u16, headers: HeaderMap, mut body: Vec<u8>) -> Self {
+        let is_json = headers.get("content-type").is_some_and(|value| value.as_bytes().ends_with(b"json"));
+        if is_json && !body.is_empty() {
+            assert_eq!(body.pop(), Some(b'\n'), "no newline at the end: {}", String::from_utf8_lossy(&body));
+        }
+        Self { status, headers, body }
+    }
+
     /// Reads a response off the wire; its body ends with the connection.
     fn read(bytes: &[u8]) -> Self {
         let end = bytes.windows(4).position(|w| w == b"\r\n\r\n").expect("the head of an answer");
@@ -247,7 +256,7 @@ impl Answer {
             let name: HeaderName = name.parse().expect("a header name");
             headers.append(name, value.trim().parse().expect("a header value"));
         }
-        Self { status: status.parse().expect("a number"), headers, body: bytes[end + 4..].to_vec() }
+        Self::new(status.parse().expect("a number"), headers, bytes[end + 4..].to_vec())
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {

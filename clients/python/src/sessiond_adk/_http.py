@@ -70,8 +70,6 @@ class Reply:
     headers: httpx.Headers
     body: Any
     """The JSON of the answer; None if it has none."""
-    in_doubt: bool
-    """Whether an earlier attempt may have been applied without its answer having arrived."""
 
     @property
     def code(self) -> str | None:
@@ -164,7 +162,7 @@ class Client:
             else:
                 status, answer = response.status_code, _parse(response)
                 if status not in _RETRIED:
-                    return Reply(status, response.headers, answer, in_doubt)
+                    return Reply(status, response.headers, answer)
                 in_doubt = in_doubt or _text(answer, "outcome") != "not_applied"
                 said = _said(status, answer)
                 wait = max(wait, _retry_after(response))

@@ -143,9 +143,3 @@ def state_to_wire(state: dict[str, Any]) -> dict[str, Any]:
         logger.warning("Some values of state are not JSON; a text that describes them is stored in their place.")
         written = to_jsonable_python(kept, serialize_unknown=True)
     return cast(dict[str, Any], written)
-
-
-def session_state(state: dict[str, Any]) -> dict[str, Any]:
-    """Returns the keys of a merged state that are the session's own."""
-    shared = (State.APP_PREFIX, State.USER_PREFIX)
-    return {key: value for key, value in state.items() if not key.startswith(shared)}

@@ -22,7 +22,7 @@ from google.adk.sessions.session import Session
 
 from ._http import Client, segments
 from ._version import __version__
-from ._wire import StoredSession, event_from_wire, event_to_wire, session_from_wire, session_state, state_to_wire
+from ._wire import StoredSession, event_from_wire, event_to_wire, session_from_wire, state_to_wire
 
 # sessiond's default.
 _PORT = 8080
@@ -106,9 +106,6 @@ class SessiondSessionService(BaseSessionService):
         `app:` and `user:` keys of `state` go to app and user state, `temp:` keys nowhere. White space around
         `session_id` is not part of it; if it is None or blank, one is generated.
 
-        After a lost answer, a session with the given id counts as the one that was asked for if nothing was appended
-        to it and its state is the same.
-
         Raises:
           AlreadyExistsError: There is such a session; it is left as it is.
           SessiondInputError: An id or a value breaks a rule of sessiond.
@@ -124,13 +121,13 @@ class SessiondSessionService(BaseSessionService):
             return session_from_wire(created.success())
 
         created = await self._http.send(
-            "POST", _sessions(app_name, user_id), body={"sessionId": name, "state": initial}
+            "POST",
+            _sessions(app_name, user_id),
+            body={"sessionId": name, "state": initial},
+            # By which sessiond knows what an attempt before has created.
+            headers={"Idempotency-Key": str(uuid.uuid4())},
         )
         if created.code == "session_already_exists":
-            if created.in_doubt:
-                found = await self._get(app_name, user_id, name, GetSessionConfig(num_recent_events=0))
-                if found and found.seen == 0 and session_state(found.state) == session_state(initial):
-                    return found
             raise AlreadyExistsError(f"Session with id {name} already exists.") from created.error
         return session_from_wire(created.success())
 

@@ -1,0 +1,76 @@
+//! Requests that append no event and are recognised all the same when they come again.
+
+use sha2::{Digest as _, Sha256};
+
+use super::envelope::to_camel;
+use super::event::digest;
+use super::ids::IdempotencyKey;
+use super::json::Json;
+
+/// What a client calls a request, and a digest of what it asks. What the request made or changed remembers both: the same
+/// key with the same digest is a retry, with another one a conflict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestKey {
+    pub key: IdempotencyKey,
+    pub digest: [u8; 32],
+}
+
+impl RequestKey {
+    /// `place` says what is asked, and of what; the digest sees it and the fields of the body, but neither their order nor
+    /// their spelling. A field that is `null` is absent, and no body is one without fields.
+    pub fn new<'a>(key: IdempotencyKey, place: impl Iterator<Item = &'a str>, body: Option<Json<'_>>) -> Self {
+        let members = body.and_then(Json::as_object).into_iter().flatten().filter(|member| !member.value.is_null());
+        let fields = members.map(|member| (to_camel(&member.key).into_owned(), member.value.canonical()));
+        let fields = digest(fields.collect());
+        let mut hash = Sha256::new();
+        for part in place {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        hash.update(fields);
+        Self { key, digest: hash.finalize().into() }
+    }
+
+    /// Whether a request that is remembered with this digest was this one.
+    pub fn is_retry_of(&self, digest: &[u8]) -> bool {
+        self.digest == digest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(place: &[&str], body: Option<&str>) -> [u8; 32] {
+        let key = IdempotencyKey::parse("k").unwrap();
+        RequestKey::new(key, place.iter().copied(), body.map(Json::trusted)).digest
+    }
+
+    #[test]
+    fn the_digest_sees_what_is_asked_and_not_how_it_is_written() {
+        let body = |text| of(&["createSession", "app", "user"], Some(text));
+        let base = body(r#"{"displayName":"n","state":{"a":1,"b":null}}"#);
+        for same in [
+            r#"{ "state": {"b": null, "a": 1.0}, "display_name": "\u006e" }"#,
+            r#"{"displayName":"n","state":{"a":1,"b":null},"labels":null}"#,
+        ] {
+            assert_eq!(body(same), base, "{same}");
+        }
+        for other in [
+            "{}",
+            r#"{"displayName":"m","state":{"a":1,"b":null}}"#,
+            r#"{"displayName":"n","state":{"a":1}}"#,
+            r#"{"displayName":"n","state":{"a":1,"b":null},"ttl":1}"#,
+        ] {
+            assert_ne!(body(other), base, "{other}");
+        }
+        assert_eq!(body("{}"), of(&["createSession", "app", "user"], None));
+    }
+
+    #[test]
+    fn the_digest_sees_where_it_is_asked() {
+        assert_ne!(of(&["forkSession", "a"], None), of(&["forkSession", "b"], None));
+        assert_ne!(of(&["forkSession", "a"], None), of(&["createSession", "a"], None));
+        assert_ne!(of(&["ab", "c"], None), of(&["a", "bc"], None));
+    }
+}
