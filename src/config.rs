@@ -18,7 +18,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::domain::Limits;
 use crate::server::ConnectionLimits;
-use crate::store::{PostgresOptions, StoreLimits};
+use crate::store::{self, PostgresOptions, StoreLimits};
 use crate::telemetry::{self, LogFormat};
 
 const DATABASE: &str = "Database";
@@ -298,9 +298,7 @@ impl Config {
     /// What no option can know of itself. Messages never hold the database URL.
     fn validate(&self) -> Result<(), String> {
         let url = self.database_url.expose_secret();
-        if !["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-            return Err("--database-url (DATABASE_URL) must begin with sqlite:// or postgres://".to_owned());
-        }
+        store::check_url(url).map_err(|error| format!("--database-url (DATABASE_URL): {error}"))?;
         if self.max_body_bytes > MAX_BODY_BYTES {
             return Err(format!(
                 "--max-body-bytes ({}) must not exceed {MAX_BODY_BYTES}, the longest text that a database takes",

@@ -92,6 +92,11 @@ impl StoreError {
         Self { cause: self.cause, unclear: self.unclear, source: Source::Text(self.to_string()) }
     }
 
+    /// PostgreSQL does not let its user do that.
+    pub fn lacks_privilege(&self) -> bool {
+        matches!(&self.source, Source::Sqlx(Error::Database(error)) if error.code().as_deref() == Some(LACKS_PRIVILEGE))
+    }
+
     /// A new try of the same transaction makes sense.
     pub fn is_transient(&self) -> bool {
         matches!(self.cause, Cause::Conflict | Cause::ConnectionLost) || self.unclear
@@ -146,6 +151,8 @@ impl From<sqlx::migrate::MigrateError> for StoreError {
     }
 }
 
+const LACKS_PRIVILEGE: &str = "42501";
+
 /// PostgreSQL, appendix A: the codes that a healthy service can meet.
 fn of_sqlstate(code: &str) -> Cause {
     match code {
@@ -163,6 +170,7 @@ fn of_sqlstate(code: &str) -> Cause {
         => Cause::ConnectionLost,
         "25006" => Cause::Unavailable, // read_only_sql_transaction: a standby, or a failover under way
         "42P01" => Cause::Unavailable, // undefined_table: not migrated yet
+        LACKS_PRIVILEGE => Cause::Unavailable,
         _ => match &code[..code.len().min(2)] {
             "08" => Cause::ConnectionLost, // connection_exception
             "28" | "3D" => Cause::Unavailable, // invalid_authorization, invalid_catalog_name

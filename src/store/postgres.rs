@@ -1,17 +1,17 @@
 //! PostgreSQL, 13 and later, also behind PgBouncer in transaction mode.
 
 use std::collections::{BTreeSet, HashSet};
-use std::str::FromStr;
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use sqlx::migrate::Migrator;
+use sqlx::migrate::{Migration, Migrator};
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgConnection};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use sqlx::{AssertSqlSafe, Connection as _, FromRow as _, PgConnection};
+use url::Url;
 
 use super::look::{Look, LookRow};
-use super::pool::{Connect, Lease, Pool};
+use super::pool::{Lease, Pool};
+use super::postgres_connect::{self, Server, durable};
 use super::read_statement::{ReadRow, read_statement};
 use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
@@ -46,9 +46,6 @@ const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
 /// How long a statement that takes no locks beforehand may wait for a row that another transaction has locked.
 const UNLOCKED_WAIT: Duration = Duration::from_millis(20);
 
-/// The pause before a server that refuses connections is asked again.
-const CONNECT_PAUSE: Duration = Duration::from_millis(50);
-
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PostgresOptions {
     /// The server is reached through PgBouncer in transaction mode: every statement runs in an explicit transaction,
@@ -65,22 +62,10 @@ pub struct Postgres {
     begin_write: String,
 }
 
-/// Sets `synchronous_commit` for a connection or a transaction: a success is answered after a durable commit, also on a
-/// server whose default is to be lax.
-macro_rules! durable {
-    ($local:literal) => {
-        concat!(
-            "select set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on' \
-               else current_setting('synchronous_commit') end, ",
-            $local,
-            ")"
-        )
-    };
-}
-
 impl Postgres {
-    pub fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
-        let connect = connect_options(url)?;
+    pub fn open(url: &Url, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
+        let connect = postgres_connect::options(url)?;
+        postgres_connect::warn_if_exposed(&connect);
         let settings = [
             ("statement_timeout", limits.statement),
             // What commits by itself holds others up while it waits, and is tried with locks after that.
@@ -154,54 +139,32 @@ impl Postgres {
     }
 }
 
-/// Where connections of the pool lead.
-struct Server {
-    options: PgConnectOptions,
-    pgbouncer: bool,
-}
-
-impl Connect for Server {
-    type Connection = PgConnection;
-
-    async fn connect(&self, until: Instant) -> Result<PgConnection> {
-        let unreachable = || StoreError::new(Cause::Unavailable, "no connection to the database within the time limit");
-        let mut conn = loop {
-            match timeout_at(until, self.options.connect()).await.map_err(|_| unreachable())? {
-                Ok(conn) => break conn,
-                // It is starting, or has no place left just now.
-                Err(sqlx::Error::Database(error)) if error.is_transient_in_connect_phase() => {}
-                Err(sqlx::Error::Io(_)) => {}
-                Err(other) => return Err(other.into()),
-            }
-            timeout_at(until, sleep(CONNECT_PAUSE)).await.map_err(|_| unreachable())?;
-        };
-        if !self.pgbouncer {
-            let set = sqlx::raw_sql(durable!("false")).execute(&mut conn);
-            timeout_at(until, set).await.map_err(|_| unreachable())??;
-        }
-        Ok(conn)
+/// Every migration of this binary is applied as it is, and none in part.
+async fn is_migrated(conn: &mut PgConnection) -> Result<bool> {
+    let found: Option<String> = sqlx::query_scalar("select to_regclass('_sqlx_migrations')::text")
+        .persistent(false)
+        .fetch_one(&mut *conn)
+        .await?;
+    if found.is_none() {
+        return Ok(false);
     }
+    let applied: Vec<(i64, Vec<u8>, bool)> = sqlx::query_as("select version, checksum, success from _sqlx_migrations")
+        .persistent(false)
+        .fetch_all(conn)
+        .await?;
+    let is_applied = |migration: &Migration| {
+        applied.iter().any(|(version, checksum, _)| *version == migration.version && **checksum == *migration.checksum)
+    };
+    Ok(applied.iter().all(|(.., success)| *success) && MIGRATOR.iter().all(is_applied))
 }
 
-/// What the URL says, and nothing that PgBouncer would refuse.
-pub(super) fn connect_options(url: &str) -> Result<PgConnectOptions> {
-    Ok(PgConnectOptions::from_str(url)
-        .map_err(|_| StoreError::config("the database URL is not a valid postgres:// URL"))?
-        .application_name("sessiond")
-        // For floats, which are never read.
-        .extra_float_digits(None)
-        .disable_statement_logging())
-}
-
-/// Connects, for a task of its own.
-pub(super) async fn connect(options: &PgConnectOptions, limit: Duration) -> Result<PgConnection> {
-    let unreachable = || StoreError::new(Cause::Unavailable, "the database cannot be reached");
-    // A server that takes the connection and then says nothing must not be waited for for ever.
-    let connected = timeout(limit, options.connect()).await.map_err(|_| unreachable())?;
-    connected.map_err(|error| match error {
-        sqlx::Error::Io(_) => unreachable(),
-        other => other.into(),
-    })
+fn not_allowed(error: StoreError) -> StoreError {
+    if !error.lacks_privilege() {
+        return error;
+    }
+    let what =
+        "migrations are pending, and this user may not apply them: run `sessiond migrate` as the owner of the tables";
+    StoreError::config(format!("{what}: {error}"))
 }
 
 impl Backend for Postgres {
@@ -217,7 +180,11 @@ impl Backend for Postgres {
     async fn migrate(&self) -> Result<()> {
         // Its own connection, closed afterwards: migrations take their time.
         let options = self.connect.clone().statement_cache_capacity(0);
-        let mut conn = connect(&options, self.unit_limit()).await?;
+        let mut conn = postgres_connect::connect(&options, self.unit_limit()).await?;
+        // To look takes no more than reading a table: who may not make tables can start a server all the same.
+        if is_migrated(&mut conn).await? {
+            return Ok(conn.close().await?);
+        }
         let mut tx = conn.begin().await?;
         sqlx::raw_sql("set local statement_timeout = 0; set local lock_timeout = 0").execute(&mut *tx).await?;
         sqlx::query("select pg_advisory_xact_lock($1)")
@@ -234,7 +201,7 @@ impl Backend for Postgres {
         // The lock is ours already; what a newer binary applied on top does not concern this one.
         migrator.set_locking(false).set_ignore_missing(true);
         // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
-        migrator.run_direct(None, &mut *tx, false).await?;
+        migrator.run_direct(None, &mut *tx, false).await.map_err(|error| not_allowed(error.into()))?;
         self.deallocate(&mut tx).await?;
         tx.commit().await?;
         conn.close().await?;

@@ -57,7 +57,6 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens the file at `path`, made if it is missing.
     pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
-        let path = file(path)?;
         let lock = lock(Path::new(path))?;
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -105,16 +104,6 @@ impl Connect for Opener {
             StoreError::new(Cause::Unavailable, format!("the SQLite file cannot be opened: {error}"))
         })
     }
-}
-
-/// The file that a URL names, given what follows `sqlite://`.
-pub(super) fn file(path: &str) -> Result<&str> {
-    // What other programs write into such URLs, and what happens here in any case.
-    let path = path.strip_suffix("?mode=rwc").unwrap_or(path);
-    if path.is_empty() || path.contains('?') || path.contains(":memory:") {
-        return Err(StoreError::config("the database URL must name a file and nothing else: sqlite://PATH"));
-    }
-    Ok(path)
 }
 
 fn lock(path: &Path) -> Result<File> {

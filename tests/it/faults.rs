@@ -12,7 +12,9 @@ use tokio::{
 };
 
 use crate::support::{
-    http::{Answer, Api, PATIENCE, PATIENT, Place, Server, on_both_databases, spawn, together, verify},
+    http::{
+        Answer, Api, PATIENCE, PATIENT, Place, Server, ended, log_says, on_both_databases, spawn, together, verify,
+    },
     load::{self, Load, check_log},
     postgres::{Database, address, database, dedicated, through},
     proxy::TcpProxy,
@@ -653,30 +655,34 @@ async fn a_replica_that_is_cut_off_lets_go_of_its_locks() {
     verify(&database.url).await;
 }
 
-/// A server that starts before its database waits for it, and one whose database never answers gives up.
+/// A server that starts before its database waits for it, also behind a proxy that takes connections and closes them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_waits_for_its_database() {
     let database = database().await;
+    let (status, log) = ended(&database.url, &["migrate"]).await;
+    assert_eq!(status.code(), Some(0), "{log}");
     let proxy = TcpProxy::start(address(&database.url));
     let url = through(&database.url, proxy.addr());
-    proxy.blackhole();
-    let mut silent = spawn(&url, HASTY);
-    log_says(&silent, "waiting for the database").await;
-    proxy.cut();
-    let mut cut = spawn(&url, HASTY);
-    log_says(&cut, "waiting for the database").await;
+    let plain = format!("{url}?sslmode=disable");
+    let flags: [&[&str]; 2] = [HASTY, &[HASTY, &["--no-migrate"]].concat()];
+    let mut waiting = Vec::new();
+    for cut in [false, true] {
+        if cut {
+            proxy.cut()
+        } else {
+            proxy.blackhole()
+        }
+        for url in [&url, &plain] {
+            for flags in flags {
+                let process = spawn(url, flags);
+                log_says(&process, "waiting for the database").await;
+                waiting.push(process);
+            }
+        }
+    }
     proxy.restore();
-    for process in [&mut silent, &mut cut] {
+    for mut process in waiting {
         Api::new(process.base_url().await).get("/readyz").await.expect(200);
     }
     verify(&database.url).await;
-}
-
-async fn log_says(process: &crate::support::process::Sessiond, text: &str) {
-    let reading = async {
-        while !process.log().contains(text) {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("no {text:?} in:\n{}", process.log()));
 }
