@@ -193,8 +193,27 @@ async fn a_sqlite_file_serves_one_process() {
         assert!(log.contains("another process has") && log.contains("data.db open"), "{log}");
     }
     first.get("/readyz").await.expect(200);
+    // By whatever path.
+    let Place::Sqlite(dir) = &place else { panic!("it is SQLite") };
+    let (folder, link) = (dir.join("folder"), dir.join("link.db"));
+    std::fs::create_dir(&folder).unwrap();
+    std::os::unix::fs::symlink("data.db", &link).unwrap();
+    std::os::unix::fs::symlink(dir, folder.join("back")).unwrap();
+    for path in [link.clone(), folder.join("../data.db"), folder.join("back/link.db")] {
+        let (status, log) = ended(&format!("sqlite://{}", path.display()), &[]).await;
+        assert_eq!(status.code(), Some(1), "{log}");
+        assert!(log.contains("another process has") && log.contains("data.db open"), "{log}");
+    }
     drop(first);
     Server::start(&place.url(), &[]).await.get("/readyz").await.expect(200);
+    // A link to a file that is to be made.
+    let fresh = dir.join("fresh.db");
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("fresh.db", &link).unwrap();
+    let server = Server::start(&format!("sqlite://{}", link.display()), &[]).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    let (status, log) = ended(&format!("sqlite://{}", fresh.display()), &[]).await;
+    assert_eq!(status.code(), Some(1), "{log}");
 }
 
 /// Started without a word, it serves from a file beside it.
