@@ -75,7 +75,7 @@ pub struct Config {
     ///
     /// What a PostgreSQL URL leaves out is taken from the variables of libpq, if they are set: PGHOST, PGHOSTADDR,
     /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY, PGOPTIONS; and a password
-    /// from the file that PGPASSFILE names, or ~/.pgpass.
+    /// from the file that PGPASSFILE names, or ~/.pgpass. Parameters of the URL that are not known are refused.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://sessiond.db")]
     // Cannot fail, because clap would quote the value in its message; `validate` looks at it.
     #[arg(value_name = "URL", value_parser = secret, global = true, help_heading = DATABASE)]

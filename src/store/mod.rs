@@ -49,7 +49,7 @@ use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::rewind::RewindTarget;
 use crate::domain::scope::{Scope, split};
 use crate::domain::session::{Creation, Head, MetadataPatch};
-use crate::domain::tag::{IfMatch, Tag};
+use crate::domain::tag::{IfMatch, Tag, Timeline};
 use crate::domain::time::Micros;
 
 /// Time limits on what is asked of a database. The server keeps those on a statement and on the wait for a lock (SQLite
@@ -250,8 +250,9 @@ pub struct Page<T> {
 pub struct SessionQuery {
     pub key: SessionKey,
     pub now: Micros,
-    /// Only this incarnation will do: a stream or a page token goes on with what it began.
+    /// Only this incarnation, on this timeline, will do: a stream or a page token goes on with what it began.
     pub incarnation: Option<i64>,
+    pub timeline: Option<Timeline>,
     pub state: Option<StateFilter>,
     pub events: Option<EventQuery>,
 }

@@ -1,6 +1,7 @@
 //! PostgreSQL, 13 and later, also behind PgBouncer in transaction mode.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
@@ -33,7 +34,7 @@ use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
 use crate::domain::session::{Head, MetadataPatch};
-use crate::domain::tag::Tag;
+use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -54,7 +55,8 @@ pub struct PostgresOptions {
 }
 
 pub struct Postgres {
-    pool: Pool<Server>,
+    pool: Pool<Arc<Server>>,
+    server: Arc<Server>,
     connect: PgConnectOptions,
     options: PostgresOptions,
     limits: StoreLimits,
@@ -95,12 +97,11 @@ impl Postgres {
         let lock = limits.lock_wait.as_millis();
         let begin_write =
             format!("begin isolation level read committed{local}; set local lock_timeout = {lock}{durable}");
-        let server = Server {
-            options: if options.pgbouncer { connect.clone() } else { connect.clone().options(settings).options(plans) },
-            pgbouncer: options.pgbouncer,
-        };
-        let pool = Pool::new(server, limits.connections, limits.acquire);
-        Ok(Self { pool, connect, options, limits, begin_read, begin_write })
+        let with_settings =
+            if options.pgbouncer { connect.clone() } else { connect.clone().options(settings).options(plans) };
+        let server = Arc::new(Server::new(with_settings, options.pgbouncer));
+        let pool = Pool::new(server.clone(), limits.connections, limits.acquire);
+        Ok(Self { pool, server, connect, options, limits, begin_read, begin_write })
     }
 
     /// sqlx's migrator prepares its statements by name, whatever the settings say. PgBouncer gives them to whoever
@@ -126,11 +127,18 @@ impl Postgres {
 
     async fn try_begin(&self, begin: Option<&str>) -> Result<PgTx> {
         let mut conn = self.pool.acquire().await?;
-        if let Some(begin) = begin {
-            sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *conn).await?;
+        let mut timeline = conn.timeline();
+        match begin {
+            // PgBouncer may have another server behind the same connection by now.
+            Some(begin) if self.options.pgbouncer => timeline = self.server.run_and_tell(&mut conn, begin).await?,
+            Some(begin) => {
+                sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *conn).await?;
+            }
+            None => {}
         }
         Ok(PgTx {
             conn,
+            timeline,
             persistent: !self.options.pgbouncer,
             in_transaction: begin.is_some(),
             made_users: vec![],
@@ -270,6 +278,7 @@ impl Backend for Postgres {
 /// the connection, which ends it for certain, and nobody waits for it.
 pub struct PgTx {
     conn: Lease<PgConnection>,
+    timeline: Timeline,
     persistent: bool,
     /// Scope rows that may have been made just to be locked.
     made_users: Vec<UserKey>,
@@ -342,6 +351,10 @@ impl Tx for PgTx {
     const SHARED: bool = true;
 
     shared_primitives!();
+
+    fn timeline(&self) -> Timeline {
+        self.timeline
+    }
 
     async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
         if !query.is_plain() {

@@ -2,15 +2,18 @@
 
 use std::io::ErrorKind;
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgSslMode};
-use sqlx::{ConnectOptions as _, Error, PgConnection};
+use sqlx::postgres::{PgConnectOptions, PgRow, PgSslMode};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, PgConnection, Row as _};
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
 use super::pool::Connect;
 use super::{Cause, StoreError};
+use crate::domain::tag::Timeline;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -31,17 +34,68 @@ macro_rules! durable {
 }
 pub(super) use durable;
 
+/// The timeline of a server that can be written to, in hexadecimal; null on a standby. Any role may ask.
+const TIMELINE: &str =
+    "select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline";
+
+/// What a server answers that keeps its timeline to itself: feature_not_supported, insufficient_privilege,
+/// undefined_function, object_not_in_prerequisite_state.
+const KEEPS_TIMELINE: [&str; 4] = ["0A000", "42501", "42883", "55000"];
+
 /// Where connections of the pool lead.
 pub struct Server {
-    pub options: PgConnectOptions,
-    pub pgbouncer: bool,
+    options: PgConnectOptions,
+    pgbouncer: bool,
+    tells_timeline: AtomicBool,
 }
 
-impl Connect for Server {
+impl Server {
+    pub fn new(options: PgConnectOptions, pgbouncer: bool) -> Self {
+        Self { options, pgbouncer, tells_timeline: AtomicBool::new(true) }
+    }
+
+    /// Runs statements, and tells on which timeline.
+    ///
+    /// # Errors
+    /// The server is a standby, besides what may happen to any statement.
+    pub async fn run_and_tell(&self, conn: &mut PgConnection, statements: &str) -> Result<Timeline> {
+        if self.tells_timeline.load(Relaxed) {
+            let all = AssertSqlSafe(format!("{statements}; {TIMELINE}"));
+            match sqlx::raw_sql(all).fetch_all(&mut *conn).await {
+                Ok(rows) => return self.timeline(rows.last()),
+                Err(Error::Database(error)) if KEEPS_TIMELINE.contains(&&*error.code().unwrap_or_default()) => {
+                    self.tells_timeline.store(false, Relaxed);
+                    tracing::warn!(
+                        code = %error.code().unwrap_or_default(),
+                        "PostgreSQL does not tell its timeline: after a failover that loses what was acknowledged, an ETag \
+                         may match what it does not stand for"
+                    );
+                    sqlx::raw_sql("rollback").execute(&mut *conn).await?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        sqlx::raw_sql(AssertSqlSafe(statements)).execute(conn).await?;
+        Ok(Timeline::default())
+    }
+
+    fn timeline(&self, row: Option<&PgRow>) -> Result<Timeline> {
+        let text: Option<String> = row.map(|row| row.try_get("timeline")).transpose()?.flatten();
+        let text = text.ok_or_else(|| {
+            let what = format!("PostgreSQL at {} is a standby, which cannot be written to", place(&self.options));
+            StoreError::new(Cause::Unavailable, what)
+        })?;
+        let number = u32::from_str_radix(&text, 16);
+        number.map(Timeline).map_err(|_| StoreError::new(Cause::Internal, "the timeline is no number"))
+    }
+}
+
+impl Connect for Arc<Server> {
     type Connection = PgConnection;
 
-    /// Tries until then: a server that restarts is away for a moment.
-    async fn connect(&self, until: Instant) -> Result<PgConnection> {
+    /// Tries until then: a server that restarts is away for a moment. A server's timeline changes when it is promoted, which
+    /// ends no connection, but a standby is not connected to.
+    async fn connect(&self, until: Instant) -> Result<(PgConnection, Timeline)> {
         let mut last = None;
         let connecting = async {
             loop {
@@ -60,11 +114,12 @@ impl Connect for Server {
         };
         let connected = timeout_at(until, connecting).await;
         let mut conn = connected.map_err(|_| last.unwrap_or_else(|| silent(&self.options)))??;
+        let mut timeline = Timeline::default();
         if !self.pgbouncer {
-            let set = sqlx::raw_sql(durable!("false")).execute(&mut conn);
-            timeout_at(until, set).await.map_err(|_| silent(&self.options))??;
+            let set = self.run_and_tell(&mut conn, durable!("false"));
+            timeline = timeout_at(until, set).await.map_err(|_| silent(&self.options))??;
         }
-        Ok(conn)
+        Ok((conn, timeline))
     }
 }
 

@@ -40,7 +40,7 @@ use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
 use crate::domain::session::{Head, MetadataPatch};
-use crate::domain::tag::Tag;
+use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -106,18 +106,18 @@ struct Opener(SqliteConnectOptions);
 impl Connect for Opener {
     type Connection = SqliteConnection;
 
-    async fn connect(&self, until: Instant) -> Result<SqliteConnection> {
+    async fn connect(&self, until: Instant) -> Result<(SqliteConnection, Timeline)> {
         let opened = timeout_at(until, self.0.connect()).await;
         let opened =
             opened.map_err(|_| StoreError::new(Cause::Timeout, "the file was not opened within the time limit"))?;
         let conn = opened.map_err(|error| {
             let error = StoreError::from(error);
             StoreError::new(Cause::Unavailable, format!("the SQLite file cannot be opened: {error}"))
-        })
+        })?;
+        Ok((conn, Timeline::default()))
     }
 }
 
-fn lock(path: &Path) -> Result<File> {
 /// Where the file really is, made if it is missing: the one path of all that lead to it, through links or folders.
 fn real_path(path: &Path) -> Result<PathBuf> {
     let found = match fs::canonicalize(path) {
@@ -130,6 +130,7 @@ fn real_path(path: &Path) -> Result<PathBuf> {
     found.map_err(|error| StoreError::config(format!("cannot open {}: {error}", path.display())))
 }
 
+fn lock(path: &Path) -> Result<File> {
     let lock_path = PathBuf::from(format!("{}.lock", path.display()));
     let file = File::create(&lock_path)
         .map_err(|error| StoreError::config(format!("cannot open {}: {error}", lock_path.display())))?;
@@ -145,7 +146,6 @@ fn real_path(path: &Path) -> Result<PathBuf> {
     }
 }
 
-impl Backend for Sqlite {
 /// The file that is open, by what the system knows it by.
 struct OpenFile {
     path: PathBuf,
@@ -173,6 +173,7 @@ impl OpenFile {
     }
 }
 
+impl Backend for Sqlite {
     type Tx = SqliteTx;
 
     fn is_optimistic(&self) -> bool {
@@ -524,7 +525,6 @@ impl SqliteTx {
         Ok(())
     }
 
-    async fn run(&mut self, statements: Statements) -> Result<()> {
     /// Commits. If that fails for want of space or of a lock, nothing of the transaction is left: SQLite writes what makes it
     /// valid last, and has rolled back then, or is told to. (Of an error of the disk that cannot be said.)
     async fn try_commit(&mut self) -> Result<()> {
@@ -540,6 +540,7 @@ impl SqliteTx {
         }
     }
 
+    async fn run(&mut self, statements: Statements) -> Result<()> {
         statements.build()?.execute(&mut *self.conn).await?;
         Ok(())
     }
@@ -651,6 +652,10 @@ impl Tx for SqliteTx {
     const SHARED: bool = false;
 
     shared_primitives!();
+
+    fn timeline(&self) -> Timeline {
+        self.conn.timeline()
+    }
 
     async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
         let (Some(filter), Some(events), true) = (&query.state, &query.events, query.is_plain()) else {
@@ -886,11 +891,6 @@ mod tests {
         }
     }
 
-    /// A try whose COMMIT was not answered may have made the session.
-    #[tokio::test]
-    async fn a_creation_recognises_what_an_earlier_try_of_it_made() {
-        let folder = std::env::temp_dir().join(format!("sessiond-recognised-{}", std::process::id()));
-        fs::create_dir(&folder).unwrap();
     /// In WAL mode a COMMIT waits for nobody, so here the file is in another.
     #[tokio::test]
     async fn a_commit_that_waits_in_vain_leaves_nothing() {
@@ -915,6 +915,11 @@ mod tests {
         fs::remove_file(path).unwrap();
     }
 
+    /// A try whose COMMIT was not answered may have made the session.
+    #[tokio::test]
+    async fn a_creation_recognises_what_an_earlier_try_of_it_made() {
+        let folder = std::env::temp_dir().join(format!("sessiond-recognised-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
         let path = folder.join("test.db");
         let backend = Sqlite::open(path.to_str().unwrap(), StoreLimits::default()).await.unwrap();
         let store = Transactions::new(backend);

@@ -12,6 +12,7 @@ mod support;
 
 mod contract;
 mod counters;
+mod failover;
 mod faults;
 mod migrations;
 mod model;
