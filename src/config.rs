@@ -20,7 +20,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use crate::domain::Limits;
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
-use crate::store::{PostgresOptions, StoreLimits};
+use crate::store::{self, PostgresOptions, StoreLimits};
 use crate::telemetry::{self, LogFormat};
 
 const DATABASE: &str = "Database";
@@ -77,7 +77,7 @@ pub struct Config {
     ///
     /// What a PostgreSQL URL leaves out is taken from the variables of libpq, if they are set: PGHOST, PGHOSTADDR,
     /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY, PGOPTIONS; and a password
-    /// from the file that PGPASSFILE names, or ~/.pgpass.
+    /// from the file that PGPASSFILE names, or ~/.pgpass. Parameters of the URL that are not known are refused.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://sessiond.db")]
     // Cannot fail, because clap would quote the value in its message; `validate` looks at it.
     #[arg(value_name = "URL", value_parser = secret, global = true, help_heading = DATABASE)]
@@ -324,9 +324,7 @@ impl Config {
     /// What no option can know of itself. Messages never hold the database URL.
     fn validate(&self) -> Result<(), String> {
         let url = self.database_url.expose_secret();
-        if !["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-            return Err("--database-url (DATABASE_URL) must begin with sqlite:// or postgres://".to_owned());
-        }
+        store::check_url(url).map_err(|error| format!("--database-url (DATABASE_URL): {error}"))?;
         if self.max_body_bytes > MAX_BODY_BYTES {
             return Err(format!(
                 "--max-body-bytes ({}) must not exceed {MAX_BODY_BYTES}, the longest text that a database takes",

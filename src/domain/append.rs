@@ -19,7 +19,7 @@ use super::resolve::{Held, KeyNeeds, Mismatch, Refusal, Resolved, StateAddress, 
 use super::scope::Scope;
 use super::session::{Creation, Head};
 use super::shared::ScopeKey;
-use super::tag::{IfMatch, Tag};
+use super::tag::{IfMatch, Tag, Timeline};
 use super::time::{Micros, Timestamp};
 use super::{Limits, Rejected};
 
@@ -154,6 +154,8 @@ pub const UNREAD: i64 = -1;
 /// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
 #[derive(Debug, Default)]
 pub struct Heads {
+    /// Where all of this was read.
+    pub timeline: Timeline,
     /// Sessions that exist, expired ones included.
     pub sessions: HashMap<SessionKey, Locked>,
     /// Revisions of shared scopes; absent is 0, and [`UNREAD`] what the statement that writes reads.
@@ -169,7 +171,7 @@ pub struct Heads {
 impl Heads {
     /// Adds what was loaded on its own.
     pub fn extend(&mut self, other: Self) {
-        let Self { sessions, users, apps, known, values, invocations } = other;
+        let Self { timeline: _, sessions, users, apps, known, values, invocations } = other;
         self.sessions.extend(sessions);
         self.users.extend(users);
         self.apps.extend(apps);
@@ -325,6 +327,7 @@ pub fn decide<'a>(heads: &mut Heads, append: &'a Append, writes: &mut Writes<'a>
         user: heads.users.get(&append.key.user).copied().unwrap_or(0),
         app: heads.apps.get(append.key.app()).copied().unwrap_or(0),
         incarnation: locked.incarnation,
+        timeline: heads.timeline,
         metadata: locked.metadata_revision,
     };
     let fresh: Vec<&NewEvent> = plan.iter().filter_map(Planned::fresh).collect();
@@ -633,6 +636,7 @@ pub fn decide_creation<'a>(
         user: heads.users.get(&creation.key.user).copied().unwrap_or(0),
         app: heads.apps.get(creation.key.app()).copied().unwrap_or(0),
         incarnation: creation.incarnation,
+        timeline: heads.timeline,
         metadata: 0,
     };
     let resolved = resolve_events(heads, &creation.key, &tag, &creation.state, events, &creation.limits)?;

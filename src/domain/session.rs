@@ -9,7 +9,7 @@ use super::ids::{SessionId, SessionKey};
 use super::json::{Json, Kind, RawJson};
 use super::request_key::RequestKey;
 use super::scope::Scope;
-use super::tag::Tag;
+use super::tag::{Tag, Timeline};
 use super::time::{Micros, Timestamp};
 use super::{Limits, Rejected};
 
@@ -24,6 +24,8 @@ const MAX_LABEL_VALUE: usize = 256;
 pub struct Head {
     pub key: SessionKey,
     pub incarnation: i64,
+    /// Where it was read.
+    pub timeline: Timeline,
     pub revision: i64,
     pub metadata_revision: i64,
     /// Revisions of the user and app state that belong to the same moment.
@@ -41,12 +43,18 @@ pub struct Head {
 }
 
 impl Head {
+    /// What page tokens are bound to.
+    pub fn mark(&self) -> i64 {
+        self.timeline.mark(self.incarnation)
+    }
+
     pub fn tag(&self) -> Tag {
         Tag {
             revision: self.revision,
             user: self.user_revision,
             app: self.app_revision,
             incarnation: self.incarnation,
+            timeline: self.timeline,
             metadata: self.metadata_revision,
         }
     }

@@ -2,7 +2,21 @@
 
 use std::fmt;
 
-/// What identifies one moment of one session: `"R.U.A.I"`.
+/// The history that a database is on, counted up by whatever may have taken it back: a failover to a standby that lacks the
+/// end of what was acknowledged, a restore to an earlier moment. PostgreSQL's timeline; 0 where the database has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timeline(pub u32);
+
+impl Timeline {
+    /// What tells an incarnation of a session from all others, and from itself on another timeline, where the same revisions
+    /// may stand for other content.
+    pub fn mark(self, incarnation: i64) -> i64 {
+        // Incarnations are random, and all bits of them count.
+        incarnation ^ i64::from(self.0)
+    }
+}
+
+/// What identifies one moment of one session: `"R.U.A.I"`, where I is its [mark](Timeline::mark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
     /// Revisions of the session, of its user's state and of its app's state.
@@ -11,14 +25,21 @@ pub struct Tag {
     pub app: i64,
     /// Random per creation, so that a session made anew never matches an old tag.
     pub incarnation: i64,
+    pub timeline: Timeline,
     /// Changes of metadata. Shown (after a `-`) so that a cached answer with the old metadata is not taken for
     /// current; ignored by `If-Match`, because nothing that the merged state shows has changed.
     pub metadata: i64,
 }
 
+impl Tag {
+    fn mark(&self) -> i64 {
+        self.timeline.mark(self.incarnation)
+    }
+}
+
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}.{}.{}.{:x}", self.revision, self.user, self.app, self.incarnation)?;
+        write!(f, "\"{}.{}.{}.{:x}", self.revision, self.user, self.app, self.mark())?;
         if self.metadata > 0 {
             write!(f, "-{}", self.metadata)?;
         }
@@ -34,7 +55,7 @@ enum Want {
     /// `"R"`: this revision of the session, or of the scope that is addressed.
     Revision(i64),
     /// `"R.U.A.I"`: nothing that the merged state shows has changed.
-    Whole { revision: i64, user: i64, app: i64, incarnation: i64 },
+    Whole { revision: i64, user: i64, app: i64, mark: i64 },
     /// A tag that is none of ours, or a weak one: the strong comparison never matches it.
     Never,
 }
@@ -62,13 +83,11 @@ impl IfMatch {
                 match (revision, user, parts.next()) {
                     (Some(revision), None, _) => Want::Revision(revision),
                     (Some(revision), Some(_), None) => {
-                        let incarnation = mark.and_then(|mark| {
+                        let mark = mark.and_then(|mark| {
                             i64::from_str_radix(mark.split_once('-').map_or(mark, |(i, _)| i), 16).ok()
                         });
-                        match (number(user), number(app), incarnation) {
-                            (Some(user), Some(app), Some(incarnation)) => {
-                                Want::Whole { revision, user, app, incarnation }
-                            }
+                        match (number(user), number(app), mark) {
+                            (Some(user), Some(app), Some(mark)) => Want::Whole { revision, user, app, mark },
                             _ => Want::Never,
                         }
                     }
@@ -83,8 +102,8 @@ impl IfMatch {
         self.0.iter().any(|want| match want {
             Want::Any => true,
             Want::Revision(revision) => *revision == now.revision,
-            Want::Whole { revision, user, app, incarnation } => {
-                (*revision, *user, *app, *incarnation) == (now.revision, now.user, now.app, now.incarnation)
+            Want::Whole { revision, user, app, mark } => {
+                (*revision, *user, *app, *mark) == (now.revision, now.user, now.app, now.mark())
             }
             Want::Never => false,
         })
@@ -155,12 +174,24 @@ fn decimal(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
-    const NOW: Tag = Tag { revision: 7, user: 2, app: 0, incarnation: 0xabc, metadata: 0 };
+    const NOW: Tag = Tag { revision: 7, user: 2, app: 0, incarnation: 0xabc, timeline: Timeline(0), metadata: 0 };
 
     #[test]
     fn a_tag_shows_all_that_can_change() {
         assert_eq!(NOW.to_string(), "\"7.2.0.abc\"");
         assert_eq!(Tag { metadata: 3, ..NOW }.to_string(), "\"7.2.0.abc-3\"");
+    }
+
+    #[test]
+    fn no_tag_of_one_timeline_is_one_of_another() {
+        let tags: Vec<Tag> = (0..100).map(|number| Tag { timeline: Timeline(number), ..NOW }).collect();
+        for (n, tag) in tags.iter().enumerate() {
+            let (if_match, header) = (IfMatch::parse(&tag.to_string()).unwrap(), tag.to_string());
+            for (other, then) in tags.iter().enumerate() {
+                assert_eq!(if_match.holds(then), n == other);
+                assert_eq!(none_match_hits(&header, &then.to_string()), Ok(n == other));
+            }
+        }
     }
 
     #[test]

@@ -196,11 +196,7 @@ impl Rest {
             Next::End => Ok(None),
             Next::Page => {
                 let deadline = Instant::now() + self.app.settings.request_timeout;
-                let page = self
-                    .app
-                    .service
-                    .events_of(&self.head.key, self.head.incarnation, self.query.clone(), deadline)
-                    .await;
+                let page = self.app.service.events_of(&self.head, self.query.clone(), deadline).await;
                 // Too late for an error document: the answer is cut, which no client takes for a whole one.
                 let EventPage { events, more } = page.map(|view| view.events).map_err(|error| {
                     tracing::warn!(error = %error, "a streamed answer was cut");

@@ -12,7 +12,7 @@ use super::request::Call;
 use super::sessions::current;
 use crate::domain::event::EventDraft;
 use crate::domain::json::Kind as JsonKind;
-use crate::domain::session::parse_events;
+use crate::domain::session::{Head, parse_events};
 use crate::service::Answered;
 use crate::store::EventQuery;
 
@@ -162,12 +162,12 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     // Before anything is answered, 304 included: a bad request is refused whatever the client has.
     let max_rows = page_rows(&query, call.app.service.limits())?;
     let descending = query.text(&ORDER) == Some("desc");
-    let binding = |incarnation: i64| {
+    let binding = |head: &Head| {
         let mut binding = Binding::of("events")
             .with(key.app().as_str())
             .with(key.user.user.as_str())
             .with(key.session.as_str())
-            .with(&incarnation.to_string())
+            .with(&head.mark().to_string())
             .with(if descending { "desc" } else { "asc" });
         for param in LIST.query.iter().filter(|param| !matches!(param.name, "pageSize" | "pageToken" | "order")) {
             // A parameter that is there and empty is another query than one without it.
@@ -178,8 +178,9 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     let app = call.app.clone();
     let go_on = match query.text(&PAGE_TOKEN) {
         Some(token) => {
-            let incarnation = app.service.head(&key, call.deadline).await?.incarnation;
-            Some((incarnation, binding(incarnation).position::<i64>(token)?))
+            let head = app.service.head(&key, call.deadline).await?;
+            let last = binding(&head).position::<i64>(token)?;
+            Some((head, last))
         }
         None => None,
     };
@@ -200,15 +201,15 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         max_bytes: app.service.limits().page_bytes,
     };
     let view = match go_on {
-        Some((incarnation, last)) => {
+        Some((head, last)) => {
             *if descending { &mut events.before } else { &mut events.after } = last;
-            app.service.events_of(&key, incarnation, events, call.deadline).await?
+            app.service.events_of(&head, events, call.deadline).await?
         }
         None => app.service.session(key.clone(), None, Some(events), call.deadline).await?,
     };
     let page = view.events;
     let next = page.events.last().filter(|_| page.more);
-    let next = next.map(|last| binding(view.head.incarnation).token(&last.sequence));
+    let next = next.map(|last| binding(&view.head).token(&last.sequence));
     let mut text = String::new();
     answer::push_events(&mut text, &page.events);
     Ok(Answer::ok().tag(view.head.tag()).json(answer::page("events", &[text], next)))

@@ -1,7 +1,7 @@
 //! Page tokens: where a page ended, bound to the query that it belongs to.
 //!
 //! A token is not a secret and not a credential: it holds the sort key of the last row, and a checksum that makes a
-//! token of another query (or of another incarnation of a session) fail instead of skipping rows.
+//! token of another query (or of another incarnation of a session, or of before a failover) fail instead of skipping rows.
 
 use std::fmt::Write as _;
 

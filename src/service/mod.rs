@@ -255,27 +255,22 @@ impl Service {
     async fn view(
         &self,
         key: SessionKey,
-        incarnation: Option<i64>,
+        of: Option<&Head>,
         state: Option<StateFilter>,
         events: Option<EventQuery>,
         deadline: Instant,
     ) -> Result<SessionView> {
-        let query = SessionQuery { key, now: self.clock.now(), incarnation, state, events };
+        let (incarnation, timeline) = (of.map(|head| head.incarnation), of.map(|head| head.timeline));
+        let query = SessionQuery { key, now: self.clock.now(), incarnation, timeline, state, events };
         self.read(deadline, || self.store.session(&query, deadline)).await?.ok_or(Error::SessionNotFound)
     }
 
     /// Events of a session that was read before, as of now.
     ///
     /// # Errors
-    /// `SessionNotFound` if it is gone, or a session of another incarnation took its place.
-    pub async fn events_of(
-        &self,
-        key: &SessionKey,
-        incarnation: i64,
-        events: EventQuery,
-        deadline: Instant,
-    ) -> Result<SessionView> {
-        self.view(key.clone(), Some(incarnation), None, Some(events), deadline).await
+    /// `SessionNotFound` if it is gone, a session of another incarnation took its place, or the database has failed over.
+    pub async fn events_of(&self, head: &Head, events: EventQuery, deadline: Instant) -> Result<SessionView> {
+        self.view(head.key.clone(), Some(head), None, Some(events), deadline).await
     }
 
     /// The head alone: revisions and metadata.

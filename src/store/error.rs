@@ -4,6 +4,7 @@ use std::fmt;
 
 use sqlx::Error;
 use sqlx::error::ErrorKind;
+use sqlx::sqlite::SqliteError;
 
 /// Why a call failed. The source is for the log; nothing of it is for a client.
 #[derive(Debug)]
@@ -11,6 +12,8 @@ pub struct StoreError {
     pub cause: Cause,
     /// The write may have happened: the answer to COMMIT was lost.
     pub unclear: bool,
+    /// The database has undone the transaction, whatever failed.
+    rolled_back: bool,
     source: Source,
 }
 
@@ -55,17 +58,22 @@ enum Source {
 
 impl StoreError {
     pub fn new(cause: Cause, text: impl Into<String>) -> Self {
-        Self { cause, unclear: false, source: Source::Text(text.into()) }
+        Self { cause, unclear: false, rolled_back: false, source: Source::Text(text.into()) }
     }
 
     pub fn config(text: impl Into<String>) -> Self {
         Self::new(Cause::Config, text)
     }
 
-    /// The same failure, but met while waiting for the answer to COMMIT. Only a server that says that it rolled
+    /// The same failure, of a transaction that the database has undone.
+    pub fn rolled_back(self) -> Self {
+        Self { rolled_back: true, ..self }
+    }
+
+    /// The same failure, but met while waiting for the answer to COMMIT. Only a database that says that it rolled
     /// back is believed; everything else leaves the outcome open.
     pub fn in_commit(self) -> Self {
-        let unclear = !matches!(self.cause, Cause::Conflict);
+        let unclear = !self.rolled_back && !matches!(self.cause, Cause::Conflict);
         Self { unclear, ..self }
     }
 
@@ -89,7 +97,32 @@ impl StoreError {
 
     /// The same failure, for another one whom it concerns.
     pub fn share(&self) -> Self {
-        Self { cause: self.cause, unclear: self.unclear, source: Source::Text(self.to_string()) }
+        Self { source: Source::Text(self.to_string()), ..*self }
+    }
+
+    /// SQLite has no space left, or waits for a lock in vain.
+    pub fn is_full_or_busy(&self) -> bool {
+        matches!(self.sqlite_code(), Some(SQLITE_FULL | SQLITE_BUSY))
+    }
+
+    /// SQLite's answer to what makes no sense, such as the end of a transaction that is none.
+    pub fn is_plain_error(&self) -> bool {
+        self.sqlite_code() == Some(SQLITE_ERROR)
+    }
+
+    /// SQLite's primary result code.
+    fn sqlite_code(&self) -> Option<i32> {
+        match &self.source {
+            Source::Sqlx(Error::Database(error)) if error.try_downcast_ref::<SqliteError>().is_some() => {
+                error.code()?.parse::<i32>().ok().map(|code| code & 0xff)
+            }
+            _ => None,
+        }
+    }
+
+    /// PostgreSQL does not let its user do that.
+    pub fn lacks_privilege(&self) -> bool {
+        matches!(&self.source, Source::Sqlx(Error::Database(error)) if error.code().as_deref() == Some(LACKS_PRIVILEGE))
     }
 
     /// A new try of the same transaction makes sense.
@@ -131,7 +164,7 @@ impl From<Error> for StoreError {
             Error::Configuration(_) => Cause::Config,
             _ => Cause::Internal,
         };
-        Self { cause, unclear: false, source: Source::Sqlx(error) }
+        Self { cause, unclear: false, rolled_back: false, source: Source::Sqlx(error) }
     }
 }
 
@@ -145,6 +178,8 @@ impl From<sqlx::migrate::MigrateError> for StoreError {
         }
     }
 }
+
+const LACKS_PRIVILEGE: &str = "42501";
 
 /// PostgreSQL, appendix A: the codes that a healthy service can meet.
 fn of_sqlstate(code: &str) -> Cause {
@@ -161,6 +196,7 @@ fn of_sqlstate(code: &str) -> Cause {
         => Cause::ConnectionLost,
         "25006" => Cause::Unavailable, // read_only_sql_transaction: a standby, or a failover under way
         "42P01" => Cause::Unavailable, // undefined_table: not migrated yet
+        LACKS_PRIVILEGE => Cause::Unavailable,
         _ => match &code[..code.len().min(2)] {
             "08" => Cause::ConnectionLost, // connection_exception
             "28" | "3D" => Cause::Unavailable, // invalid_authorization, invalid_catalog_name
@@ -171,6 +207,10 @@ fn of_sqlstate(code: &str) -> Cause {
     }
 }
 
+const SQLITE_ERROR: i32 = 1;
+const SQLITE_BUSY: i32 = 5;
+const SQLITE_FULL: i32 = 13;
+
 /// SQLite's result codes; the low byte is the primary one.
 fn of_sqlite(code: &str) -> Cause {
     let code = code.parse::<i32>();
@@ -179,8 +219,8 @@ fn of_sqlite(code: &str) -> Cause {
         return Cause::Conflict;
     }
     match code.map(|code| code & 0xff) {
-        Ok(5 | 6) => Cause::Overloaded,             // BUSY, LOCKED: the lock wait is over
-        Ok(8 | 10 | 13 | 14) => Cause::Unavailable, // READONLY, IOERR, FULL, CANTOPEN
+        Ok(SQLITE_BUSY | 6) => Cause::Overloaded, // or LOCKED: the lock wait is over
+        Ok(8 | 10 | SQLITE_FULL | 14) => Cause::Unavailable, // READONLY, IOERR, CANTOPEN
         _ => Cause::Internal,
     }
 }
@@ -194,6 +234,8 @@ mod tests {
         assert!(StoreError::new(Cause::ConnectionLost, "").in_commit().unclear);
         assert!(StoreError::new(Cause::Timeout, "").in_commit().unclear);
         assert!(!StoreError::new(Cause::Conflict, "").in_commit().unclear);
+        let full = StoreError::new(Cause::Unavailable, "").rolled_back().in_commit();
+        assert!(!full.unclear && !full.is_transient());
         assert!(StoreError::new(Cause::Timeout, "").in_commit().is_transient());
         assert!(!StoreError::new(Cause::Timeout, "").is_transient());
     }

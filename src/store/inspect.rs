@@ -11,9 +11,11 @@ use sqlx::postgres::PgRow;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow, PgConnection, SqliteConnection};
 use tokio::time::timeout;
+use url::Url;
 
+use super::database_url::DatabaseUrl;
 use super::sql::{ListValue, plain_text};
-use super::{Cause, PostgresOptions, StoreError, StoreLimits, all_applied, postgres, sqlite};
+use super::{Cause, PostgresOptions, StoreError, StoreLimits, all_applied, postgres, postgres_connect, sqlite};
 use crate::domain::time::Micros;
 use crate::domain::verify::{
     EventRow, Findings, LogRow, LogValue, Logged, ScopeCheck, Seen, SessionCheck, SessionRow, Span, Wanted,
@@ -91,9 +93,9 @@ impl Inspector {
     /// # Errors
     /// The database cannot be reached, or lacks a migration of this binary.
     pub async fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
-        let mut inspector = Self(match url.strip_prefix("sqlite://") {
-            Some(path) => Connection::sqlite(path, limits).await?,
-            None => Connection::postgres(url, options, limits).await?,
+        let mut inspector = Self(match DatabaseUrl::parse(url)? {
+            DatabaseUrl::Sqlite(path) => Connection::sqlite(path, limits).await?,
+            DatabaseUrl::Postgres(url) => Connection::postgres(&url, options, limits).await?,
         });
         inspector.check().await?;
         Ok(inspector)
@@ -577,8 +579,9 @@ trait Row: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, Sqlit
 impl<T: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow>> Row for T {}
 
 impl Connection {
-    async fn postgres(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
-        let connection = postgres::connect(&postgres::connect_options(url)?, limits.acquire + limits.statement).await?;
+    async fn postgres(url: &Url, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
+        let connect = postgres_connect::options(url)?;
+        let connection = postgres_connect::connect(&connect, limits.acquire + limits.statement).await?;
         let patience = PATIENCE.as_millis();
         let begin = format!(
             "begin isolation level repeatable read, read only; set local statement_timeout = {patience}; \
@@ -588,7 +591,6 @@ impl Connection {
     }
 
     async fn sqlite(path: &str, limits: StoreLimits) -> Result<Self> {
-        let path = sqlite::file(path)?;
         if !Path::new(path).is_file() {
             return Err(StoreError::config(format!("there is no file {path}")));
         }

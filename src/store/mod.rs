@@ -3,6 +3,7 @@
 //! - [`Store`]: one method is one transaction; no transaction handle leaves this module
 //! - [`transactions`]: the transactions themselves, written once over [`transactions::Tx`]
 //! - `unlocked`: appends without locks; `group`: reads and creations that go together; `look`: what an append looks at
+//! - `database_url`: what a database URL may say; `postgres_connect`: making connections, and why one cannot be made
 //! - `pool`: connections between one transaction and the next
 //! - `postgres`, `sqlite`: the primitives of each database: lock, load, apply; no rules
 //! - `sql`: the statements that both databases share; `write_statement` and `read_statement`, `sqlite_rows`: those of each
@@ -10,12 +11,14 @@
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 
+mod database_url;
 mod error;
 mod group;
 pub mod inspect;
 mod look;
 mod pool;
 mod postgres;
+mod postgres_connect;
 mod read_statement;
 mod shared;
 mod sql;
@@ -32,6 +35,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::Instant;
 
+use database_url::DatabaseUrl;
 pub use error::{Cause, StoreError};
 pub use postgres::PostgresOptions;
 pub use sql::CLOCK_TOLERANCE;
@@ -47,7 +51,7 @@ use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::rewind::RewindTarget;
 use crate::domain::scope::{Scope, split};
 use crate::domain::session::{Creation, Head, MetadataPatch};
-use crate::domain::tag::{IfMatch, Tag};
+use crate::domain::tag::{IfMatch, Tag, Timeline};
 use crate::domain::time::Micros;
 
 /// Time limits on what is asked of a database. The server keeps those on a statement and on the wait for a lock (SQLite
@@ -78,12 +82,24 @@ impl Default for StoreLimits {
 /// # Errors
 /// A URL of another kind or form, a SQLite file that cannot be opened or that another process holds.
 pub async fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Arc<dyn Store>, StoreError> {
-    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        Ok(Arc::new(transactions::Transactions::new(postgres::Postgres::open(url, options, limits)?)))
-    } else if let Some(path) = url.strip_prefix("sqlite://") {
-        Ok(Arc::new(transactions::Transactions::new(sqlite::Sqlite::open(path, limits).await?)))
-    } else {
-        Err(StoreError::config("the database URL must begin with sqlite:// or postgres://"))
+    match DatabaseUrl::parse(url)? {
+        DatabaseUrl::Postgres(url) => {
+            Ok(Arc::new(transactions::Transactions::new(postgres::Postgres::open(&url, options, limits)?)))
+        }
+        DatabaseUrl::Sqlite(path) => {
+            Ok(Arc::new(transactions::Transactions::new(sqlite::Sqlite::open(path, limits).await?)))
+        }
+    }
+}
+
+/// Whether [`open`] would take the URL, as far as the URL itself tells.
+///
+/// # Errors
+/// What is wrong with it, without any value in it.
+pub fn check_url(url: &str) -> Result<(), StoreError> {
+    match DatabaseUrl::parse(url)? {
+        DatabaseUrl::Postgres(url) => postgres_connect::options(&url).map(drop),
+        DatabaseUrl::Sqlite(_) => Ok(()),
     }
 }
 
@@ -251,8 +267,9 @@ pub struct SessionQuery {
     /// A session that has expired is not there: by the database's clock, and by this time where it has none. [`ANY_TIME`] shows
     /// it all the same.
     pub now: Micros,
-    /// Only this incarnation will do: a stream or a page token goes on with what it began.
+    /// Only this incarnation, on this timeline, will do: a stream or a page token goes on with what it began.
     pub incarnation: Option<i64>,
+    pub timeline: Option<Timeline>,
     pub state: Option<StateFilter>,
     pub events: Option<EventQuery>,
 }

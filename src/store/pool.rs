@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Cause, PoolUse, StoreError};
+use crate::domain::tag::Timeline;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -26,8 +27,8 @@ const LIFETIME: Duration = Duration::from_secs(30 * 60);
 pub trait Connect: Send + Sync + 'static {
     type Connection: Connection;
 
-    /// Connects, by `until` at the latest.
-    fn connect(&self, until: Instant) -> impl Future<Output = Result<Self::Connection>> + Send;
+    /// Connects, by `until` at the latest; the timeline is that of all that the connection will read, if it stays the same.
+    fn connect(&self, until: Instant) -> impl Future<Output = Result<(Self::Connection, Timeline)>> + Send;
 }
 
 /// Up to a number of connections, made as they are needed. Who waits for one is served in the order of arrival.
@@ -47,6 +48,7 @@ struct Shared<C> {
 
 struct Idle<C> {
     conn: C,
+    timeline: Timeline,
     made: Instant,
     since: Instant,
     /// Another one was not given back since.
@@ -56,6 +58,7 @@ struct Idle<C> {
 /// A connection in use. Dropping it closes it, which ends its transaction: only [`Lease::release`] keeps it.
 pub struct Lease<C> {
     conn: C,
+    timeline: Timeline,
     made: Instant,
     home: Home<C>,
     _place: OwnedSemaphorePermit,
@@ -92,22 +95,24 @@ impl<C: Connect> Pool<C> {
             .await
             .map_err(|_| StoreError::new(Cause::Overloaded, "all connections to the database are in use"))?
             .map_err(|_| StoreError::new(Cause::ConnectionLost, "the database is being closed"))?;
-        let lease = |conn, made| Lease { conn, made, home: Home(Some(self.shared.clone())), _place: place };
+        let lease =
+            |conn, timeline, made| Lease { conn, timeline, made, home: Home(Some(self.shared.clone())), _place: place };
         loop {
             // In a statement of its own, as the guard lives until its end.
             let idle = self.shared.idle().pop();
-            let Some(Idle { mut conn, made, since, doubted }) = idle else { break };
+            let Some(Idle { mut conn, timeline, made, since, doubted }) = idle else { break };
             if since.elapsed() <= TRUST_IDLE_FOR && !doubted {
-                return Ok(lease(conn, made));
+                return Ok(lease(conn, timeline, made));
             }
             match timeout(self.acquire / 4, conn.ping()).await {
-                Ok(Ok(())) => return Ok(lease(conn, made)),
+                Ok(Ok(())) => return Ok(lease(conn, timeline, made)),
                 Ok(Err(_)) => {}
                 // To wait for the others as long would take up the time that a new one needs.
                 Err(_) => break,
             }
         }
-        Ok(lease(self.connect.connect(Instant::now() + self.acquire).await?, Instant::now()))
+        let (conn, timeline) = self.connect.connect(Instant::now() + self.acquire).await?;
+        Ok(lease(conn, timeline, Instant::now()))
     }
 
     pub fn in_use(&self) -> PoolUse {
@@ -128,12 +133,16 @@ impl<C: Connect> Pool<C> {
 }
 
 impl<C> Lease<C> {
+    pub fn timeline(&self) -> Timeline {
+        self.timeline
+    }
+
     /// Gives the connection back: it is between two transactions.
     pub fn release(self) {
-        let Self { conn, made, mut home, _place: place } = self;
+        let Self { conn, timeline, made, mut home, _place: place } = self;
         let Some(shared) = home.0.take() else { return };
         if made.elapsed() < LIFETIME && !shared.places.is_closed() {
-            shared.idle().push(Idle { conn, made, since: Instant::now(), doubted: false });
+            shared.idle().push(Idle { conn, timeline, made, since: Instant::now(), doubted: false });
         }
         // After that, or there would be one more than allowed for a moment.
         drop(place);

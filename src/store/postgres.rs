@@ -1,17 +1,18 @@
 //! PostgreSQL, 13 and later, also behind PgBouncer in transaction mode.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use sqlx::migrate::Migrator;
+use sqlx::migrate::{Migration, Migrator};
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, FromRow as _, PgConnection};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use sqlx::{AssertSqlSafe, Connection as _, FromRow as _, PgConnection};
+use url::Url;
 
 use super::look::{Look, LookRow};
-use super::pool::{Connect, Lease, Pool};
+use super::pool::{Lease, Pool};
+use super::postgres_connect::{self, Server, durable};
 use super::read_statement::{ReadRow, read_statement};
 use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
@@ -34,7 +35,7 @@ use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
 use crate::domain::session::{Head, MetadataPatch};
-use crate::domain::tag::Tag;
+use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -44,9 +45,6 @@ pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
 
-/// The pause before a server that refuses connections is asked again.
-const CONNECT_PAUSE: Duration = Duration::from_millis(50);
-
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PostgresOptions {
     /// The server is reached through PgBouncer in transaction mode: every statement runs in an explicit transaction,
@@ -55,25 +53,13 @@ pub struct PostgresOptions {
 }
 
 pub struct Postgres {
-    pool: Pool<Server>,
+    pool: Pool<Arc<Server>>,
+    server: Arc<Server>,
     connect: PgConnectOptions,
     options: PostgresOptions,
     limits: StoreLimits,
     begin_read: String,
     begin_write: String,
-}
-
-/// Sets `synchronous_commit` for a connection or a transaction: a success is answered after a durable commit, also on a
-/// server whose default is to be lax.
-macro_rules! durable {
-    ($local:literal) => {
-        concat!(
-            "select set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on' \
-               else current_setting('synchronous_commit') end, ",
-            $local,
-            ")"
-        )
-    };
 }
 
 /// The expiry of a row of sessions as the database judges it: of one that is live, nothing.
@@ -90,8 +76,9 @@ macro_rules! judged {
 }
 
 impl Postgres {
-    pub fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
-        let connect = connect_options(url)?;
+    pub fn open(url: &Url, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
+        let connect = postgres_connect::options(url)?;
+        postgres_connect::warn_if_exposed(&connect);
         let settings = [
             ("statement_timeout", limits.statement),
             ("lock_timeout", limits.lock_wait),
@@ -118,12 +105,11 @@ impl Postgres {
         let begin_read = format!("begin isolation level repeatable read, read only{local}");
         let durable = if options.pgbouncer { concat!("; ", durable!("true")) } else { "" };
         let begin_write = format!("begin isolation level read committed{local}{durable}");
-        let server = Server {
-            options: if options.pgbouncer { connect.clone() } else { connect.clone().options(settings).options(plans) },
-            pgbouncer: options.pgbouncer,
-        };
-        let pool = Pool::new(server, limits.connections, limits.acquire);
-        Ok(Self { pool, connect, options, limits, begin_read, begin_write })
+        let with_settings =
+            if options.pgbouncer { connect.clone() } else { connect.clone().options(settings).options(plans) };
+        let server = Arc::new(Server::new(with_settings, options.pgbouncer));
+        let pool = Pool::new(server.clone(), limits.connections, limits.acquire);
+        Ok(Self { pool, server, connect, options, limits, begin_read, begin_write })
     }
 
     /// sqlx's migrator prepares its statements by name, whatever the settings say. PgBouncer gives them to whoever
@@ -149,11 +135,18 @@ impl Postgres {
 
     async fn try_begin(&self, begin: Option<&str>) -> Result<PgTx> {
         let mut conn = self.pool.acquire().await?;
-        if let Some(begin) = begin {
-            sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *conn).await?;
+        let mut timeline = conn.timeline();
+        match begin {
+            // PgBouncer may have another server behind the same connection by now.
+            Some(begin) if self.options.pgbouncer => timeline = self.server.run_and_tell(&mut conn, begin).await?,
+            Some(begin) => {
+                sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *conn).await?;
+            }
+            None => {}
         }
         Ok(PgTx {
             conn,
+            timeline,
             persistent: !self.options.pgbouncer,
             in_transaction: begin.is_some(),
             made_users: vec![],
@@ -162,54 +155,32 @@ impl Postgres {
     }
 }
 
-/// Where connections of the pool lead.
-struct Server {
-    options: PgConnectOptions,
-    pgbouncer: bool,
-}
-
-impl Connect for Server {
-    type Connection = PgConnection;
-
-    async fn connect(&self, until: Instant) -> Result<PgConnection> {
-        let unreachable = || StoreError::new(Cause::Unavailable, "no connection to the database within the time limit");
-        let mut conn = loop {
-            match timeout_at(until, self.options.connect()).await.map_err(|_| unreachable())? {
-                Ok(conn) => break conn,
-                // It is starting, or has no place left just now.
-                Err(sqlx::Error::Database(error)) if error.is_transient_in_connect_phase() => {}
-                Err(sqlx::Error::Io(_)) => {}
-                Err(other) => return Err(other.into()),
-            }
-            timeout_at(until, sleep(CONNECT_PAUSE)).await.map_err(|_| unreachable())?;
-        };
-        if !self.pgbouncer {
-            let set = sqlx::raw_sql(durable!("false")).execute(&mut conn);
-            timeout_at(until, set).await.map_err(|_| unreachable())??;
-        }
-        Ok(conn)
+/// Every migration of this binary is applied as it is, and none in part.
+async fn is_migrated(conn: &mut PgConnection) -> Result<bool> {
+    let found: Option<String> = sqlx::query_scalar("select to_regclass('_sqlx_migrations')::text")
+        .persistent(false)
+        .fetch_one(&mut *conn)
+        .await?;
+    if found.is_none() {
+        return Ok(false);
     }
+    let applied: Vec<(i64, Vec<u8>, bool)> = sqlx::query_as("select version, checksum, success from _sqlx_migrations")
+        .persistent(false)
+        .fetch_all(conn)
+        .await?;
+    let is_applied = |migration: &Migration| {
+        applied.iter().any(|(version, checksum, _)| *version == migration.version && **checksum == *migration.checksum)
+    };
+    Ok(applied.iter().all(|(.., success)| *success) && MIGRATOR.iter().all(is_applied))
 }
 
-/// What the URL says, and nothing that PgBouncer would refuse.
-pub(super) fn connect_options(url: &str) -> Result<PgConnectOptions> {
-    Ok(PgConnectOptions::from_str(url)
-        .map_err(|_| StoreError::config("the database URL is not a valid postgres:// URL"))?
-        .application_name("sessiond")
-        // For floats, which are never read.
-        .extra_float_digits(None)
-        .disable_statement_logging())
-}
-
-/// Connects, for a task of its own.
-pub(super) async fn connect(options: &PgConnectOptions, limit: Duration) -> Result<PgConnection> {
-    let unreachable = || StoreError::new(Cause::Unavailable, "the database cannot be reached");
-    // A server that takes the connection and then says nothing must not be waited for for ever.
-    let connected = timeout(limit, options.connect()).await.map_err(|_| unreachable())?;
-    connected.map_err(|error| match error {
-        sqlx::Error::Io(_) => unreachable(),
-        other => other.into(),
-    })
+fn not_allowed(error: StoreError) -> StoreError {
+    if !error.lacks_privilege() {
+        return error;
+    }
+    let what =
+        "migrations are pending, and this user may not apply them: run `sessiond migrate` as the owner of the tables";
+    StoreError::config(format!("{what}: {error}"))
 }
 
 impl Backend for Postgres {
@@ -225,7 +196,11 @@ impl Backend for Postgres {
     async fn migrate(&self) -> Result<()> {
         // Its own connection, closed afterwards: migrations take their time.
         let options = self.connect.clone().statement_cache_capacity(0);
-        let mut conn = connect(&options, self.unit_limit()).await?;
+        let mut conn = postgres_connect::connect(&options, self.unit_limit()).await?;
+        // To look takes no more than reading a table: who may not make tables can start a server all the same.
+        if is_migrated(&mut conn).await? {
+            return Ok(conn.close().await?);
+        }
         let mut tx = conn.begin().await?;
         sqlx::raw_sql("set local statement_timeout = 0; set local lock_timeout = 0").execute(&mut *tx).await?;
         sqlx::query("select pg_advisory_xact_lock($1)")
@@ -242,7 +217,7 @@ impl Backend for Postgres {
         // The lock is ours already; what a newer binary applied on top does not concern this one.
         migrator.set_locking(false).set_ignore_missing(true);
         // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
-        migrator.run_direct(None, &mut *tx, false).await?;
+        migrator.run_direct(None, &mut *tx, false).await.map_err(|error| not_allowed(error.into()))?;
         self.deallocate(&mut tx).await?;
         tx.commit().await?;
         conn.close().await?;
@@ -326,6 +301,7 @@ impl Backend for Postgres {
 /// the connection, which ends it for certain, and nobody waits for it.
 pub struct PgTx {
     conn: Lease<PgConnection>,
+    timeline: Timeline,
     persistent: bool,
     /// Scope rows that may have been made just to be locked.
     made_users: Vec<UserKey>,
@@ -417,6 +393,10 @@ impl Tx for PgTx {
     const SHARED: bool = true;
 
     shared_primitives!();
+
+    fn timeline(&self) -> Timeline {
+        self.timeline
+    }
 
     async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
         if !query.is_plain() {

@@ -17,6 +17,7 @@ use crate::domain::json::RawJson;
 use crate::domain::rewind::Difference;
 use crate::domain::scope;
 use crate::domain::session::Head;
+use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
 
 /// The columns of [`HeadRow`], from `sessions s`.
@@ -762,6 +763,8 @@ impl TryFrom<HeadRow> for Head {
         Ok(Self {
             key: session_key(&row.app_name, &row.user_id, &row.id)?,
             incarnation: row.incarnation,
+            // For the transaction to say.
+            timeline: Timeline::default(),
             revision: row.revision,
             metadata_revision: row.metadata_revision,
             user_revision: row.user_revision,

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::mem;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,10 +41,15 @@ use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
 use crate::domain::session::{Head, MetadataPatch};
-use crate::domain::tag::Tag;
+use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
+
+/// What a connection keeps of the file in its own memory, in negative KiB. Reads find the rest in the system's cache, which is
+/// the same for all of them; what the writer changes stays with it until the commit.
+const WRITER_CACHE: &str = "-16384";
+const READER_CACHE: &str = "-2048";
 
 pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/sqlite");
 
@@ -50,6 +57,7 @@ pub struct Sqlite {
     writer: Pool<Opener>,
     readers: Pool<Opener>,
     limits: StoreLimits,
+    file: OpenFile,
     /// Held while this process has the file open. SQLite itself would let a second process write, and the two would
     /// wait for each other's locks instead of failing clearly.
     _lock: File,
@@ -58,10 +66,10 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens the file at `path`, made if it is missing.
     pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
-        let path = file(path)?;
-        let lock = lock(Path::new(path))?;
+        let path = real_path(Path::new(path))?;
+        let lock = lock(&path)?;
         let options = SqliteConnectOptions::new()
-            .filename(path)
+            .filename(&path)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             // A commit is durable when it is answered: the log is synced every time.
@@ -69,7 +77,7 @@ impl Sqlite {
             .busy_timeout(limits.lock_wait)
             // Moving the log into the file costs the same pages again, and two syncs; so less often than every 4 MB.
             .pragma("wal_autocheckpoint", "8000")
-            .pragma("cache_size", "-16384")
+            .pragma("cache_size", WRITER_CACHE)
             // What a statement over many rows keeps to undo itself needs no file.
             .pragma("temp_store", "memory")
             .statement_cache_capacity(STATEMENTS)
@@ -78,11 +86,13 @@ impl Sqlite {
         let writer = pool(options.clone(), 1);
         // Makes the file, without which there is nothing to read.
         writer.acquire().await?.release();
-        let readers = pool(options.create_if_missing(false).pragma("query_only", "on"), limits.connections);
-        Ok(Self { writer, readers, limits, _lock: lock })
+        let readers = options.create_if_missing(false).pragma("query_only", "on").pragma("cache_size", READER_CACHE);
+        let readers = pool(readers, limits.connections);
+        Ok(Self { writer, readers, limits, file: OpenFile::at(path)?, _lock: lock })
     }
 
     async fn begin(&self, pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<SqliteTx> {
+        self.file.check()?;
         let mut conn = pool.acquire().await?;
         if let Some(begin) = begin {
             sqlx::raw_sql(begin).execute(&mut *conn).await?;
@@ -97,25 +107,28 @@ struct Opener(SqliteConnectOptions);
 impl Connect for Opener {
     type Connection = SqliteConnection;
 
-    async fn connect(&self, until: Instant) -> Result<SqliteConnection> {
+    async fn connect(&self, until: Instant) -> Result<(SqliteConnection, Timeline)> {
         let opened = timeout_at(until, self.0.connect()).await;
         let opened =
             opened.map_err(|_| StoreError::new(Cause::Timeout, "the file was not opened within the time limit"))?;
-        opened.map_err(|error| {
+        let conn = opened.map_err(|error| {
             let error = StoreError::from(error);
             StoreError::new(Cause::Unavailable, format!("the SQLite file cannot be opened: {error}"))
-        })
+        })?;
+        Ok((conn, Timeline::default()))
     }
 }
 
-/// The file that a URL names, given what follows `sqlite://`.
-pub(super) fn file(path: &str) -> Result<&str> {
-    // What other programs write into such URLs, and what happens here in any case.
-    let path = path.strip_suffix("?mode=rwc").unwrap_or(path);
-    if path.is_empty() || path.contains('?') || path.contains(":memory:") {
-        return Err(StoreError::config("the database URL must name a file and nothing else: sqlite://PATH"));
-    }
-    Ok(path)
+/// Where the file really is, made if it is missing: the one path of all that lead to it, through links or folders.
+fn real_path(path: &Path) -> Result<PathBuf> {
+    let found = match fs::canonicalize(path) {
+        // Never opened if it is there: to close it would release the locks that SQLite has on it in this process.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            File::options().write(true).create(true).truncate(false).open(path).and_then(|_| fs::canonicalize(path))
+        }
+        found => found,
+    };
+    found.map_err(|error| StoreError::config(format!("cannot open {}: {error}", path.display())))
 }
 
 fn lock(path: &Path) -> Result<File> {
@@ -130,6 +143,33 @@ fn lock(path: &Path) -> Result<File> {
         ))),
         Err(TryLockError::Error(error)) => {
             Err(StoreError::config(format!("cannot lock {}: {error}", lock_path.display())))
+        }
+    }
+}
+
+/// The file that is open, by what the system knows it by.
+struct OpenFile {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl OpenFile {
+    fn at(path: PathBuf) -> Result<Self> {
+        let found = fs::metadata(&path).map_err(|error| {
+            StoreError::new(Cause::Unavailable, format!("cannot look at {}: {error}", path.display()))
+        })?;
+        Ok(Self { path, device: found.dev(), inode: found.ino() })
+    }
+
+    /// Fails if the path leads elsewhere by now: what is written to a file without a name is gone with this process.
+    fn check(&self) -> Result<()> {
+        match fs::metadata(&self.path) {
+            Ok(found) if (found.dev(), found.ino()) == (self.device, self.inode) => Ok(()),
+            _ => Err(StoreError::new(
+                Cause::Unavailable,
+                format!("{} was removed or replaced while it was open", self.path.display()),
+            )),
         }
     }
 }
@@ -512,6 +552,21 @@ impl SqliteTx {
         Ok(())
     }
 
+    /// Commits. If that fails for want of space or of a lock, nothing of the transaction is left: SQLite writes what makes it
+    /// valid last, and has rolled back then, or is told to. (Of an error of the disk that cannot be said.)
+    async fn try_commit(&mut self) -> Result<()> {
+        let Err(error) = sqlx::raw_sql("commit").execute(&mut *self.conn).await else { return Ok(()) };
+        let error = StoreError::from(error);
+        if !error.is_full_or_busy() {
+            return Err(error);
+        }
+        match sqlx::raw_sql("rollback").execute(&mut *self.conn).await.map_err(StoreError::from) {
+            Ok(_) => Err(error.rolled_back()),
+            Err(none) if none.is_plain_error() => Err(error.rolled_back()),
+            Err(_) => Err(error),
+        }
+    }
+
     async fn run(&mut self, statements: Statements) -> Result<()> {
         statements.build()?.execute(&mut *self.conn).await?;
         Ok(())
@@ -625,6 +680,10 @@ impl Tx for SqliteTx {
 
     shared_primitives!();
 
+    fn timeline(&self) -> Timeline {
+        self.conn.timeline()
+    }
+
     async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
         let (Some(filter), Some(events), true) = (&query.state, &query.events, query.is_plain()) else {
             return self.view_in_parts(query).await;
@@ -725,8 +784,7 @@ impl Tx for SqliteTx {
             return Err(error);
         }
         self.committing = true;
-        let committed = sqlx::raw_sql("commit").execute(&mut *self.conn).await;
-        committed.map_err(|error| StoreError::from(error).in_commit())?;
+        self.try_commit().await.map_err(StoreError::in_commit)?;
         Ok(Verdict::Written(Seen::new()))
     }
 
@@ -780,8 +838,12 @@ impl Tx for SqliteTx {
         row.map(IncarnationRow::decode).transpose()
     }
 
-    async fn commit(self) -> Result<()> {
-        self.end("commit").await
+    async fn commit(mut self) -> Result<()> {
+        let committed = self.try_commit().await;
+        if committed.is_ok() {
+            self.conn.release();
+        }
+        committed
     }
 
     async fn rollback(self) -> Result<()> {
@@ -866,11 +928,35 @@ mod tests {
         }
     }
 
+    /// In WAL mode a COMMIT waits for nobody, so here the file is in another.
+    #[tokio::test]
+    async fn a_commit_that_waits_in_vain_leaves_nothing() {
+        let path = std::env::temp_dir().join(format!("sessiond-busy-{}.db", std::process::id()));
+        let options = SqliteConnectOptions::new().filename(&path).busy_timeout(Duration::ZERO);
+        let pool = Pool::new(Opener(options.clone().create_if_missing(true)), 1, Duration::from_secs(60));
+        let mut conn = pool.acquire().await.unwrap();
+        sqlx::raw_sql("create table t (x)").execute(&mut *conn).await.unwrap();
+        let mut reader = options.connect().await.unwrap();
+        sqlx::raw_sql("begin; select * from t").execute(&mut reader).await.unwrap();
+
+        sqlx::raw_sql("begin immediate; insert into t values (1)").execute(&mut *conn).await.unwrap();
+        let mut tx = SqliteTx { conn, persistent: true, in_transaction: true, begins: false, committing: false };
+        let error = tx.try_commit().await.unwrap_err().in_commit();
+        assert_eq!((error.cause, error.unclear, error.is_transient()), (Cause::Overloaded, false, false), "{error}");
+
+        sqlx::raw_sql("rollback").execute(&mut reader).await.unwrap();
+        // On the very connection, where it would still be open.
+        sqlx::raw_sql("begin immediate; commit").execute(&mut *tx.conn).await.unwrap();
+        let rows: i64 = sqlx::query_scalar("select count(*) from t").fetch_one(&mut reader).await.unwrap();
+        assert_eq!(rows, 0);
+        fs::remove_file(path).unwrap();
+    }
+
     /// A try whose COMMIT was not answered may have made the session.
     #[tokio::test]
     async fn a_creation_recognises_what_an_earlier_try_of_it_made() {
         let folder = std::env::temp_dir().join(format!("sessiond-recognised-{}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
+        fs::create_dir(&folder).unwrap();
         let path = folder.join("test.db");
         let backend = Sqlite::open(path.to_str().unwrap(), StoreLimits::default()).await.unwrap();
         let store = Transactions::new(backend);
@@ -894,6 +980,6 @@ mod tests {
             assert!(matches!(outcome, CreateOutcome::Created(view) if view.head.incarnation == 7));
         }
         store.close().await;
-        std::fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(folder).unwrap();
     }
 }

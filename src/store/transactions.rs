@@ -32,7 +32,7 @@ use crate::domain::rewind::{self, Difference, RewindTarget};
 use crate::domain::scope::Scope;
 use crate::domain::session::{Creation, Head, IfExists, MetadataPatch};
 use crate::domain::shared::decide_scope;
-use crate::domain::tag::Tag;
+use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::{Micros, Timestamp};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -105,6 +105,9 @@ pub enum Verdict {
 pub trait Tx: Send {
     /// Whether others may write meanwhile what is not locked.
     const SHARED: bool;
+
+    /// The timeline of all that it reads.
+    fn timeline(&self) -> Timeline;
 
     /// Locks the rows that exist, in key order; those that someone else has locked are waited for, or left out.
     fn lock_sessions(
@@ -311,8 +314,9 @@ impl<B: Backend> Transactions<B> {
     async fn views(&self, queries: &[&SessionQuery], deadline: Instant) -> Result<Vec<Option<SessionView>>> {
         let mut tx = self.read(true, deadline).await?;
         let views = self.within(deadline, tx.views(queries)).await?;
+        let timeline = tx.timeline();
         self.release(tx, deadline).await;
-        Ok(views)
+        Ok(queries.iter().zip(views).map(|(query, view)| on_timeline(view, query, timeline)).collect())
     }
 
     async fn create_alone(&self, creation: &Creation, deadline: Instant) -> Result<CreateOutcome> {
@@ -414,6 +418,7 @@ async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, busy: Busy) -> Result<Heads>
     } else {
         tx.look(needs).await?
     };
+    heads.timeline = tx.timeline();
     load_keys(tx, needs, &mut heads).await?;
     Ok(heads)
 }
@@ -525,7 +530,8 @@ async fn create_together<X: Tx>(tx: &mut X, creations: &[&Creation]) -> Result<(
         return Ok((creations.iter().map(|_| None).collect(), false));
     }
     let queries: Vec<SessionQuery> = fresh.iter().map(|(creation, _)| whole_session(&creation.key, ANY_TIME)).collect();
-    let mut views = tx.views(&queries.iter().collect::<Vec<_>>()).await?.into_iter();
+    let views = tx.views(&queries.iter().collect::<Vec<_>>()).await?;
+    let mut views = queries.iter().zip(views).map(|(query, view)| on_timeline(view, query, tx.timeline()));
     let mut outcome = || views.next().flatten().map(CreateOutcome::Created).ok_or_else(not_there);
     let outcomes = creations.iter().map(|creation| is_made(creation).then(&mut outcome).transpose());
     Ok((outcomes.collect::<Result<_>>()?, true))
@@ -774,7 +780,14 @@ async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
     let seen = tx.seen_revisions(&query.key, head.incarnation, query.revision).await?;
     let (user, app) =
         seen.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))?;
-    let tag = Tag { revision: query.revision, user, app, incarnation: head.incarnation, metadata: 0 };
+    let tag = Tag {
+        revision: query.revision,
+        user,
+        app,
+        incarnation: head.incarnation,
+        timeline: head.timeline,
+        metadata: 0,
+    };
     let state = tx.state_then(&head, &tag, &query.filter).await?;
     Ok(Moment::Then { tag, state })
 }
@@ -789,7 +802,18 @@ fn initial_state(changes: &[Change]) -> String {
 }
 
 fn session_state(key: &SessionKey, now: Micros) -> SessionQuery {
-    SessionQuery { key: key.clone(), now, incarnation: None, state: Some(StateFilter::default()), events: None }
+    SessionQuery { state: Some(StateFilter::default()), ..head_alone(key, now) }
+}
+
+fn head_alone(key: &SessionKey, now: Micros) -> SessionQuery {
+    SessionQuery { key: key.clone(), now, incarnation: None, timeline: None, state: None, events: None }
+}
+
+/// Says of what was read where that was; nothing, if the query goes on with what was read on another timeline.
+fn on_timeline(view: Option<SessionView>, query: &SessionQuery, timeline: Timeline) -> Option<SessionView> {
+    let mut view = view.filter(|_| query.timeline.is_none_or(|wanted| wanted == timeline))?;
+    view.head.timeline = timeline;
+    Some(view)
 }
 
 fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
@@ -800,7 +824,7 @@ fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
 async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView> {
     // A session that was created already expired is shown once, to its creator.
     let query = SessionQuery { now: ANY_TIME, ..query.clone() };
-    tx.view(&query).await?.ok_or_else(not_there)
+    on_timeline(tx.view(&query).await?, &query, tx.timeline()).ok_or_else(not_there)
 }
 
 fn not_there() -> StoreError {
@@ -827,6 +851,7 @@ async fn mismatch<X: Tx>(
         user: found.users.get(user).copied().unwrap_or(0),
         app: found.apps.get(app).copied().unwrap_or(0),
         incarnation: row.head.incarnation,
+        timeline: tx.timeline(),
         metadata: row.head.metadata_revision,
     };
     Ok((!if_match.holds(&tag)).then(|| Mismatch::of_session(&tag, Vec::new())))
@@ -1010,6 +1035,7 @@ impl<B: Backend> Store for Transactions<B> {
         }
         let mut tx = self.read(self.backend.is_one_statement(query), deadline).await?;
         let view = self.within(deadline, tx.view(query)).await?;
+        let view = on_timeline(view, query, tx.timeline());
         self.release(tx, deadline).await;
         Ok(view)
     }
@@ -1062,7 +1088,8 @@ impl<B: Backend> Store for Transactions<B> {
 
     async fn sessions(&self, query: &ListQuery, now: Micros, deadline: Instant) -> Result<Page<SessionView>> {
         let mut tx = self.read(true, deadline).await?;
-        let page = self.within(deadline, tx.list(query, now)).await?;
+        let mut page = self.within(deadline, tx.list(query, now)).await?;
+        page.items.iter_mut().for_each(|view| view.head.timeline = tx.timeline());
         if page.cut {
             // Unread rows are of unknown size: the connection is closed rather than drained.
             drop(tx);
@@ -1112,8 +1139,8 @@ impl<B: Backend> Store for Transactions<B> {
 }
 
 async fn head<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<Head>> {
-    let query = SessionQuery { key: key.clone(), now, incarnation: None, state: None, events: None };
-    Ok(tx.view(&query).await?.map(|view| view.head))
+    let query = head_alone(key, now);
+    Ok(on_timeline(tx.view(&query).await?, &query, tx.timeline()).map(|view| view.head))
 }
 
 /// A stored id that breaks the rules of ids: the database was written by something else.

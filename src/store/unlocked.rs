@@ -19,6 +19,7 @@ use super::{AppendOutcome, Judged, ScopeKey, StoreError};
 use crate::domain::append::{Append, Done, Heads, Locked, Needs, Outcome, ScopeUpdate, UNREAD, Writes, decide, needs};
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::session::Head;
+use crate::domain::tag::Timeline;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -42,8 +43,17 @@ impl Unlocked {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn remember(&self, head: &Head) {
+    /// What is remembered of this timeline. On another one the same revisions may stand for other content, so all is forgotten.
+    fn memory_of(&self, timeline: Timeline) -> MutexGuard<'_, Memory> {
         let mut memory = self.memory();
+        if memory.timeline != timeline {
+            *memory = Memory { timeline, ..Memory::default() };
+        }
+        memory
+    }
+
+    pub fn remember(&self, head: &Head) {
+        let mut memory = self.memory_of(head.timeline);
         // It may have been found, and others may have appended since.
         let is_later = |known: Locked| known.incarnation == head.incarnation && known.revision > head.revision;
         if !memory.sessions.get(&head.key).is_some_and(is_later) {
@@ -81,6 +91,7 @@ fn has_doubts(doubts: &AtomicU32) -> bool {
 /// The heads that this process has seen lately.
 #[derive(Default)]
 struct Memory {
+    timeline: Timeline,
     sessions: Recent<SessionKey, Locked>,
     users: Recent<UserKey, i64>,
     apps: Recent<AppName, i64>,
@@ -200,7 +211,7 @@ impl<B: Backend> Transactions<B> {
         let mut tx = self.begin(deadline, self.backend.unlocked()).await?;
         let mut done = Try::Unsure;
         if !has_doubts(&self.unlocked.memory_doubts) {
-            let (mut heads, missing) = self.unlocked.memory().heads(&needs, B::Tx::SHARED);
+            let (mut heads, missing) = self.unlocked.memory_of(tx.timeline()).heads(&needs, B::Tx::SHARED);
             if !heads.sessions.is_empty() {
                 if !missing.is_empty() {
                     heads.extend(self.within(deadline, tx.look(&missing)).await?);
@@ -243,6 +254,7 @@ impl<B: Backend> Transactions<B> {
         remembered: bool,
         deadline: Instant,
     ) -> Result<Try> {
+        heads.timeline = tx.timeline();
         self.within(deadline, load_keys(tx, needs, &mut heads)).await?;
         let mut writes = Writes::default();
         let mut outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, &mut writes)).collect();
@@ -274,7 +286,7 @@ impl<B: Backend> Transactions<B> {
                 }
             }
         }
-        self.unlocked.memory().keep(heads);
+        self.unlocked.memory_of(heads.timeline).keep(heads);
         Ok(Try::Done(outcomes))
     }
 }

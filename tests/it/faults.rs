@@ -11,10 +11,15 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+#[cfg(target_os = "linux")]
+use crate::support::disk::{self, FaultyDisk};
 use crate::support::{
-    http::{Answer, Api, PATIENCE, PATIENT, Place, Server, on_both_databases, spawn, together, verify},
+    http::{
+        Answer, Api, PATIENCE, PATIENT, Place, Server, ended, log_says, on_both_databases, spawn, together, verify,
+    },
     load::{self, Load, check_log},
     postgres::{Database, address, database, dedicated, through},
+    process::{Sessiond, free_port},
     proxy::TcpProxy,
 };
 
@@ -579,6 +584,93 @@ async fn a_locked_sqlite_file_is_overload() {
     verify(&place.url()).await;
 }
 
+/// Nothing of a commit that found no space is there, now or later; of one that met another error nobody knows.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_refuses_for_certain() {
+    let (place, disk, port) = (Place::sqlite(), FaultyDisk::new(), free_port());
+    let metrics = format!("--metrics-listen=127.0.0.1:{port}");
+    let url = place.url();
+    let mut envs = vec![("DATABASE_URL", &*url)];
+    let on_disk = disk.envs();
+    envs.extend(on_disk.iter().map(|(name, value)| (*name, &**value)));
+    let args = ["--listen=127.0.0.1:0", "--log-format=json", "--sweep-interval=24h", &metrics];
+    let mut process = Sessiond::spawn(&args, &envs);
+    let server = Api::new(process.base_url().await);
+    server.post(SESSIONS, &json!({"sessionId": "s", "state": {"k": 1}})).await.expect(201);
+    let before = server.get(SESSION).await.expect(200);
+
+    disk.fail(disk::FULL);
+    let refused = [
+        server.post(EVENTS, &json!({"id": "e", "author": "a"})).await,
+        server.post(SESSIONS, &json!({"sessionId": "t"})).await,
+        server.post(SESSIONS, &json!({"sessionId": "u", "events": [{"author": "a"}]})).await,
+        server.patch(STATE, &json!({"stateDelta": {"k": 2}})).await,
+        server.patch(SESSION, &json!({"displayName": "n"})).await,
+        server.patch(USER_STATE, &json!({"stateDelta": {"k": 2}})).await,
+        server.delete(SESSION).await,
+    ];
+    for answer in refused {
+        assert_eq!(answer.outcome_of_503(), "not_applied", "{answer:?}");
+        assert_eq!(answer.json()["code"], "storage_unavailable", "{answer:?}");
+    }
+    assert_eq!(server.get(SESSION).await.expect(200).text, before.text);
+    assert!(process.log().contains("database or disk is full (13)"), "{}", process.log());
+    let metrics = Api::new(format!("http://127.0.0.1:{port}")).get("/metrics").await.expect(200).text;
+    let count = |name: &str| metrics.lines().filter(|line| line.starts_with(name)).collect::<Vec<_>>();
+    let retries = count("sessiond_database_retries_total");
+    assert!(!retries.is_empty() && retries.iter().all(|line| line.ends_with(" 0")), "each was tried once: {retries:?}");
+    assert_eq!(count("sessiond_unknown_outcomes_total"), ["sessiond_unknown_outcomes_total 0"]);
+
+    disk.work();
+    server.post(EVENTS, &json!({"id": "e", "author": "a"})).await.expect(201);
+    disk.fail(disk::BROKEN);
+    let open = server.post(EVENTS, &json!({"id": "f", "author": "a"})).await;
+    assert_eq!(open.outcome_of_503(), "unknown", "{open:?}");
+    disk.work();
+    assert!([200, 201].contains(&server.post(EVENTS, &json!({"id": "f", "author": "a"})).await.status));
+    assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 2);
+
+    disk.fail(disk::FULL);
+    assert_eq!(server.post(EVENTS, &json!({"id": "g"})).await.outcome_of_503(), "not_applied");
+    process.kill_9();
+    process.wait().await;
+    let server = Server::start(&place.url(), &[]).await;
+    assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 2);
+    server.post(EVENTS, &json!({"id": "g"})).await.expect(201);
+    verify(&place.url()).await;
+}
+
+/// What is written to a file that has no name any more is gone with the process.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_not_there_any_more_takes_no_writes() {
+    let place = Place::sqlite();
+    let Place::Sqlite(dir) = &place else { panic!("it is SQLite") };
+    let server = Server::start(&place.url(), &[]).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    let (file, aside) = (dir.join("data.db"), dir.join("aside.db"));
+    for replaced in [false, true] {
+        std::fs::rename(&file, &aside).unwrap();
+        if replaced {
+            std::fs::copy(&aside, &file).unwrap();
+        }
+        assert_eq!(server.get("/readyz").await.expect(503).json()["code"], "storage_unavailable");
+        for answer in
+            [server.post(EVENTS, &json!({"id": "e"})).await, server.patch(USER_STATE, &json!({"stateDelta": {}})).await]
+        {
+            assert_eq!(answer.outcome_of_503(), "not_applied", "{answer:?}");
+        }
+        server.get(SESSION).await.expect(503);
+        server.get("/healthz").await.expect(200);
+        assert!(server.process.log().contains("data.db was removed or replaced while it was open"));
+        std::fs::rename(&aside, &file).unwrap();
+        server.get("/readyz").await.expect(200);
+        server.get(SESSION).await.expect(200);
+    }
+    server.post(EVENTS, &json!({"id": "e"})).await.expect(201);
+    verify(&place.url()).await;
+}
+
 /// Sessions of their own: those of one session would wait for one lock together.
 const TWO: [&str; 2] = ["s", "t"];
 
@@ -757,30 +849,34 @@ async fn a_replica_that_is_cut_off_lets_go_of_its_locks() {
     verify(&database.url).await;
 }
 
-/// A server that starts before its database waits for it, and one whose database never answers gives up.
+/// A server that starts before its database waits for it, also behind a proxy that takes connections and closes them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_waits_for_its_database() {
     let database = database().await;
+    let (status, log) = ended(&database.url, &["migrate"]).await;
+    assert_eq!(status.code(), Some(0), "{log}");
     let proxy = TcpProxy::start(address(&database.url));
     let url = through(&database.url, proxy.addr());
-    proxy.blackhole();
-    let mut silent = spawn(&url, HASTY);
-    log_says(&silent, "waiting for the database").await;
-    proxy.cut();
-    let mut cut = spawn(&url, HASTY);
-    log_says(&cut, "waiting for the database").await;
+    let plain = format!("{url}?sslmode=disable");
+    let flags: [&[&str]; 2] = [HASTY, &[HASTY, &["--no-migrate"]].concat()];
+    let mut waiting = Vec::new();
+    for cut in [false, true] {
+        if cut {
+            proxy.cut()
+        } else {
+            proxy.blackhole()
+        }
+        for url in [&url, &plain] {
+            for flags in flags {
+                let process = spawn(url, flags);
+                log_says(&process, "waiting for the database").await;
+                waiting.push(process);
+            }
+        }
+    }
     proxy.restore();
-    for process in [&mut silent, &mut cut] {
+    for mut process in waiting {
         Api::new(process.base_url().await).get("/readyz").await.expect(200);
     }
     verify(&database.url).await;
-}
-
-async fn log_says(process: &crate::support::process::Sessiond, text: &str) {
-    let reading = async {
-        while !process.log().contains(text) {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(PATIENCE, reading).await.unwrap_or_else(|_| panic!("no {text:?} in:\n{}", process.log()));
 }

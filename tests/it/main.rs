@@ -14,6 +14,7 @@ mod clocks;
 mod contract;
 mod counters;
 mod database_log;
+mod failover;
 mod faults;
 mod migrations;
 mod model;

@@ -1,6 +1,6 @@
 //! The process: how it starts, what it says, how it stops.
 
-use std::{process::ExitStatus, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use crate::support::{
-    http::{Api, PATIENCE, PATIENT, Place, Server, on_both_databases, spawn, together},
+    http::{Api, PATIENCE, PATIENT, Place, Server, ended, log_says, on_both_databases, spawn, together},
     load::check_log,
     pgbouncer::PgBouncer,
     postgres::{address, database, through},
@@ -31,13 +31,6 @@ on_both_databases!(
     nothing_of_a_client_is_logged,
     metrics_count_what_happened,
 );
-
-/// Runs a command to its end: its status and all that it wrote.
-async fn run(database_url: &str, args: &[&str]) -> (ExitStatus, String) {
-    let mut process = spawn(database_url, args);
-    let status = process.wait().await;
-    (status, process.log())
-}
 
 /// Until somebody waits for a lock in the database.
 async fn somebody_waits(database_url: &str) {
@@ -195,13 +188,32 @@ async fn a_sqlite_file_serves_one_process() {
     let place = Place::sqlite();
     let first = Server::start(&place.url(), &[]).await;
     for command in ["serve", "migrate"] {
-        let (status, log) = run(&place.url(), &[command]).await;
+        let (status, log) = ended(&place.url(), &[command]).await;
         assert_eq!(status.code(), Some(1), "{log}");
         assert!(log.contains("another process has") && log.contains("data.db open"), "{log}");
     }
     first.get("/readyz").await.expect(200);
+    // By whatever path.
+    let Place::Sqlite(dir) = &place else { panic!("it is SQLite") };
+    let (folder, link) = (dir.join("folder"), dir.join("link.db"));
+    std::fs::create_dir(&folder).unwrap();
+    std::os::unix::fs::symlink("data.db", &link).unwrap();
+    std::os::unix::fs::symlink(dir, folder.join("back")).unwrap();
+    for path in [link.clone(), folder.join("../data.db"), folder.join("back/link.db")] {
+        let (status, log) = ended(&format!("sqlite://{}", path.display()), &[]).await;
+        assert_eq!(status.code(), Some(1), "{log}");
+        assert!(log.contains("another process has") && log.contains("data.db open"), "{log}");
+    }
     drop(first);
     Server::start(&place.url(), &[]).await.get("/readyz").await.expect(200);
+    // A link to a file that is to be made.
+    let fresh = dir.join("fresh.db");
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("fresh.db", &link).unwrap();
+    let server = Server::start(&format!("sqlite://{}", link.display()), &[]).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    let (status, log) = ended(&format!("sqlite://{}", fresh.display()), &[]).await;
+    assert_eq!(status.code(), Some(1), "{log}");
 }
 
 /// Started without a word, it serves from a file beside it.
@@ -214,10 +226,10 @@ async fn the_default_database_is_a_file_in_the_working_directory() {
 }
 
 async fn pending_migrations_are_refused(place: Place) {
-    let (status, log) = run(&place.url(), &["--no-migrate"]).await;
+    let (status, log) = ended(&place.url(), &["--no-migrate"]).await;
     assert_eq!(status.code(), Some(1), "{log}");
     assert!(log.contains("migrations are pending: run `sessiond migrate`"), "{log}");
-    let (status, log) = run(&place.url(), &["migrate"]).await;
+    let (status, log) = ended(&place.url(), &["migrate"]).await;
     assert_eq!(status.code(), Some(0), "{log}");
     let server = Server::start(&place.url(), &["--no-migrate"]).await;
     server.get("/readyz").await.expect(200);
@@ -290,9 +302,108 @@ async fn workload(api: &Api) {
     api.get(&format!("{SESSIONS}/t")).await.expect(404);
 }
 
+/// What [`workload`] leaves out.
+async fn rest_of_the_api(api: &Api) {
+    let fork = api.post(&format!("{SESSION}/fork"), &json!({"atRevision": 1, "sessionId": "f"})).await;
+    assert_eq!(fork.expect(201).json()["revision"], 1);
+    api.get(&format!("{STATE}?atRevision=1")).await.expect(200);
+    api.post(&format!("{SESSION}/rewind"), &json!({"toRevision": 1})).await.expect(200);
+    api.get(&format!("{EVENTS}?excludeRewound=true&pageSize=1")).await.expect(200);
+    api.post(&format!("{SESSION}/render"), &json!({"template": "{app:k}"})).await.expect(200);
+    let operators = json!({"stateOps": [{"op": "increment", "key": "app:n", "value": 1}, {"op": "remove", "key": "k"}],
+        "preconditions": [{"key": "user:k", "equals": 1}]});
+    api.patch(STATE, &operators).await.expect(200);
+    api.post(EVENTS, &json!({"actions": operators})).await.expect(201);
+    api.post_if_match(EVENTS, api.get(STATE).await.tag_header(), &json!({"author": "a"})).await.expect(201);
+    for n in 0..20 {
+        api.post(EVENTS, &json!({"actions": {"stateDelta": {"n": n, "app:n": n, "user:n": n}}})).await.expect(201);
+    }
+    let simple = (0..8).map(|n| {
+        let api = api.clone();
+        async move { api.put(&format!("{SESSIONS}/simple{n}"), &json!({})).await.expect(201) }
+    });
+    together(simple).await;
+    api.patch("/v1/apps/a/state", &json!({"stateOps": [{"op": "remove", "key": "x"}]})).await.expect(200);
+    api.get("/apps/a/users/u/sessions").await.expect(200);
+    api.patch("/apps/a/users/u/sessions/f", &json!({"stateDelta": {"adk": 1}})).await.expect(200);
+    // Expires at once, is made anew, and is deleted: all of it is for the sweep.
+    api.patch(&format!("{SESSIONS}/simple0"), &json!({"ttl": 0.001})).await.expect(200);
+    api.get_until(&format!("{SESSIONS}/simple0"), 404).await;
+    api.post(SESSIONS, &json!({"sessionId": "simple0"})).await.expect(201);
+    api.patch(&format!("{SESSIONS}/simple1"), &json!({"ttl": 0.001})).await.expect(200);
+    for gone in [SESSION, &format!("{SESSIONS}/f")] {
+        api.delete(gone).await.expect(204);
+    }
+}
+
+/// The statements of a section of the documents.
+fn documented_sql(document: &str) -> &str {
+    let (_, rest) = document.split_once("```sql\n").expect("a block of SQL");
+    rest.split_once("```").expect("its end").0
+}
+
+/// A server needs no more than to read and write rows, if somebody else migrates.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_that_owns_nothing_serves() {
+    let database = database().await;
+    let (status, log) = ended(&database.url, &["migrate"]).await;
+    assert_eq!(status.code(), Some(0), "{log}");
+    let mut owner = PgConnection::connect(&database.url).await.unwrap();
+    let (name, user): (String, String) =
+        sqlx::query_as("select current_database()::text, current_user::text").fetch_one(&mut owner).await.unwrap();
+    let role = name.replace("test", "app");
+    let grants = documented_sql(include_str!("../../docs/postgresql.md"))
+        .replace("database sessiond ", &format!("database {name} "))
+        .replace("sessiond_owner", &user)
+        .replace("sessiond_app", &role);
+    assert!(grants.matches(&role).count() > 5 && grants.contains(&name), "{grants}");
+    // What every role may do otherwise.
+    let revoke = format!("revoke all on database {name} from public; revoke all on schema public from public;");
+    sqlx::raw_sql(AssertSqlSafe(revoke + &grants)).execute(&mut owner).await.unwrap();
+    let mut url = reqwest::Url::parse(&database.url).unwrap();
+    url.set_username(&role).unwrap();
+    url.set_password(Some("change-me")).unwrap();
+
+    for flags in [&["--sweep-interval=20ms", "--no-migrate"][..], &["--sweep-interval=20ms"]] {
+        let server = Server::start(url.as_str(), flags).await;
+        workload(&server).await;
+        rest_of_the_api(&server).await;
+        let left =
+            "select (select count(*) from buried_sessions) + (select count(*) from sessions where id = 'simple1')";
+        let sweeping = async {
+            while sqlx::query_scalar::<_, i64>(left).fetch_one(&mut owner).await.unwrap() > 0 {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(PATIENCE, sweeping).await.expect("all is swept");
+        server.get("/readyz").await.expect(200);
+        assert!(!server.process.log().contains("permission denied"), "{}", server.process.log());
+        drop(server);
+        let (status, log) = ended(url.as_str(), &["verify"]).await;
+        assert_eq!(status.code(), Some(0), "{log}");
+        sqlx::raw_sql(
+            "truncate sessions, session_updates, events, session_state, user_scopes, user_state, app_scopes, \
+                       app_state, session_spans, user_log, user_spans, app_log, app_spans",
+        )
+        .execute(&mut owner)
+        .await
+        .unwrap();
+    }
+    let (status, log) = ended(url.as_str(), &["migrate"]).await;
+    assert_eq!(status.code(), Some(0), "nothing is to be done: {log}");
+    sqlx::raw_sql("delete from _sqlx_migrations").execute(&mut owner).await.unwrap();
+    for command in ["serve", "migrate"] {
+        let (status, log) = ended(url.as_str(), &[command]).await;
+        assert_eq!(status.code(), Some(1), "{log}");
+        assert!(log.contains("run `sessiond migrate` as the owner") && !log.contains("waiting"), "{log}");
+    }
+    let drop = format!("drop owned by {role}; drop role {role}");
+    sqlx::raw_sql(AssertSqlSafe(drop)).execute(&mut owner).await.unwrap();
+}
+
 /// What the next version may do to the database while this one still runs.
 async fn a_newer_schema_is_served(place: Place) {
-    let (status, log) = run(&place.url(), &["migrate"]).await;
+    let (status, log) = ended(&place.url(), &["migrate"]).await;
     assert_eq!(status.code(), Some(0), "{log}");
     for table in ["sessions", "events", "session_state", "user_scopes", "user_state", "app_scopes", "app_state"] {
         let sql: &'static str = format!("alter table {table} add column from_the_future text").leak();
@@ -314,6 +425,84 @@ async fn a_newer_schema_is_served(place: Place) {
     workload(&server).await;
     drop(server);
     Server::start(&place.url(), &["--no-migrate"]).await.get(SESSION).await.expect(200);
+}
+
+/// sqlx would log the value of a parameter that it does not know.
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_parameters_of_the_database_url_are_refused_by_name() {
+    let place = Place::sqlite();
+    let address = format!("127.0.0.1:{}", free_port());
+    for url in [format!("postgres://u:{SECRET}@{address}/n?sslmode=require&sslpassword={SECRET}"), {
+        format!("{}?mode=rwc&sslpassword={SECRET}", place.url())
+    }] {
+        for command in ["serve", "migrate", "verify"] {
+            let (status, log) = ended(&url, &[command, "--log=trace"]).await;
+            assert_eq!(status.code(), Some(2), "{log}");
+            assert!(log.contains("unknown parameter `sslpassword`") && !log.contains(SECRET), "{log}");
+        }
+    }
+    let (status, log) = ended(&format!("postgres://u:{SECRET}@{address}/n?sslmode={SECRET}"), &[]).await;
+    assert_eq!(status.code(), Some(2), "{log}");
+    assert!(log.contains("no valid value") && !log.contains(SECRET), "{log}");
+    Server::start(&format!("{}?mode=rwc", place.url()), &[]).await.get("/readyz").await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_others_could_read_is_warned_of() {
+    let warning = "sslmode=verify-full";
+    for (parameters, warned) in [("", true), ("?sslmode=require", true), ("?sslmode=verify-full", false)] {
+        let url = format!("postgres://{SECRET}:{SECRET}@nowhere.invalid/n{parameters}");
+        let process = spawn(&url, &["migrate"]);
+        let log = log_says(&process, "waiting for the database").await;
+        assert_eq!(log.matches(warning).count(), usize::from(warned), "{log}");
+        assert!(!log.contains(SECRET), "{log}");
+    }
+    let database = database().await;
+    let server = Server::start(&database.url, &[]).await;
+    assert!(!server.process.log().contains(warning), "{}", server.process.log());
+}
+
+/// Where it was looked for, and what was met there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_cannot_be_reached_is_named_with_the_cause() {
+    let database = database().await;
+    let proxy = TcpProxy::start(address(&database.url));
+    let login = |url: &str| url.replace("postgres@", &format!("{SECRET}:{SECRET}@"));
+    let through = login(&through(&database.url, proxy.addr()));
+    let refused = format!("127.0.0.1:{}", free_port());
+    let there = proxy.addr().to_string();
+    for (url, place, cause) in [
+        (format!("postgres://{SECRET}@{refused}/n"), &*refused, "connection refused"),
+        (format!("postgres://{SECRET}@nowhere.invalid/n"), "nowhere.invalid:5432", "failed to lookup address"),
+        (format!("{through}?sslmode=verify-full"), &there, "TLS: server does not support TLS"),
+        (through.clone(), &there, "it refuses the user or the password (28000)"),
+        (format!("postgres:///n?host=/nowhere&user={SECRET}"), "/nowhere/.s.PGSQL.5432", "No such file or directory"),
+    ] {
+        for flag in ["--metrics-listen=off", "--no-migrate"] {
+            let process = spawn(&url, &[flag, "--acquire-timeout=200ms", "--statement-timeout=200ms"]);
+            let log = log_says(&process, "waiting for the database").await;
+            assert!(log.contains(&format!("PostgreSQL at {place} cannot be reached: {cause}")), "{cause}: {log}");
+            assert!(!log.contains(SECRET), "{log}");
+        }
+    }
+    // A proxy that takes connections and has no server behind it: as good as nobody there.
+    let hasty = ["--acquire-timeout=200ms", "--statement-timeout=200ms"];
+    for (mode, cause) in [("cut", "closed before an answer"), ("blackhole", "does not answer within the time limit")] {
+        for parameters in ["", "?sslmode=disable", "?sslmode=require"] {
+            for flag in ["--metrics-listen=off", "--no-migrate"] {
+                if mode == "cut" {
+                    proxy.cut()
+                } else {
+                    proxy.blackhole()
+                }
+                let process = spawn(&format!("{through}{parameters}"), &[&hasty[..], &[flag]].concat());
+                let log = log_says(&process, "waiting for the database").await;
+                assert!(log.contains(&format!("PostgreSQL at {there} cannot be reached")), "{log}");
+                assert!(log.contains(cause) && !log.contains(SECRET), "{mode} {parameters} {flag}: {log}");
+                proxy.cut();
+            }
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -554,7 +743,7 @@ async fn pgbouncer_in_between_changes_nothing() {
     let bouncer = PgBouncer::start(&database.url);
     let name = database.url.rsplit('/').next().unwrap();
     let url = bouncer.url(name);
-    let (status, log) = run(&url, &["migrate", "--pgbouncer"]).await;
+    let (status, log) = ended(&url, &["migrate", "--pgbouncer"]).await;
     assert_eq!(status.code(), Some(0), "{log}");
     let args = [PATIENT, &["--pgbouncer", "--sweep-interval=50ms"]].concat();
     let servers = [Server::start(&url, &args).await, Server::start(&url, &args).await];
@@ -601,7 +790,7 @@ async fn pgbouncer_in_between_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_are_synchronous_on_a_lax_database() {
     let database = database().await;
-    let (status, log) = run(&database.url, &["migrate"]).await;
+    let (status, log) = ended(&database.url, &["migrate"]).await;
     assert_eq!(status.code(), Some(0), "{log}");
     let mut connection = PgConnection::connect(&database.url).await.unwrap();
     let name: String = sqlx::query_scalar("select current_database()").fetch_one(&mut connection).await.unwrap();

@@ -1,6 +1,6 @@
 //! The real binary as a client sees it: servers on either database, asked over TCP.
 
-use std::{env, fs, ops::Deref, path::PathBuf, time::Duration};
+use std::{env, fs, ops::Deref, path::PathBuf, process::ExitStatus, time::Duration};
 
 use reqwest::{Client, Method, header::HeaderMap};
 use serde_json::Value;
@@ -40,6 +40,11 @@ impl Answer {
     pub fn tag(&self) -> [String; 4] {
         let tag = self.header("etag").expect("an ETag").trim_matches('"').split('.');
         tag.map(str::to_owned).collect::<Vec<_>>().try_into().expect("four parts")
+    }
+
+    /// The tag, as it is sent back.
+    pub fn tag_header(&self) -> &str {
+        self.header("etag").expect("an ETag")
     }
 
     #[track_caller]
@@ -193,6 +198,28 @@ pub fn spawn(database_url: &str, args: &[&str]) -> Sessiond {
     }
     all.extend(args);
     Sessiond::spawn(&all, &[("DATABASE_URL", database_url)])
+}
+
+/// Runs a command to its end: its status and all that it wrote.
+pub async fn ended(database_url: &str, args: &[&str]) -> (ExitStatus, String) {
+    let mut process = spawn(database_url, args);
+    let status = process.wait().await;
+    (status, process.log())
+}
+
+/// Until the log of the process has these words; all of it.
+pub async fn log_says(process: &Sessiond, text: &str) -> String {
+    let reading = async {
+        loop {
+            let log = process.log();
+            if log.contains(text) {
+                return log;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let found = tokio::time::timeout(PATIENCE, reading).await;
+    found.unwrap_or_else(|_| panic!("no {text:?} in:\n{}", process.log()))
 }
 
 /// A place for data on either database, kept until it is dropped.

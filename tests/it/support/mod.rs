@@ -1,6 +1,8 @@
 //! What the tests stand on.
 
 pub mod client;
+#[cfg(target_os = "linux")]
+pub mod disk;
 pub mod http;
 pub mod load;
 pub mod pgbouncer;

@@ -73,6 +73,20 @@ impl DedicatedPostgres {
         stopped.unwrap_or_else(|log| panic!("cannot stop PostgreSQL:\n{log}"));
     }
 
+    /// A server that follows this one, by way of `address`, such as that of a proxy before it. It answers reads, and has all
+    /// that was there, when this returns.
+    pub fn standby(&self, address: SocketAddr) -> Self {
+        let (host, port) = (address.ip(), address.port());
+        let copy = format!("pg_basebackup -h {host} -p {port} -U postgres -D data -R --checkpoint=fast --no-sync");
+        Self(Server::make(&copy, "fsync = on"))
+    }
+
+    /// Makes a primary of a standby; it can be written to when this returns.
+    pub fn promote(&mut self) {
+        let promoted = self.0.guard.run("pg_ctl promote -w -D data");
+        promoted.unwrap_or_else(|log| panic!("cannot promote PostgreSQL:\n{log}"));
+    }
+
     /// Starts the server with the same port and data. It has recovered and takes connections when this returns.
     pub fn start_again(&mut self) {
         self.0.start().unwrap_or_else(|log| panic!("cannot start PostgreSQL again:\n{log}"));
@@ -103,6 +117,11 @@ struct Server {
 impl Server {
     /// Makes a cluster with the given extra line of settings and starts it on a free port.
     fn create(setting: &str) -> Self {
+        Self::make("initdb -D data -U postgres --auth=trust --encoding=UTF8 --locale=C --no-sync", setting)
+    }
+
+    /// The same, of data that a command makes.
+    fn make(command: &str, setting: &str) -> Self {
         let bin = bin_dir().unwrap_or_else(|| {
             panic!(
                 "PostgreSQL not found (initdb, pg_ctl and postgres, by `pg_config --bindir`, in the usual places and on \
@@ -111,9 +130,7 @@ impl Server {
             )
         });
         let mut guard = Guard::new("sessiond-pg", &bin, "pg_ctl stop -w -m fast -D data");
-        guard
-            .run("initdb -D data -U postgres --auth=trust --encoding=UTF8 --locale=C --no-sync")
-            .unwrap_or_else(|log| panic!("initdb of {} failed:\n{log}", bin.display()));
+        guard.run(command).unwrap_or_else(|log| panic!("{command} of {} failed:\n{log}", bin.display()));
         let settings = format!(
             "listen_addresses = '127.0.0.1'\n\
              unix_socket_directories = '{}'\n\

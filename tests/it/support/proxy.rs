@@ -22,7 +22,8 @@ impl TcpProxy {
     pub fn start(upstream: SocketAddr) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind the proxy");
         let addr = listener.local_addr().expect("a bound address");
-        let shared = Arc::new(Shared::default());
+        let state = State { upstream: Some(upstream), ..State::default() };
+        let shared = Arc::new(Shared { state: Mutex::new(state), ..Shared::default() });
         let accepting = Arc::clone(&shared);
         thread::spawn(move || {
             for client in listener.incoming() {
@@ -33,7 +34,7 @@ impl TcpProxy {
                     (Mode::Cut, _) | (_, Err(_)) => {}
                     (Mode::Open | Mode::Blackhole, Ok(client)) => {
                         let shared = Arc::clone(&accepting);
-                        thread::spawn(move || shared.serve(client, upstream));
+                        thread::spawn(move || shared.serve(client));
                     }
                 }
             }
@@ -43,6 +44,11 @@ impl TcpProxy {
 
     pub fn addr(&self) -> SocketAddr {
         self.addr
+    }
+
+    /// Forwards new connections there from now on: an address that moves to another server.
+    pub fn lead_to(&self, upstream: SocketAddr) {
+        self.shared.lock().upstream = Some(upstream);
     }
 
     /// Closes all connections, on both sides, and from now on each new one as soon as it is accepted.
@@ -107,6 +113,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     mode: Mode,
+    upstream: Option<SocketAddr>,
     trap: Option<Trap>,
     fired: usize,
     next_link: u64,
@@ -183,7 +190,7 @@ impl Shared {
     }
 
     /// Carries one connection to its end.
-    fn serve(&self, client: TcpStream, upstream: SocketAddr) {
+    fn serve(&self, client: TcpStream) {
         let Ok(handle) = client.try_clone() else {
             return;
         };
@@ -197,7 +204,7 @@ impl Shared {
             state.links.insert(id, Link { client: handle, server: None, sprung: false, stranded: false });
             id
         };
-        if let Some(server) = self.connect(id, upstream) {
+        if let Some(server) = self.connect(id) {
             let _ = client.set_nodelay(true);
             thread::scope(|scope| {
                 scope.spawn(|| {
@@ -211,8 +218,8 @@ impl Shared {
         self.hang_up(id);
     }
 
-    fn connect(&self, id: u64, upstream: SocketAddr) -> Option<TcpStream> {
-        drop(self.open(id)?);
+    fn connect(&self, id: u64) -> Option<TcpStream> {
+        let upstream = self.open(id)?.upstream?;
         let server = TcpStream::connect(upstream).ok()?;
         server.set_nodelay(true).ok()?;
         let handle = server.try_clone().ok()?;

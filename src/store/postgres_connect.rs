@@ -1,0 +1,265 @@
+//! Making connections to PostgreSQL: where they lead, what is set on them, and why one cannot be made.
+
+use std::io::ErrorKind;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgRow, PgSslMode};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, PgConnection, Row as _};
+use tokio::time::{Instant, sleep, timeout_at};
+use url::Url;
+
+use super::pool::Connect;
+use super::{Cause, StoreError};
+use crate::domain::tag::Timeline;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// The pause before a server that refuses connections is asked again.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Sets `synchronous_commit` for a connection or a transaction: a success is answered after a durable commit, also on a
+/// server whose default is to be lax.
+macro_rules! durable {
+    ($local:literal) => {
+        concat!(
+            "select set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on' \
+               else current_setting('synchronous_commit') end, ",
+            $local,
+            ")"
+        )
+    };
+}
+pub(super) use durable;
+
+/// The timeline of a server that can be written to, in hexadecimal; null on a standby. Any role may ask.
+const TIMELINE: &str =
+    "select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline";
+
+/// What a server answers that keeps its timeline to itself: feature_not_supported, insufficient_privilege,
+/// undefined_function, object_not_in_prerequisite_state.
+const KEEPS_TIMELINE: [&str; 4] = ["0A000", "42501", "42883", "55000"];
+
+/// Where connections of the pool lead.
+pub struct Server {
+    options: PgConnectOptions,
+    pgbouncer: bool,
+    tells_timeline: AtomicBool,
+}
+
+impl Server {
+    pub fn new(options: PgConnectOptions, pgbouncer: bool) -> Self {
+        Self { options, pgbouncer, tells_timeline: AtomicBool::new(true) }
+    }
+
+    /// Runs statements, and tells on which timeline.
+    ///
+    /// # Errors
+    /// The server is a standby, besides what may happen to any statement.
+    pub async fn run_and_tell(&self, conn: &mut PgConnection, statements: &str) -> Result<Timeline> {
+        if self.tells_timeline.load(Relaxed) {
+            let all = AssertSqlSafe(format!("{statements}; {TIMELINE}"));
+            match sqlx::raw_sql(all).fetch_all(&mut *conn).await {
+                Ok(rows) => return self.timeline(rows.last()),
+                Err(Error::Database(error)) if KEEPS_TIMELINE.contains(&&*error.code().unwrap_or_default()) => {
+                    self.tells_timeline.store(false, Relaxed);
+                    tracing::warn!(
+                        code = %error.code().unwrap_or_default(),
+                        "PostgreSQL does not tell its timeline: after a failover that loses what was acknowledged, an ETag \
+                         may match what it does not stand for"
+                    );
+                    sqlx::raw_sql("rollback").execute(&mut *conn).await?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        sqlx::raw_sql(AssertSqlSafe(statements)).execute(conn).await?;
+        Ok(Timeline::default())
+    }
+
+    fn timeline(&self, row: Option<&PgRow>) -> Result<Timeline> {
+        let text: Option<String> = row.map(|row| row.try_get("timeline")).transpose()?.flatten();
+        let text = text.ok_or_else(|| {
+            let what = format!("PostgreSQL at {} is a standby, which cannot be written to", place(&self.options));
+            StoreError::new(Cause::Unavailable, what)
+        })?;
+        let number = u32::from_str_radix(&text, 16);
+        number.map(Timeline).map_err(|_| StoreError::new(Cause::Internal, "the timeline is no number"))
+    }
+}
+
+impl Connect for Arc<Server> {
+    type Connection = PgConnection;
+
+    /// Tries until then: a server that restarts is away for a moment. A server's timeline changes when it is promoted, which
+    /// ends no connection, but a standby is not connected to.
+    async fn connect(&self, until: Instant) -> Result<(PgConnection, Timeline)> {
+        let mut last = None;
+        let connecting = async {
+            loop {
+                let error = match self.options.connect().await {
+                    Ok(conn) => return Ok(conn),
+                    Err(error) => error,
+                };
+                let may_pass = is_passing(&error);
+                let failure = failure(&self.options, error);
+                if !may_pass {
+                    return Err(failure);
+                }
+                last = Some(failure);
+                sleep(PAUSE).await;
+            }
+        };
+        let connected = timeout_at(until, connecting).await;
+        let mut conn = connected.map_err(|_| last.unwrap_or_else(|| silent(&self.options)))??;
+        let mut timeline = Timeline::default();
+        if !self.pgbouncer {
+            let set = self.run_and_tell(&mut conn, durable!("false"));
+            timeline = timeout_at(until, set).await.map_err(|_| silent(&self.options))??;
+        }
+        Ok((conn, timeline))
+    }
+}
+
+/// Connects, for a task of its own.
+pub async fn connect(options: &PgConnectOptions, limit: Duration) -> Result<PgConnection> {
+    // A server that takes the connection and then says nothing must not be waited for for ever.
+    let connected = timeout_at(Instant::now() + limit, options.connect()).await;
+    connected.map_err(|_| silent(options))?.map_err(|error| failure(options, error))
+}
+
+/// What the URL says, and nothing that PgBouncer would refuse.
+pub fn options(url: &Url) -> Result<PgConnectOptions> {
+    Ok(PgConnectOptions::from_url(url)
+        // It would quote a value.
+        .map_err(|_| StoreError::config("a parameter of the database URL has no valid value"))?
+        .application_name("sessiond")
+        // For floats, which are never read.
+        .extra_float_digits(None)
+        .disable_statement_logging())
+}
+
+/// Says so if somebody between here and the server could read or change what is sent.
+pub fn warn_if_exposed(options: &PgConnectOptions) {
+    if !is_local(options) && !matches!(options.get_ssl_mode(), PgSslMode::VerifyFull) {
+        tracing::warn!(
+            server = place(options),
+            "nothing proves that this is the right PostgreSQL, and the connection may not be encrypted: say \
+             sslmode=verify-full in the database URL, unless the network between is yours alone"
+        );
+    }
+}
+
+/// A Unix socket, or an address of this machine.
+fn is_local(options: &PgConnectOptions) -> bool {
+    let host = options.get_host();
+    let is_loopback = |host: &str| host.parse().is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback());
+    options.get_socket().is_some()
+        || host.starts_with('/')
+        || host == "localhost"
+        || is_loopback(host.trim_matches(['[', ']']))
+}
+
+/// The server, without user, password and database.
+fn place(options: &PgConnectOptions) -> String {
+    let port = options.get_port();
+    let folder = options.get_socket().map(|folder| folder.display().to_string());
+    match folder.or_else(|| options.get_host().starts_with('/').then(|| options.get_host().to_owned())) {
+        Some(folder) => format!("{folder}/.s.PGSQL.{port}"),
+        None => format!("{}:{port}", options.get_host()),
+    }
+}
+
+/// Whether it is worth to ask again at once: it is starting, has no place left just now, or the network is at fault.
+fn is_passing(error: &Error) -> bool {
+    match error {
+        Error::Database(error) => error.is_transient_in_connect_phase(),
+        // What is wrong with a certificate, or its file, stays wrong.
+        Error::Io(error) => error.kind() != ErrorKind::InvalidData,
+        Error::Protocol(_) => true,
+        _ => false,
+    }
+}
+
+fn silent(options: &PgConnectOptions) -> StoreError {
+    unreachable(options, Cause::Unavailable, "it does not answer within the time limit")
+}
+
+fn unreachable(options: &PgConnectOptions, cause: Cause, why: &str) -> StoreError {
+    StoreError::new(cause, format!("PostgreSQL at {} cannot be reached: {why}", place(options)))
+}
+
+/// Why a connection could not be made. Of what the server says only the code: the text names the user.
+fn failure(options: &PgConnectOptions, error: Error) -> StoreError {
+    let is_closed =
+        |kind| matches!(kind, ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe);
+    let closed = "the connection was closed before an answer came; is it a proxy whose server is away?";
+    let unavailable = |why: &str| unreachable(options, Cause::Unavailable, why);
+    match &error {
+        Error::Io(error) if is_closed(error.kind()) => unavailable(closed),
+        Error::Io(error) => match error.kind() {
+            ErrorKind::ConnectionRefused => unavailable("connection refused"),
+            ErrorKind::InvalidData => unavailable(&format!("TLS: {error}")),
+            _ => unavailable(&error.to_string()),
+        },
+        Error::Tls(error) => unavailable(&format!("TLS: {error}")),
+        // The end of a connection reads like a wrong answer to the request for TLS.
+        Error::Protocol(text) if text.contains("0x00") => unavailable(closed),
+        Error::Protocol(_) => unavailable("what answers does not speak PostgreSQL's protocol"),
+        Error::Database(answer) => {
+            let code = answer.code().unwrap_or_default().into_owned();
+            let why = match (&*code, code.get(..2)) {
+                (_, Some("28")) => "it refuses the user or the password",
+                ("3D000", _) => "it has no such database",
+                ("42501", _) => "the user may not connect to the database",
+                ("53300", _) => "it has no connection left",
+                ("57P03", _) => "it is starting or stopping",
+                _ => "it refuses the connection",
+            };
+            unreachable(options, StoreError::from(error).cause, &format!("{why} ({code})"))
+        }
+        _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(url: &str) -> PgConnectOptions {
+        options(&url.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn only_what_leaves_the_machine_is_exposed() {
+        for url in [
+            "postgres://localhost/n",
+            "postgres://127.0.0.1:1/n",
+            "postgres://127.9.9.9/n",
+            "postgres://[::1]/n",
+            "postgres:///n?host=/run/postgresql",
+            "postgres://%2Frun%2Fpostgresql/n",
+            "postgres://h/n?hostaddr=127.0.0.1",
+        ] {
+            assert!(is_local(&of(url)), "{url}");
+        }
+        for url in
+            ["postgres://db/n", "postgres://192.0.2.1/n", "postgres://[2001:db8::1]/n", "postgres://localhost.x/n"]
+        {
+            assert!(!is_local(&of(url)), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_named_without_who_asks() {
+        for (url, expected) in [
+            ("postgres://u:p@db/n", "db:5432"),
+            ("postgres://u:p@[::1]:7/n", "[::1]:7"),
+            ("postgres:///n?user=u&password=p&host=/run/pg&port=7", "/run/pg/.s.PGSQL.7"),
+        ] {
+            assert_eq!(place(&of(url)), expected);
+        }
+    }
+}
