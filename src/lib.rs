@@ -8,9 +8,11 @@
 //! - [`service`]: the use cases: clock, limits, retries
 //! - [`http`]: the API: router, requests, answers, errors, its description
 //! - [`server`]: connections: admitted, bounded, drained
+//! - [`allowance`]: how long a peer may keep us waiting
 //! - [`config`], [`telemetry`], [`metrics`], [`startup`]: how it is run
 //! - [`verify`]: whether what is stored is what the events say
 
+pub mod allowance;
 pub mod config;
 pub mod domain;
 pub mod http;

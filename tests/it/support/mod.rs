@@ -3,6 +3,7 @@
 pub mod client;
 pub mod http;
 pub mod load;
+pub mod nginx;
 pub mod pgbouncer;
 pub mod postgres;
 pub mod process;

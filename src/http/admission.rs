@@ -1,0 +1,216 @@
+//! Who is served now: places for requests and for streams, and what one is told for whom there is none.
+//!
+//! A refusal is what the service does most when it has the least time, so it is made without a task, from a prepared
+//! text, and is not logged on its own: [`report_refusals`] says once a second how many there were.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody as _};
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::response::Response;
+use http_body_util::BodyExt as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::problem::{Code, Problem};
+use super::{App, REQUEST_ID, is_write, request_id};
+use crate::config::HttpSettings;
+use crate::metrics::{InFlight, Metrics};
+use crate::server::Pause;
+
+/// What is served however many requests are under way, and on connections beyond their limit too.
+pub const HEALTH_PATHS: &[&str] = &["/healthz", "/readyz", "/health"];
+
+/// The limits that refuse because too much is under way, as the metrics know them.
+const OVERLOAD: [&str; 4] = ["connections", "in_flight", "streams", "buffered_bytes"];
+
+/// The connection of a refused request is left alone for as long as this, and up to as long again.
+const LEAST_PAUSE: Duration = Duration::from_millis(50);
+
+/// The places that there are.
+pub struct Places {
+    requests: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+    refused: AtomicU64,
+}
+
+/// A request's place, and its part of what the metrics show as in flight. Dropping it gives both back.
+pub struct Place {
+    /// `None` for what asks for health.
+    permit: Option<OwnedSemaphorePermit>,
+    in_flight: InFlight,
+}
+
+impl Places {
+    pub fn new(settings: &HttpSettings) -> Self {
+        let places = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
+        Self {
+            requests: places(settings.max_in_flight),
+            streams: places(settings.max_streams),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// A place for the request, if there is one; one that asks for health always has one.
+    pub fn take(&self, metrics: &Metrics, route: Option<&MatchedPath>) -> Option<Place> {
+        let permit = match route {
+            Some(route) if HEALTH_PATHS.contains(&route.as_str()) => None,
+            _ => Some(self.requests.clone().try_acquire_owned().ok()?),
+        };
+        Some(Place { permit, in_flight: metrics.in_flight() })
+    }
+
+    /// The response, with its place: given back if it is complete; exchanged for one among the streams, which it keeps
+    /// until its last byte is taken, if its body is still to be made.
+    ///
+    /// # Errors
+    /// All places for streams are taken.
+    pub fn hold(&self, place: Place, method: &Method, response: Response) -> Result<Response, Problem> {
+        // hyper drops the body of an answer to HEAD at once.
+        if response.body().size_hint().exact().is_some() || *method == Method::HEAD {
+            return Ok(response);
+        }
+        let Ok(stream) = self.streams.clone().try_acquire_owned() else {
+            let detail = "more answers are being streamed than can be; try again";
+            return Err(Problem::over("streams", Code::Overloaded, detail));
+        };
+        let Place { permit, in_flight } = place;
+        drop(permit);
+        let held = (stream, in_flight);
+        Ok(response.map(|body| {
+            Body::new(body.map_frame(move |frame| {
+                let _held = &held;
+                frame
+            }))
+        }))
+    }
+
+    /// For the connection of a refused request. Spread evenly, so that those refused together do not come back together.
+    pub fn pause(&self) -> Pause {
+        // Multiples of the golden ratio: each falls into the largest gap that those before it left.
+        let spread = self.refused.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        Pause(LEAST_PAUSE + LEAST_PAUSE.mul_f64(spread as f64 / f64::from(u32::MAX)))
+    }
+}
+
+/// Whether the problem says that too much is under way.
+pub fn is_overload(problem: &Problem) -> bool {
+    problem.limit.is_some_and(|limit| OVERLOAD.contains(&limit))
+}
+
+/// The answer to a request for which there is no place.
+pub fn refuse(app: &App, request: &Request) -> Response {
+    static READ: LazyLock<Prepared> = LazyLock::new(|| Prepared::new(false));
+    static WRITE: LazyLock<Prepared> = LazyLock::new(|| Prepared::new(true));
+    let started = Instant::now();
+    let method = request.method();
+    let prepared = if is_write(method) { &WRITE } else { &READ };
+    let mut response = prepared.answer(&request_id(request, app));
+    response.extensions_mut().insert(app.places.pause());
+    app.metrics.rejected("in_flight");
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    app.metrics.request(method.as_str(), route, response.status().as_u16(), started.elapsed());
+    response
+}
+
+/// The refusal but for the request's id, with which its document ends.
+struct Prepared {
+    problem: Problem,
+    headers: HeaderMap,
+    text: String,
+}
+
+/// What follows the id in the document.
+const AFTER_ID: &str = "\"}";
+
+impl Prepared {
+    fn new(of_write: bool) -> Self {
+        let detail = "more requests are under way than can be served; try again";
+        let problem = Problem::over("in_flight", Code::Overloaded, detail);
+        let headers = problem.finish("", of_write).headers().clone();
+        let mut text = problem.text("", of_write);
+        text.truncate(text.len() - AFTER_ID.len());
+        Self { problem, headers, text }
+    }
+
+    fn answer(&self, request_id: &str) -> Response {
+        let mut text = String::with_capacity(self.text.len() + request_id.len() + AFTER_ID.len());
+        text.push_str(&self.text);
+        // Visible ASCII: see `request_id`.
+        for character in request_id.chars() {
+            if matches!(character, '"' | '\\') {
+                text.push('\\');
+            }
+            text.push(character);
+        }
+        text.push_str(AFTER_ID);
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = self.problem.code.entry().1;
+        *response.headers_mut() = self.headers.clone();
+        if let Ok(value) = HeaderValue::from_str(request_id) {
+            response.headers_mut().insert(REQUEST_ID, value);
+        }
+        response
+    }
+}
+
+/// Says once a second how much was refused because too much was under way, if anything was. Never returns.
+pub async fn report_refusals(metrics: Arc<Metrics>) {
+    let count = || OVERLOAD.map(|limit| metrics.rejections(limit));
+    let mut before = count();
+    let mut seconds = interval(Duration::from_secs(1));
+    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        seconds.tick().await;
+        let now = count();
+        let [connections, in_flight, streams, buffered_bytes] = std::array::from_fn(|n| now[n] - before[n]);
+        if now != before {
+            tracing::warn!(connections, in_flight, streams, buffered_bytes, "refused: too much is under way");
+        }
+        before = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prepared_refusal_is_the_problem_document() {
+        for of_write in [true, false] {
+            let prepared = Prepared::new(of_write);
+            for id in ["", "0190", r#"a"b\c"#, "\\\"", "{}"] {
+                let expected = prepared.problem.text(id, of_write);
+                let answer = prepared.answer(id);
+                assert_eq!(answer.status(), 503);
+                assert_eq!(answer.headers()["retry-after"], "1");
+                assert_eq!(answer.headers()["content-type"], "application/problem+json");
+                assert_eq!(answer.headers()[REQUEST_ID], id);
+                assert_eq!(answer.body().size_hint().exact(), Some(expected.len() as u64));
+                let body = futures_util::FutureExt::now_or_never(answer.into_body().collect()).unwrap().unwrap();
+                assert_eq!(body.to_bytes(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn pauses_are_spread_between_the_least_and_twice_that() {
+        let settings = HttpSettings {
+            max_body_bytes: 1,
+            max_in_flight: 1,
+            max_streams: 1,
+            body_stall_timeout: LEAST_PAUSE,
+            min_rate: 1,
+            max_buffered_bytes: 1,
+            request_timeout: LEAST_PAUSE,
+        };
+        let places = Places::new(&settings);
+        let mut pauses: Vec<_> = (0..1000).map(|_| places.pause().0).collect();
+        pauses.sort_unstable();
+        assert!(pauses[0] >= LEAST_PAUSE && pauses[999] <= 2 * LEAST_PAUSE, "{pauses:?}");
+        assert!(pauses.windows(2).all(|pair| pair[1] - pair[0] < LEAST_PAUSE / 100), "no gap is wide");
+    }
+}
