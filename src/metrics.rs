@@ -111,7 +111,11 @@ impl Metrics {
             request_duration.clone(),
         );
         let in_flight = Gauge::default();
-        registry.register("sessiond_http_requests_in_flight", "Requests being served now, streamed answers included", in_flight.clone());
+        registry.register(
+            "sessiond_http_requests_in_flight",
+            "Requests being served now, streamed answers included",
+            in_flight.clone(),
+        );
         let connections = Gauge::default();
         registry.register("sessiond_http_connections", "HTTP connections open now", connections.clone());
         let rejections = Family::default();

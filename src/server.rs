@@ -1049,11 +1049,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_that_trickles_is_closed() {
-        let limits = ConnectionLimits {
-            stall_timeout: Duration::from_millis(300),
-            min_rate: usize::MAX,
-            ..generous()
-        };
+        let limits = ConnectionLimits { stall_timeout: Duration::from_millis(300), min_rate: usize::MAX, ..generous() };
         let server = start(endless(), limits).await;
         let mut stream = server.connect().await;
         send(&mut stream, GET).await;

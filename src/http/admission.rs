@@ -24,7 +24,7 @@ use crate::server::Pause;
 /// What is served however many requests are under way, and on connections beyond their limit too.
 pub const HEALTH_PATHS: &[&str] = &["/healthz", "/readyz", "/health"];
 
-/// The limits that refuse because too much is under way, as the metrics know them.
+/// The limits that refuse because too much is under way in this process, as the metrics know them.
 const OVERLOAD: [&str; 4] = ["connections", "in_flight", "streams", "buffered_bytes"];
 
 /// The connection of a refused request is left alone for as long as this, and up to as long again.
@@ -96,8 +96,8 @@ impl Places {
     }
 }
 
-/// Whether the problem says that too much is under way.
-pub fn is_overload(problem: &Problem) -> bool {
+/// Whether [`report_refusals`] tells of the problem: its request needs no line of its own in the log.
+pub fn is_counted(problem: &Problem) -> bool {
     problem.limit.is_some_and(|limit| OVERLOAD.contains(&limit))
 }
 

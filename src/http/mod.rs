@@ -32,7 +32,7 @@ use axum::routing::{MethodFilter, on};
 use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use self::admission::{Place, Places, is_overload, refuse};
+use self::admission::{Place, Places, is_counted, refuse};
 use self::describe::{Operation, PAGE_SIZE};
 use self::memory::Memory;
 use self::problem::{Code, Problem};
@@ -207,14 +207,13 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
         // Whoever keeps connections open makes a new one, elsewhere.
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    let overload = problem.as_ref().is_some_and(is_overload);
-    if overload {
+    if problem.as_ref().is_some_and(|problem| problem.code == Code::Overloaded) {
         response.extensions_mut().insert(app.places.pause());
     }
     let took = started.elapsed();
     let route = route.as_ref().map(MatchedPath::as_str);
     app.metrics.request(method.as_str(), route, response.status().as_u16(), took);
-    if !overload {
+    if !problem.as_ref().is_some_and(is_counted) {
         log(&method, route, response.status(), took, &request_id, problem.as_ref());
     }
     response

@@ -53,9 +53,8 @@ impl Nginx {
 /// as `Host`.)
 fn settings(ports: &[u16], port: u16) -> String {
     let servers: String = ports.iter().map(|port| format!("server 127.0.0.1:{port}; ")).collect();
-    let folders: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|name| format!("{name}_temp_path {name}; "))
-        .concat();
+    let folders: String =
+        ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|name| format!("{name}_temp_path {name}; ")).concat();
     format!(
         "daemon off; pid nginx.pid; error_log stderr; events {{}}\n\
          http {{ access_log off; {folders}\n\
