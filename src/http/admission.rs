@@ -3,8 +3,7 @@
 //! A refusal is what the service does most when it has the least time, so it is made without a task, from a prepared
 //! text, and is not logged on its own: [`report_refusals`] says once a second how many there were.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
@@ -27,14 +26,20 @@ pub const HEALTH_PATHS: &[&str] = &["/healthz", "/readyz", "/health"];
 /// The limits that refuse because too much is under way in this process, as the metrics know them.
 const OVERLOAD: [&str; 4] = ["connections", "in_flight", "streams", "buffered_bytes"];
 
-/// The connection of a refused request is left alone for as long as this, and up to as long again.
+/// The connections of refused requests are left alone for so long at least, and then come back one by one, so that all
+/// refusals together take little of the time in which others are served, however many clients insist.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
+const BETWEEN_TWO: Duration = Duration::from_micros(500);
+
+/// None is left alone for longer than it was told by `Retry-After`.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The places that there are.
 pub struct Places {
     requests: Arc<Semaphore>,
     streams: Arc<Semaphore>,
-    refused: AtomicU64,
+    /// When the last of the refused connections comes back.
+    last_return: Mutex<Instant>,
 }
 
 /// A request's place, and its part of what the metrics show as in flight. Dropping it gives both back.
@@ -50,7 +55,7 @@ impl Places {
         Self {
             requests: places(settings.max_in_flight),
             streams: places(settings.max_streams),
-            refused: AtomicU64::new(0),
+            last_return: Mutex::new(Instant::now()),
         }
     }
 
@@ -88,11 +93,12 @@ impl Places {
         }))
     }
 
-    /// For the connection of a refused request. Spread evenly, so that those refused together do not come back together.
+    /// For the connection of a request that is refused now.
     pub fn pause(&self) -> Pause {
-        // Multiples of the golden ratio: each falls into the largest gap that those before it left.
-        let spread = self.refused.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        Pause(LEAST_PAUSE + LEAST_PAUSE.mul_f64(spread as f64 / f64::from(u32::MAX)))
+        let now = Instant::now();
+        let mut last = self.last_return.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = (*last + BETWEEN_TWO).clamp(now + LEAST_PAUSE, now + LONGEST_PAUSE);
+        Pause(*last - now)
     }
 }
 
@@ -196,8 +202,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn pauses_are_spread_between_the_least_and_twice_that() {
+    #[tokio::test(start_paused = true)]
+    async fn refused_connections_come_back_one_by_one_and_none_is_forgotten() {
         let settings = HttpSettings {
             max_body_bytes: 1,
             max_in_flight: 1,
@@ -208,9 +214,14 @@ mod tests {
             request_timeout: LEAST_PAUSE,
         };
         let places = Places::new(&settings);
-        let mut pauses: Vec<_> = (0..1000).map(|_| places.pause().0).collect();
-        pauses.sort_unstable();
-        assert!(pauses[0] >= LEAST_PAUSE && pauses[999] <= 2 * LEAST_PAUSE, "{pauses:?}");
-        assert!(pauses.windows(2).all(|pair| pair[1] - pair[0] < LEAST_PAUSE / 100), "no gap is wide");
+        for n in 0..100 {
+            assert_eq!(places.pause().0, LEAST_PAUSE + n * BETWEEN_TWO);
+        }
+        for _ in 0..10_000 {
+            assert!(places.pause().0 <= LONGEST_PAUSE);
+        }
+        assert_eq!(places.pause().0, LONGEST_PAUSE);
+        tokio::time::advance(2 * LONGEST_PAUSE).await;
+        assert_eq!(places.pause().0, LEAST_PAUSE, "long ago is forgotten");
     }
 }
