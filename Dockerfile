@@ -45,11 +45,13 @@ VOLUME /data
 # The defaults, loopback, would be the container's own, which no published port reaches. SESSIOND_INSECURE_NO_AUTH is deliberately not set:
 # whoever runs the image decides who can reach the port, so whoever runs it has to say so; until then sessiond refuses to start.
 # Variables rather than flags in CMD, because `sessiond healthcheck` reads them too.
+# The delay is for whoever balances load over containers: it looks at /readyz every few seconds.
 ENV SESSIOND_LISTEN=0.0.0.0:8080 \
-    SESSIOND_METRICS_LISTEN=0.0.0.0:9464
+    SESSIOND_METRICS_LISTEN=0.0.0.0:9464 \
+    SESSIOND_SHUTDOWN_DELAY=5s
 EXPOSE 8080 9464
 
-# SIGTERM drains for up to 25 s, more than the 10 s that `docker stop` grants: use `--stop-timeout 30`.
+# SIGTERM: 5 s of delay, and a drain of up to 25 s, more than the 10 s that `docker stop` grants: use `--stop-timeout 40`.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["/usr/local/bin/sessiond", "healthcheck"]
 

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import svg
 
 MIB = 2**20
+# How many times as many connections as at the peak are an overload.
+OVERLOAD = 10
 MET, NOT_MET, NO_RESULT, NOT_MEASURED = "met", "**not met**", "**no result**", "not measured"
 
 
@@ -256,6 +258,11 @@ class Report:
             ),
             grown("p50 of the first page of {1:,} sessions : {0:,}".format(*lists), "sessions", "list", *lists, 1.5),
         ]
+        for database in ("PostgreSQL", "SQLite"):
+            cell = self.find(block="overload", database=database)
+            measure = f"{database}: appends at {OVERLOAD} times as many connections as at the peak : at the peak"
+            goodput, peak = Figure.of(cell, "rate"), Figure.of(cell, "peak")
+            targets.append(Target(measure, goodput, peak, at_least=0.8))
         rows = [target.row() for target in targets]
 
         stream = self.find(block="streaming")
@@ -454,6 +461,29 @@ class Report:
         rows = [(name, self.find(block="contention", scenario=scenario)) for scenario, name in names.items()]
         return ["## Contention", "", "Appends over 64 connections.", "", *load_table("", rows)]
 
+    def overload(self) -> list[str]:
+        rows = []
+        for database in values(self.results, "database", block="overload"):
+            cell = self.find(block="overload", database=database)
+            ratios = [f"{entry['rate'] / entry['peak']:.2f}" for entry in cell.entries if entry["peak"]]
+            figures = [whole(cell("peak")), rate(cell), ", ".join(ratios), whole(cell("refused"))]
+            connections = f"{cell.entries[0]['connections']:,} connections"
+            rows.append([f"{database}, {connections}", *figures, millis(cell("p99")), errors(cell)])
+        return [
+            "## Overload",
+            "",
+            *prose(
+                f"""Appends at {OVERLOAD} times as many connections as the most at which the peak was sought, more than the
+                service has places for. A client that is refused sends its next request at once. Refusals (503) are no
+                errors here; the ratios are those of each round, in which peak and overload are measured one after the
+                other on the same server."""
+            ),
+            *table(
+                ["", "at the peak", "answered per second (range)", "of the peak", "refused per second", "p99 ms", "errors"],
+                rows,
+            ),
+        ]
+
     def costs(self) -> list[str]:
         rows = []
         for system in ("sessiond", "pgbench"):
@@ -575,6 +605,7 @@ class Report:
             self.open_loop(),
             self.growth_section(),
             self.contention(),
+            self.overload(),
             self.costs(),
             self.sqlite(),
         ]

@@ -54,6 +54,8 @@ class Effort:
     growth_seconds: float = 0.5
     growth_warmup: float = 0.2
     connections: list[int] = field(default_factory=lambda: [1, 8, 32, 64, 256])
+    # The best of these is the peak; the last, times `report.OVERLOAD`, is more than the service has places for.
+    peak_connections: list[int] = field(default_factory=lambda: [64, 128, 256])
     # Of pgbench: it is compared at its best, so it is asked for it in every round.
     clients: list[int] = field(default_factory=lambda: [1, 8, 16, 32, 64])
     reading_clients: list[int] = field(default_factory=lambda: [8, 16, 32])
@@ -69,7 +71,7 @@ class Effort:
 
 QUICK = Effort(
     rounds=1, seconds=1, warmup=0.3, other_rounds=1, other_seconds=0.5, other_warmup=0.2, growth_seconds=0.3,
-    connections=[1, 32, 64, 256], clients=[1, 16, 64], reading_clients=[16], adk_concurrency=[64],
+    connections=[1, 32, 64, 256], peak_connections=[64, 256], clients=[1, 16, 64], reading_clients=[16], adk_concurrency=[64],
     histories=[100, 20_000], states=[10, 1_000], lists=[100, 2_000], far_page=20,
 )  # fmt: skip
 
@@ -192,7 +194,33 @@ class Bench:
         self.contention("append", "append-one-session")
         self.in_turns(self.adk_server, self.adk_rust_library)
         self.in_turns(self.sqlite, self.sqlite_adk)
+        self.overload()
         self.growth()
+
+    def overload(self) -> None:
+        """Appends at the peak, and then by clients that send again at once what was refused. Of one server, one after
+        the other, so that what else the machine does meanwhile is in both."""
+        for database, url in (("PostgreSQL", lambda: self.fresh("a")), ("SQLite", self.fresh_sqlite)):
+            with self.server(url()) as server:
+                # What has just been started, or copied, is slower.
+                self.load(server, "append", connections=64, seconds=self.effort.warmup)
+                peaks = {}
+                for connections in self.effort.peak_connections:
+                    self.settle()
+                    result = self.load(
+                        server, "append", connections=connections, seconds=self.effort.seconds, warmup=0.3
+                    )
+                    peaks[connections] = result.get("rate", 0)
+                connections *= report.OVERLOAD
+                self.settle()
+                # Longer, as it takes a while until all are connected.
+                result = self.load(
+                    server, "append", connections=connections, seconds=2 * self.effort.seconds, warmup=1.5
+                )
+                refused = result["errors_by"].pop("503", 0)
+                result["errors"] -= refused
+                result |= {"peak": max(peaks.values()), "refused": refused / result.get("seconds", 1)}
+                self.note("overload", "sessiond", result, database=database, connections=connections)
 
     def appends(self) -> None:
         with self.server(self.fresh("a")) as server:
@@ -399,9 +427,13 @@ class Bench:
                 sizes = {"idle": idle, "peak": memory(server.pid)["peak"]}
                 self.note("streaming", "sessiond", result | sizes, size=events)
 
-    def run(self) -> None:
+    def run(self, only: str | None) -> None:
         """What the targets speak of comes first, as the time may not suffice for all."""
         self.prepare()
+        if only == "overload":
+            for _ in self.rounds(self.effort.rounds, "overload"):
+                self.overload()
+            return
         say("filling")
         self.fill()
         say("streaming")
@@ -474,6 +506,7 @@ def main() -> None:
     parser.add_argument("--adk-rust", type=Path, help="the binary of bench/yardsticks/adk_rust, if it is there")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="where benchmarks.md goes")
     parser.add_argument("--quick", action="store_true", help="one short round, whose figures mean nothing")
+    parser.add_argument("--only", choices=["overload"], help="measure nothing else")
     parser.add_argument("--large", action="store_true", help="lists of up to 1,000,000 sessions too")
     parser.add_argument("--minutes", type=float, default=24, help="what is not measured until then is left out")
     parser.add_argument("--report", action="store_true", help="only write the document anew, from results.json")
@@ -502,7 +535,7 @@ def main() -> None:
             bench = Bench(effort, arguments, Path(folder), keep)
             try:
                 known |= facts(bench, arguments) | {"complete": False}
-                bench.run()
+                bench.run(arguments.only)
                 known["complete"] = True
             except OutOfTime:
                 say(f"the {arguments.minutes:g} minutes are over; the rest is not measured")

@@ -18,6 +18,7 @@ use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::domain::Limits;
+use crate::http::HEALTH_PATHS;
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
 use crate::store::{self, PostgresOptions, StoreLimits};
@@ -181,24 +182,65 @@ pub struct Config {
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
     pub idle_timeout: Duration,
 
-    /// Time for requests under way to finish after SIGTERM, as a duration; then they are cut off. 0 does not wait
+    /// Longest time for which no byte of a request body may arrive, as a duration; then 408
+    ///
+    /// A client that sends more slowly than --min-rate uses this time up, too.
+    #[arg(long, env = "SESSIOND_BODY_STALL_TIMEOUT", default_value = "5s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
+    pub body_stall_timeout: Duration,
+
+    /// Longest time for which a client may take no byte of its answer, as a duration; then the connection is cut
+    ///
+    /// A client that takes it more slowly than --min-rate uses this time up, too.
+    #[arg(long, env = "SESSIOND_ANSWER_STALL_TIMEOUT", default_value = "30s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
+    pub answer_stall_timeout: Duration,
+
+    /// Least average rate at which a client sends a request body and takes its answer, in bytes per second
+    ///
+    /// Only time in which the service waits for the client counts. See --body-stall-timeout and --answer-stall-timeout,
+    /// of which every byte that moves earns a part back.
+    #[arg(long, env = "SESSIOND_MIN_RATE", default_value = "4KiB")]
+    #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = HTTP)]
+    pub min_rate: usize,
+
+    /// Time after SIGTERM in which /readyz says 503 and everything else is still served, as a duration; then the drain
+    ///
+    /// For load balancers to notice. A second SIGTERM or SIGINT ends it.
+    #[arg(long, env = "SESSIOND_SHUTDOWN_DELAY", default_value = "0s")]
+    #[arg(value_name = "DURATION", value_parser = duration, global = true, help_heading = HTTP)]
+    pub shutdown_delay: Duration,
+
+    /// Time for requests under way to finish after SIGTERM and --shutdown-delay, as a duration; then they are cut off. 0
+    /// does not wait
     #[arg(long, env = "SESSIOND_DRAIN_TIMEOUT", default_value = "25s")]
     #[arg(value_name = "DURATION", value_parser = duration, global = true, help_heading = HTTP)]
     pub drain_timeout: Duration,
 
     /// HTTP connections open at once; further ones are answered 503 `overloaded` and closed
+    ///
+    /// Some further ones may still ask for /healthz, /readyz and /health, once each.
     #[arg(long, env = "SESSIOND_MAX_CONNECTIONS", default_value = "4096")]
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_connections: usize,
 
     /// Requests served at once; further ones are answered 503 `overloaded`
     ///
-    /// A request counts until its answer begins. Answers that are being streamed are bounded by --max-connections.
+    /// A request counts until its answer begins. Answers that are being streamed are bounded by --max-streams.
     #[arg(long, env = "SESSIOND_MAX_IN_FLIGHT", default_value = "1024")]
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_in_flight: usize,
 
+    /// Answers streamed at once, such as long histories; further ones are answered 503 `overloaded`
+    ///
+    /// They count apart from --max-in-flight, until their last byte is taken.
+    #[arg(long, env = "SESSIOND_MAX_STREAMS", default_value = "256")]
+    #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
+    pub max_streams: usize,
+
     /// Request bodies held in memory, all together, in bytes; a request beyond it is answered 503 `overloaded`
+    ///
+    /// What has arrived counts, and not what was announced. Up to an eighth of it is kept for bodies of up to 64 KiB.
     #[arg(long, env = "SESSIOND_MAX_BUFFERED_BYTES", default_value = "256MiB")]
     #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
     pub max_buffered_bytes: usize,
@@ -271,6 +313,12 @@ pub struct HttpSettings {
     pub max_body_bytes: usize,
     /// Requests served at once, each until its answer begins.
     pub max_in_flight: usize,
+    /// Answers streamed at once.
+    pub max_streams: usize,
+    /// For how long no byte of a request body may arrive.
+    pub body_stall_timeout: Duration,
+    /// Least average rate of a request body, in bytes per second.
+    pub min_rate: usize,
     /// Bytes of all request bodies held in memory together; at least `max_body_bytes`.
     pub max_buffered_bytes: usize,
     /// From the end of a request's head to the beginning of its answer.
@@ -385,6 +433,9 @@ impl Config {
             max_connections: self.max_connections,
             header_read_timeout: self.header_timeout,
             idle_timeout: self.idle_timeout,
+            stall_timeout: self.answer_stall_timeout,
+            min_rate: self.min_rate,
+            always_served: HEALTH_PATHS,
             max_header_bytes: MAX_HEADER_BYTES,
             drain_deadline: self.drain_timeout,
         }
@@ -394,6 +445,9 @@ impl Config {
         HttpSettings {
             max_body_bytes: self.max_body_bytes,
             max_in_flight: self.max_in_flight,
+            max_streams: self.max_streams,
+            body_stall_timeout: self.body_stall_timeout,
+            min_rate: self.min_rate,
             max_buffered_bytes: self.max_buffered_bytes,
             request_timeout: self.request_timeout,
             origins: Arc::new(Policy { hosts: self.allowed_hosts.clone(), origins: self.cors_origins.clone() }),
@@ -636,6 +690,7 @@ mod tests {
         assert_eq!(config.max_body_bytes, 8 << 20);
         assert_eq!(config.request_timeout, Duration::from_secs(10));
         assert_eq!(config.drain_timeout, Duration::from_secs(25));
+        assert_eq!(config.shutdown_delay, Duration::ZERO);
         assert!(!config.metrics_listen_is_explicit());
     }
 

@@ -9,9 +9,11 @@
 //! - [`http`]: the API: router, requests, answers, errors, its description
 //! - [`server`]: connections: admitted, bounded, drained
 //! - [`origin`]: whether a request comes from a page of another site
+//! - [`allowance`]: how long a peer may keep us waiting
 //! - [`config`], [`telemetry`], [`metrics`], [`startup`]: how it is run
 //! - [`verify`]: whether what is stored is what the events say
 
+pub mod allowance;
 pub mod config;
 pub mod domain;
 pub mod http;

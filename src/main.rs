@@ -5,19 +5,20 @@
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
 use secrecy::ExposeSecret as _;
 use sessiond::config::{Cli, Command, Config, ListenError};
 use sessiond::store::inspect::Inspector;
-use sessiond::store::{self, Cause, Store, StoreError};
+use sessiond::store::{self, Store, StoreError};
 use sessiond::{startup, telemetry, verify};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep, timeout};
 
 /// How long a start waits for a database that starts beside it.
@@ -30,8 +31,8 @@ const DATABASE_CHECK: Duration = Duration::from_secs(5);
 
 const HEALTHCHECK_LIMIT: Duration = Duration::from_secs(3);
 
-/// The signal to stop, as a future.
-type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// The signals to stop.
+type Stop = BoxStream<'static, ()>;
 
 /// What is told to whoever started the process: one line and the exit status. Never holds the database URL.
 struct Failure {
@@ -97,10 +98,10 @@ fn start(cli: Cli) -> Result<(), Failure> {
 }
 
 async fn serve(config: Config) -> Result<(), Failure> {
-    let mut stop = stop_signal()?;
+    let mut stop = stop_signals()?;
     let (store, listener) = tokio::select! {
         // Nothing is being served yet, so this is a drain that is over at once.
-        () = &mut stop => return Ok(()),
+        _ = stop.next() => return Ok(()),
         prepared = prepare(&config) => prepared?,
     };
     startup::serve(config, store, listener, stop).await.map_err(|error| Failure::new(error.to_string()))
@@ -128,10 +129,10 @@ async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, 
 }
 
 async fn migrate(config: Config) -> Result<(), Failure> {
-    let mut stop = stop_signal()?;
+    let mut stop = stop_signals()?;
     let store = open(&config).await?;
     tokio::select! {
-        () = &mut stop => return Err(Failure::new("stopped before the migrations were done")),
+        _ = stop.next() => return Err(Failure::new("stopped before the migrations were done")),
         done = ready(&*store, &config, true) => done?,
     }
     store.close().await;
@@ -152,7 +153,7 @@ async fn ready(store: &dyn Store, config: &Config, migrate: bool) -> Result<(), 
     loop {
         let attempt = if migrate { store.migrate().await } else { store.check(Instant::now() + DATABASE_CHECK).await };
         match attempt {
-            Err(error) if may_pass(error.cause) && Instant::now() + DATABASE_PAUSE < give_up => {
+            Err(error) if error.cause.may_pass() && Instant::now() + DATABASE_PAUSE < give_up => {
                 if Instant::now() >= report {
                     tracing::warn!(%error, "waiting for the database");
                     report = Instant::now() + DATABASE_REPORT;
@@ -164,24 +165,19 @@ async fn ready(store: &dyn Store, config: &Config, migrate: bool) -> Result<(), 
     }
 }
 
-fn may_pass(cause: Cause) -> bool {
-    match cause {
-        Cause::Conflict | Cause::ConnectionLost | Cause::Unavailable | Cause::Overloaded | Cause::Timeout => true,
-        Cause::Config | Cause::Internal => false,
-    }
-}
-
-/// Resolves at the first SIGTERM or SIGINT. From the call on, neither ends the process by itself.
-fn stop_signal() -> Result<Stop, Failure> {
+/// An item for each SIGTERM or SIGINT. From the call on, neither ends the process by itself.
+fn stop_signals() -> Result<Stop, Failure> {
     let on = |kind| signal(kind).map_err(|error| Failure::new(format!("cannot handle signals: {error}")));
-    let (mut terminate, mut interrupt) = (on(SignalKind::terminate())?, on(SignalKind::interrupt())?);
-    Ok(Box::pin(async move {
+    let signals = (on(SignalKind::terminate())?, on(SignalKind::interrupt())?);
+    let next = async |(mut terminate, mut interrupt): (Signal, Signal)| {
         let name = tokio::select! {
             _ = terminate.recv() => "SIGTERM",
             _ = interrupt.recv() => "SIGINT",
         };
         tracing::info!(signal = name, "stopping");
-    }))
+        Some(((), (terminate, interrupt)))
+    };
+    Ok(stream::unfold(signals, next).boxed())
 }
 
 async fn verify(config: Config) -> Result<(), Failure> {

@@ -3,6 +3,8 @@
 //! Every label comes from a closed set: route templates, known methods, words of the program. Nothing that a client
 //! sends becomes a label, or clients could grow the memory of the service and of Prometheus without bound.
 
+mod process;
+
 use std::fmt;
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -34,6 +36,9 @@ const METRICS_CONNECTIONS: ConnectionLimits = ConnectionLimits {
     max_connections: 32,
     header_read_timeout: Duration::from_secs(5),
     idle_timeout: Duration::from_secs(120),
+    stall_timeout: Duration::from_secs(30),
+    min_rate: 4096,
+    always_served: &[],
     max_header_bytes: 64 << 10,
     drain_deadline: Duration::from_secs(1),
 };
@@ -55,6 +60,27 @@ struct RequestLabels {
     route: Arc<str>,
     status: u16,
 }
+
+/// What refuses: limits, and the checks of `Host` and `Origin`.
+const LIMITS: [&str; 14] = [
+    "connections",
+    "in_flight",
+    "streams",
+    "buffered_bytes",
+    "body",
+    "event",
+    "value",
+    "batch",
+    "state_keys",
+    "operators",
+    "template",
+    "rendered",
+    "host",
+    "origin",
+];
+
+/// What a database connection does.
+const CONNECTION_STATES: [&str; 2] = ["idle", "used"];
 
 /// Why a transaction is tried again: a race was lost, the connection before COMMIT, or the answer to COMMIT.
 const RETRY_CAUSES: [&str; 3] = ["conflict", "connection_lost", "unclear_commit"];
@@ -91,7 +117,11 @@ impl Metrics {
             request_duration.clone(),
         );
         let in_flight = Gauge::default();
-        registry.register("sessiond_http_requests_in_flight", "Requests being served now", in_flight.clone());
+        registry.register(
+            "sessiond_http_requests_in_flight",
+            "Requests being served now, streamed answers included",
+            in_flight.clone(),
+        );
         let connections = Gauge::default();
         registry.register("sessiond_http_connections", "HTTP connections open now", connections.clone());
         let rejections = Family::default();
@@ -135,6 +165,7 @@ impl Metrics {
         let build_info = Family::<Label, Gauge>::default();
         build_info.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
         registry.register("sessiond_build_info", "The running version, always 1", build_info);
+        registry.register_collector(Box::new(process::Process));
 
         let metrics = Self {
             registry,
@@ -155,6 +186,12 @@ impl Metrics {
         // A series that is there at 0 tells "never" from "not measured", and rate() sees its first step.
         for cause in RETRY_CAUSES {
             drop(metrics.database_retries.get_or_create(&[("cause", cause)]));
+        }
+        for limit in LIMITS {
+            drop(metrics.rejections.get_or_create(&[("limit", limit)]));
+        }
+        for state in CONNECTION_STATES {
+            drop(metrics.database_connections.get_or_create(&[("state", state)]));
         }
         metrics
     }
@@ -183,9 +220,15 @@ impl Metrics {
         InFlight(self.in_flight.clone())
     }
 
-    /// Something was refused by the limit of this name, such as `in_flight`, `buffered_bytes`, `body` or `event`.
+    /// Something was refused by the limit of this name, which is one of [`LIMITS`].
     pub fn rejected(&self, limit: &'static str) {
+        debug_assert!(LIMITS.contains(&limit), "{limit} is not in the list of limits");
         self.rejections.get_or_create(&[("limit", limit)]).inc();
+    }
+
+    /// How much the limit of this name has refused.
+    pub fn rejections(&self, limit: &'static str) -> u64 {
+        self.rejections.get_or_create(&[("limit", limit)]).get()
     }
 
     /// The wait for a connection and its BEGIN, also one that was in vain.
@@ -222,8 +265,8 @@ impl Metrics {
     pub fn encode(&self) -> String {
         if let Some(pool) = self.pool.get() {
             let PoolUse { open, idle } = pool();
-            let states = [("idle", idle.min(open)), ("used", open.saturating_sub(idle))];
-            for (state, connections) in states {
+            let counts = [idle.min(open), open.saturating_sub(idle)];
+            for (state, connections) in CONNECTION_STATES.into_iter().zip(counts) {
                 self.database_connections.get_or_create(&[("state", state)]).set(connections.into());
             }
         }

@@ -3,8 +3,12 @@
 //! `axum::serve` limits neither the number of connections, nor the time a request head may take,
 //! nor the silence of a peer, so the service drives hyper's HTTP/1.1 connections itself:
 //!
-//! * at most [`ConnectionLimits::max_connections`] are served; one more is answered 503 and closed;
-//! * a request head, a silent peer and a drain each have a deadline, kept by one timer per connection;
+//! * at most [`ConnectionLimits::max_connections`] are served; one more is answered 503 and closed, unless it asks for
+//!   one of [`ConnectionLimits::always_served`];
+//! * a request head, a silent peer, a peer that does not take its answer and a drain each have a deadline, kept by one
+//!   timer per connection;
+//! * a connection whose request was refused for overload is paused: see [`Pause`];
+//! * at shutdown, what the kernel has accepted on our behalf is served before the listener closes;
 //! * what hyper answers by itself (400, 414, 431) carries a problem document like every other answer;
 //! * a request with two lengths, which hyper takes, is marked: see [`TwoLengths`];
 //! * every answer has the headers that keep it from pages of other sites: see `SAFETY`;
@@ -49,14 +53,23 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout},
 };
 
+use crate::allowance::Allowance;
+
 /// How long a connection that we have closed is still read from, and what arrives discarded.
 ///
 /// Closing a socket with unread input makes the kernel send RST, and an RST can destroy an answer
 /// that the peer has not read yet: a 413 to someone still uploading, a 431, the 503 of a full house.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// How many refused connections may linger at once; beyond it a refusal is written and dropped.
+/// How many connections beyond the limit may be looked at and linger at once; beyond it a refusal is written and dropped.
 const MAX_LINGERING_REFUSALS: usize = 128;
+
+/// How long a connection beyond the limit has for the first line of its request, and then for the whole of it.
+const SPARE_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a drain waits for the rest of a request head, from its first byte or from the accept: whoever has just
+/// connected is about to ask, and closing would lose a request that is on its way.
+const HEAD_GRACE: Duration = Duration::from_secs(1);
 
 /// The pause after an accept error that concerns the process (EMFILE, ENOMEM), not one peer.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
@@ -82,6 +95,13 @@ pub struct ConnectionLimits {
     /// answer: idle keep-alive, a half-sent body, a reader that stopped reading. A handler at work
     /// moves no byte either, so this must be longer than the longest request.
     pub idle_timeout: Duration,
+    /// The [`Allowance`] of a peer that takes an answer: a connection that takes no byte of it for this long is reset,
+    /// and one that takes fewer than `min_rate` bytes per second on average uses this time up.
+    pub stall_timeout: Duration,
+    /// Bytes per second.
+    pub min_rate: usize,
+    /// Paths that are served to `GET` and `HEAD` on connections beyond `max_connections` too, one request each.
+    pub always_served: &'static [&'static str],
     /// The request line and headers together; a larger head is 431. Taken as 64 KiB if smaller.
     /// It is also the size to which hyper's read and write buffers may grow, per connection.
     pub max_header_bytes: usize,
@@ -116,6 +136,12 @@ impl ConnectionObserver for () {}
 /// 431 or 503) and a detail to a request id and the JSON text.
 pub type Refusal = fn(status: u16, detail: &str) -> (String, String);
 
+/// In the extensions of a response: the next request of its connection is left alone for so long before it is served.
+///
+/// For refusals. A client that comes back at once is slowed down, and does not cost the time that others need.
+#[derive(Debug, Clone, Copy)]
+pub struct Pause(pub Duration);
+
 /// What became of the connections that were open when the shutdown began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drained {
@@ -127,9 +153,9 @@ pub struct Drained {
 
 /// Serves `router` on `listener` until `shutdown` resolves, then drains.
 ///
-/// The drain closes the listener, then at once every connection without a request in service (idle,
-/// or with only a part of a head received). Requests in service finish, with `Connection: close`.
-/// What is left at `drain_deadline` is aborted, so this returns within about the deadline.
+/// The drain accepts what waits to be accepted, closes the listener, and then at once every connection that is idle. One
+/// that is new or in the middle of a request head gets [`HEAD_GRACE`]. Requests in service finish, with
+/// `Connection: close`. What is left at `drain_deadline` is aborted, so this returns within about the deadline.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -142,6 +168,21 @@ pub async fn serve(
     let mut connections = JoinSet::new();
     let mut refusals = JoinSet::new();
     let mut shutdown = pin!(shutdown);
+    let admit = |stream: TcpStream, connections: &mut JoinSet<()>, refusals: &mut JoinSet<()>| {
+        let (router, drain) = (router.clone(), drain.clone());
+        if connections.len() < limits.max_connections {
+            let open = Open::new(observer.clone());
+            connections.spawn(async move {
+                let _open = open;
+                connection(stream, router, limits, Reuse::KeepAlive, refusal, drain).await;
+            });
+        } else if refusals.len() < MAX_LINGERING_REFUSALS {
+            refusals.spawn(spare(stream, router, limits, observer.clone(), refusal, drain));
+        } else {
+            observer.refused();
+            refuse_and_drop(stream, refusal);
+        }
+    };
 
     loop {
         tokio::select! {
@@ -154,26 +195,14 @@ pub async fn serve(
                 while let Some(ended) = connections.try_join_next() {
                     ended_by_itself(&ended);
                 }
-                if connections.len() < limits.max_connections {
-                    let open = Open::new(observer.clone());
-                    let (router, drain) = (router.clone(), drain.clone());
-                    connections.spawn(async move {
-                        let _open = open;
-                        connection(stream, router, limits, refusal, drain).await;
-                    });
-                } else {
-                    observer.refused();
-                    if refusals.len() < MAX_LINGERING_REFUSALS {
-                        refusals.spawn(refuse(stream, refusal));
-                    } else {
-                        refuse_and_drop(stream, refusal);
-                    }
-                }
+                admit(stream, &mut connections, &mut refusals);
             }
         }
     }
 
-    drop(listener);
+    for stream in backlog(listener) {
+        admit(stream, &mut connections, &mut refusals);
+    }
     // They end within LINGER, and nothing of ours depends on them.
     refusals.detach_all();
     while let Some(ended) = connections.try_join_next() {
@@ -204,7 +233,6 @@ pub async fn serve(
 
 /// The next connection. Errors are not the caller's: none of them says that the next accept fails.
 async fn accept(listener: &TcpListener) -> TcpStream {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -214,14 +242,43 @@ async fn accept(listener: &TcpListener) -> TcpStream {
                 }
                 return stream;
             }
-            // The peer had gone before we came to it.
-            Err(error) if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) => {}
+            Err(error) if is_of_the_peer(&error) => {}
             Err(error) => {
                 tracing::error!(%error, "accept failed; retrying");
                 sleep(ACCEPT_RETRY).await;
             }
         }
     }
+}
+
+/// The connections that the kernel has accepted on our behalf, to the last one; then the listener is closed. Without it
+/// each of them would be reset, and the request that is on its way with it.
+fn backlog(listener: TcpListener) -> impl Iterator<Item = TcpStream> {
+    // Through std: tokio asks the kernel again only once it has been told of a newcomer. It is non-blocking still.
+    let listener = listener.into_std().ok();
+    std::iter::from_fn(move || {
+        loop {
+            match listener.as_ref()?.accept() {
+                Ok((stream, _)) => {
+                    let _ = stream.set_nodelay(true);
+                    let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+                    return stream.inspect_err(|error| tracing::error!(%error, "a connection is lost")).ok();
+                }
+                Err(error) if is_of_the_peer(&error) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
+                Err(error) => {
+                    tracing::error!(%error, "accept failed");
+                    return None;
+                }
+            }
+        }
+    })
+}
+
+/// The peer had gone before we came to it.
+fn is_of_the_peer(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
 fn ended_by_itself(ended: &Result<(), JoinError>) -> bool {
@@ -248,11 +305,55 @@ impl Drop for Open {
     }
 }
 
+/// A connection beyond the limit: served once if it asks for what is always served, else refused.
+async fn spare(
+    stream: TcpStream,
+    router: Router,
+    limits: ConnectionLimits,
+    observer: Arc<dyn ConnectionObserver>,
+    refusal: Refusal,
+    drain: watch::Receiver<bool>,
+) {
+    // Also because clients with a connection pool take an answer that comes before they have asked for a broken
+    // connection.
+    let asks = timeout(SPARE_PATIENCE, asks_for_one_of(&stream, limits.always_served)).await;
+    if asks.unwrap_or(false) {
+        let limits = ConnectionLimits { header_read_timeout: SPARE_PATIENCE, ..limits };
+        connection(stream, router, limits, Reuse::Once, refusal, drain).await;
+    } else {
+        observer.refused();
+        refuse(stream, refusal).await;
+    }
+}
+
+/// Whether the first line of what arrives asks for one of the paths. Takes nothing off the stream.
+async fn asks_for_one_of(stream: &TcpStream, paths: &[&str]) -> bool {
+    const PAUSE: Duration = Duration::from_millis(10);
+    let longest = paths.iter().map(|path| path.len()).max().unwrap_or(0);
+    let mut start = vec![0; "HEAD ".len() + longest + 1];
+    loop {
+        let length = match stream.peek(&mut start).await {
+            Ok(0) | Err(_) => return false,
+            Ok(length) => length,
+        };
+        let line = &start[..length];
+        let asked = [&b"GET "[..], b"HEAD "].iter().find_map(|method| line.strip_prefix(*method));
+        if let Some(target) = asked
+            && let Some(end) = target.iter().position(|byte| matches!(byte, b' ' | b'?'))
+        {
+            return paths.iter().any(|path| path.as_bytes() == &target[..end]);
+        }
+        if length == start.len() || line.contains(&b'\n') {
+            return false;
+        }
+        // What is there can be peeked at again and again; the rest of the line is hardly ever in another packet.
+        sleep(PAUSE).await;
+    }
+}
+
 /// Answers 503 without having read the request, and sees to it that the answer arrives.
 async fn refuse(mut stream: TcpStream, refusal: Refusal) {
     let answer = async {
-        // Clients with a connection pool take an answer that comes before they have asked for a broken connection.
-        let _ = timeout(LINGER / 2, stream.peek(&mut [0])).await;
         stream.write_all(overloaded(refusal).as_bytes()).await?;
         stream.shutdown().await?;
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
@@ -281,11 +382,19 @@ fn with_problem(head: &str, (id, body): (String, String)) -> String {
     )
 }
 
+/// How many requests a connection may bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reuse {
+    KeepAlive,
+    Once,
+}
+
 /// One connection, from accept to close.
 async fn connection(
     stream: TcpStream,
     router: Router,
     limits: ConnectionLimits,
+    reuse: Reuse,
     refusal: Refusal,
     mut drain: watch::Receiver<bool>,
 ) {
@@ -298,9 +407,13 @@ async fn connection(
             if pulse.has_two_lengths(turn) {
                 request.extensions_mut().insert(TwoLengths);
             }
-            let (pulse, answer) = (pulse.clone(), router.call(request));
+            let (pulse, router) = (pulse.clone(), router.clone());
             async move {
-                let mut answer = answer.await?;
+                if let Some(until) = pulse.paused() {
+                    sleep_until(until).await;
+                }
+                let mut answer = router.call(request).await?;
+                pulse.pause(answer.extensions_mut().remove().map(|Pause(pause)| pause));
                 for (name, value) in SAFETY {
                     answer.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
                 }
@@ -313,12 +426,13 @@ async fn connection(
     let mut connection = pin!(
         http1::Builder::new()
             .header_read_timeout(None)
+            .keep_alive(reuse == Reuse::KeepAlive)
             .max_buf_size(limits.max_header_bytes.max(LEAST_HEADER_BYTES))
             .serve_connection(io, service)
     );
     // An error means that `serve` itself was dropped; draining is right then, too.
     let mut drain = pin!(async move { drain.wait_for(|draining| *draining).await.is_ok() });
-    let mut draining = false;
+    let (mut draining, mut finishing) = (false, false);
     let mut timer = pin!(sleep_until(pulse.deadline()));
 
     // One poll function rather than a `select!`: hyper must be polled first, to take in a request
@@ -330,11 +444,19 @@ async fn connection(
         }
         if !draining && drain.as_mut().poll(cx).is_ready() {
             draining = true;
-            if pulse.is_between_requests() {
-                return Poll::Ready(Ok(()));
+            pulse.drain();
+        }
+        if draining && !finishing {
+            match pulse.phase() {
+                Phase::Quiet => return Poll::Ready(Ok(())),
+                // hyper would close it here and now; so the deadline does, after `HEAD_GRACE`.
+                Phase::Head { .. } => {}
+                Phase::Serving { .. } | Phase::Flushing | Phase::Closing { .. } => {
+                    finishing = true;
+                    connection.as_mut().graceful_shutdown();
+                    cx.waker().wake_by_ref();
+                }
             }
-            connection.as_mut().graceful_shutdown();
-            cx.waker().wake_by_ref();
         }
         // Activity moves the deadline later far more often than sooner. The timer follows only the
         // latter, and looks again when it fires, so that a busy connection hardly ever sets it.
@@ -375,6 +497,8 @@ enum Phase {
 struct Pulse {
     header_read_timeout: Duration,
     idle_timeout: Duration,
+    /// That of each answer at its beginning.
+    allowance: Allowance,
     beat: Mutex<Beat>,
 }
 
@@ -386,15 +510,34 @@ struct Beat {
     moved: Instant,
     /// The turn of the request that has two lengths, once it has come in; there is one at most.
     two_lengths: Option<u64>,
+    /// How long the peer may take no byte of the present answer.
+    allowance: Allowance,
+    /// Since when it takes none, if it does not.
+    blocked: Option<Instant>,
+    /// Until when the next request is left alone.
+    paused: Option<Instant>,
+    draining: bool,
 }
 
 impl Pulse {
     fn new(limits: &ConnectionLimits) -> Self {
         let now = Instant::now();
+        let allowance = Allowance::new(limits.stall_timeout.min(LONGEST), limits.min_rate);
+        let beat = Beat {
+            phase: Phase::Head { since: now },
+            turns: 0,
+            moved: now,
+            allowance,
+            blocked: None,
+            paused: None,
+            draining: false,
+            two_lengths: None,
+        };
         Self {
             header_read_timeout: limits.header_read_timeout.min(LONGEST),
             idle_timeout: limits.idle_timeout.min(LONGEST),
-            beat: Mutex::new(Beat { phase: Phase::Head { since: now }, turns: 0, moved: now, two_lengths: None }),
+            allowance,
+            beat: Mutex::new(beat),
         }
     }
 
@@ -414,8 +557,35 @@ impl Pulse {
         });
     }
 
-    fn wrote(&self) {
-        self.beat(|beat| beat.moved = Instant::now());
+    fn wrote(&self, bytes: usize) {
+        let now = Instant::now();
+        self.beat(|beat| {
+            beat.moved = now;
+            let waited = beat.blocked.take().map_or(Duration::ZERO, |since| now - since);
+            beat.allowance.settle(waited, bytes);
+        });
+    }
+
+    /// There is something to write, and the peer does not take it.
+    fn blocked(&self) {
+        self.beat(|beat| beat.blocked = beat.blocked.or_else(|| Some(Instant::now())));
+    }
+
+    fn is_blocked(&self) -> bool {
+        self.beat(|beat| beat.blocked.is_some())
+    }
+
+    /// Until when the request that has begun is to be left alone.
+    fn paused(&self) -> Option<Instant> {
+        self.beat(|beat| beat.paused.take())
+    }
+
+    fn pause(&self, pause: Option<Duration>) {
+        self.beat(|beat| beat.paused = pause.map(|pause| Instant::now() + pause.min(LONGEST)));
+    }
+
+    fn drain(&self) {
+        self.beat(|beat| beat.draining = true);
     }
 
     fn enter(&self, phase: Phase) {
@@ -426,6 +596,7 @@ impl Pulse {
     fn serve(&self) -> u64 {
         self.beat(|beat| {
             beat.turns += 1;
+            beat.allowance = self.allowance;
             beat.phase = Phase::Serving { turn: beat.turns };
             beat.turns
         })
@@ -462,10 +633,12 @@ impl Pulse {
     }
 
     fn deadline(&self) -> Instant {
-        let Beat { phase, moved, .. } = self.beat(|beat| *beat);
+        let Beat { phase, moved, allowance, blocked, draining, .. } = self.beat(|beat| *beat);
         let idle = moved + self.idle_timeout;
         match phase {
-            Phase::Quiet | Phase::Serving { .. } | Phase::Flushing => idle,
+            Phase::Quiet => idle,
+            Phase::Serving { .. } | Phase::Flushing => blocked.map_or(idle, |since| idle.min(since + allowance.left())),
+            Phase::Head { since } if draining => idle.min(since + self.header_read_timeout.min(HEAD_GRACE)),
             Phase::Head { since } => idle.min(since + self.header_read_timeout),
             Phase::Closing { since } => since + LINGER,
         }
@@ -515,6 +688,27 @@ struct Wire {
     refusal: Refusal,
 }
 
+impl Wire {
+    /// Notes what came of a write.
+    fn wrote(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &written {
+            Poll::Ready(Ok(bytes)) => self.pulse.wrote(*bytes),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.pulse.blocked(),
+        }
+        written
+    }
+}
+
+impl Drop for Wire {
+    /// What the peer does not take goes with the connection: else the kernel would keep it, for minutes.
+    fn drop(&mut self) {
+        if self.pulse.is_blocked() {
+            let _ = self.stream.set_zero_linger();
+        }
+    }
+}
+
 impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
@@ -539,9 +733,8 @@ impl AsyncWrite for Wire {
             self.pulse.enter(Phase::Flushing);
             return Poll::Ready(Ok(buf.len()));
         }
-        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
-        self.pulse.wrote();
-        Poll::Ready(Ok(written))
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.wrote(written)
     }
 
     fn poll_write_vectored(
@@ -553,9 +746,8 @@ impl AsyncWrite for Wire {
             let first = bufs.iter().find(|buf| !buf.is_empty());
             return self.poll_write(cx, first.map_or(&[], |buf| &**buf));
         }
-        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
-        self.pulse.wrote();
-        Poll::Ready(Ok(written))
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.wrote(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -567,12 +759,12 @@ impl AsyncWrite for Wire {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let wire = &mut *self;
         while !wire.own_answer.is_empty() {
-            let written = ready!(Pin::new(&mut wire.stream).poll_write(cx, &wire.own_answer))?;
+            let written = Pin::new(&mut wire.stream).poll_write(cx, &wire.own_answer);
+            let written = ready!(wire.wrote(written))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             wire.own_answer.drain(..written);
-            wire.pulse.wrote();
         }
         ready!(Pin::new(&mut wire.stream).poll_flush(cx))?;
         wire.pulse.flushed();
@@ -647,6 +839,9 @@ mod tests {
             max_connections: 100,
             header_read_timeout: NEVER,
             idle_timeout: NEVER,
+            stall_timeout: NEVER,
+            min_rate: 1,
+            always_served: &[],
             max_header_bytes: 128 * 1024,
             drain_deadline: NEVER,
         }
@@ -880,6 +1075,85 @@ mod tests {
         assert!(soon(dead).await.is_err(), "the answer's stream is dropped with its connection");
     }
 
+    /// `GET /` answers more than any buffer holds.
+    fn endless() -> Router {
+        let body = || {
+            let bytes = stream::repeat_with(|| Ok::<_, Infallible>(Bytes::from_static(&[b'x'; 4096])));
+            axum::body::Body::from_stream(bytes)
+        };
+        Router::new().route("/", routing::get(async move || body()))
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_trickles_is_closed() {
+        let limits = ConnectionLimits { stall_timeout: Duration::from_millis(300), min_rate: usize::MAX, ..generous() };
+        let server = start(endless(), limits).await;
+        let mut stream = server.connect().await;
+        send(&mut stream, GET).await;
+        let mut some = vec![0; 1 << 16];
+        soon(async {
+            while stream.read(&mut some).await.is_ok_and(|length| length > 0) {
+                sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
+        soon(server.until_closed(1)).await;
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_is_fast_enough_is_not_closed() {
+        let limits = ConnectionLimits { stall_timeout: Duration::from_secs(10), min_rate: 1, ..generous() };
+        let server = start(endless(), limits).await;
+        let mut stream = server.connect().await;
+        send(&mut stream, GET).await;
+        let mut some = vec![0; 1 << 20];
+        for _ in 0..64 {
+            soon(stream.read_exact(&mut some)).await.unwrap();
+        }
+    }
+
+    /// `GET /` counts itself and asks for a pause.
+    fn pausing(pause: Duration) -> (Router, Arc<AtomicUsize>) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = count.clone();
+        let handler = async move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            (axum::Extension(Pause(pause)), "hello")
+        };
+        (Router::new().route("/", routing::get(handler)), count)
+    }
+
+    #[tokio::test]
+    async fn a_paused_connection_holds_up_itself_only() {
+        let (router, count) = pausing(NEVER);
+        let server = start(router, generous()).await;
+        let mut paused = server.connect().await;
+        send(&mut paused, GET).await;
+        assert!(answer(&mut paused).await.ends_with("hello"), "the pause comes after the answer");
+        send(&mut paused, GET).await;
+        for n in 0..10 {
+            let mut other = server.connect().await;
+            send(&mut other, GET).await;
+            assert!(answer(&mut other).await.ends_with("hello"));
+            assert_eq!(count.load(Ordering::SeqCst), n + 2, "the second request is left alone");
+        }
+        // It is gone with its client.
+        drop(paused);
+        soon(server.until_closed(11)).await;
+    }
+
+    #[tokio::test]
+    async fn a_pause_ends() {
+        let (router, count) = pausing(Duration::from_millis(20));
+        let server = start(router, generous()).await;
+        let mut stream = server.connect().await;
+        send(&mut stream, &format!("{GET}{GET}{GET}")).await;
+        for _ in 0..3 {
+            assert!(answer(&mut stream).await.ends_with("hello"));
+        }
+        assert_eq!(count.load(Ordering::SeqCst), 3);
+    }
+
     #[tokio::test]
     async fn a_slow_but_steady_body_is_not_idle() {
         let (router, _) = upload();
@@ -1066,6 +1340,68 @@ mod tests {
         drop(busy);
         let drained = soon(server.served).await.unwrap();
         assert_eq!(drained, Drained { closed_cleanly: 3, aborted: 0 });
+    }
+
+    /// The server's task has not run since these have connected, so the kernel holds them for it.
+    #[tokio::test]
+    async fn what_waits_to_be_accepted_is_served_before_the_drain() {
+        let server = start(hello(), generous()).await;
+        tokio::task::yield_now().await;
+        let connect = || {
+            let stream = std::net::TcpStream::connect(server.address).unwrap();
+            stream.set_nonblocking(true).unwrap();
+            stream
+        };
+        let mut asked: Vec<_> = (0..10).map(|_| connect()).collect();
+        for stream in &mut asked {
+            stream.write_all(GET.as_bytes()).unwrap();
+        }
+        let mut silent: Vec<_> = (0..3).map(|_| connect()).collect();
+        let Running { address, counts, stop, served } = server;
+        stop.send(()).unwrap();
+        // No other task has run until here.
+        soon(async {
+            while counts.opened.load(Ordering::SeqCst) < 13 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        // These have been accepted while their requests are on their way.
+        for stream in &mut silent {
+            stream.write_all(GET.as_bytes()).unwrap();
+        }
+        for stream in asked.into_iter().chain(silent) {
+            assert!(rest(&mut TcpStream::from_std(stream).unwrap()).await.ends_with("hello"));
+        }
+        assert!(TcpStream::connect(address).await.is_err(), "the listener is closed");
+        assert_eq!(soon(served).await.unwrap().aborted, 0);
+        assert_eq!(counts.opened.load(Ordering::SeqCst), 13);
+    }
+
+    #[tokio::test]
+    async fn what_is_always_served_is_served_beyond_the_limit() {
+        let router = hello().route("/health", routing::get(async || "well"));
+        let limits = ConnectionLimits { max_connections: 0, always_served: &["/health"], ..generous() };
+        let server = start(router, limits).await;
+        for (request, well) in [
+            ("GET /health HTTP/1.1\r\nhost: a\r\n\r\n", true),
+            ("GET /health?a=b HTTP/1.1\r\nhost: a\r\n\r\n", true),
+            ("HEAD /health HTTP/1.1\r\nhost: a\r\n\r\n", true),
+            ("GET /healthy HTTP/1.1\r\nhost: a\r\n\r\n", false),
+            ("GET /healt HTTP/1.1\r\nhost: a\r\n\r\n", false),
+            ("POST /health HTTP/1.1\r\nhost: a\r\n\r\n", false),
+            ("GET /hea\r\n\r\n", false),
+            ("G", false),
+            (GET, false),
+        ] {
+            let mut stream = server.connect().await;
+            send(&mut stream, request).await;
+            let text = rest(&mut stream).await;
+            assert!(text.starts_with(if well { "HTTP/1.1 200" } else { "HTTP/1.1 503" }), "{request}: {text}");
+            assert!(text.contains("connection: close"), "{text}");
+        }
+        assert_eq!(server.counts.refused.load(Ordering::SeqCst), 6);
+        assert_eq!(server.counts.opened.load(Ordering::SeqCst), 0);
     }
 
     #[tokio::test]

@@ -4,12 +4,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{Stream, StreamExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::config::Config;
-use crate::http::{App, refusal, router};
+use crate::http::{App, refusal, report_refusals, router};
 use crate::metrics::{self, Metrics};
 use crate::server;
 use crate::service::{Service, SystemClock};
@@ -18,8 +19,9 @@ use crate::store::Store;
 /// How long the database may take to be closed.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
-/// Serves on `listener` until `shutdown` resolves; then not ready, no new connections, what is in flight finished
-/// within the drain's deadline, the database closed.
+/// Serves on `listener` until `shutdown` says so; then not ready, but all else served for the shutdown's delay, or until
+/// `shutdown` says so again; then no new connections, what is in flight finished within the drain's deadline, the
+/// database closed.
 ///
 /// # Errors
 /// The metrics' address, if it was asked for by name and cannot be had.
@@ -27,7 +29,7 @@ pub async fn serve(
     config: Config,
     store: Arc<dyn Store>,
     listener: TcpListener,
-    shutdown: impl Future<Output = ()> + Send + 'static,
+    mut shutdown: impl Stream<Item = ()> + Unpin,
 ) -> io::Result<()> {
     let clock = Arc::new(SystemClock);
     let metrics = Arc::new(Metrics::new());
@@ -52,13 +54,20 @@ pub async fn serve(
         async move { app.service.sweep_forever(interval, unit).await }
     });
 
+    let refusals = tokio::spawn(report_refusals(metrics.clone()));
+
     let not_ready = app.clone();
     let shutdown = async move {
-        shutdown.await;
+        shutdown.next().await;
         not_ready.stop();
+        tokio::select! {
+            () = sleep(config.shutdown_delay) => {}
+            Some(()) = shutdown.next() => {}
+        }
     };
     let drained = server::serve(listener, router(app), config.connection_limits(), metrics, refusal, shutdown).await;
     sweeper.abort();
+    refusals.abort();
     // A request that was cut off may still wait for the database, on a connection that the pool would wait for.
     let _ = timeout(CLOSE_GRACE, store.close()).await;
     let _ = stop.send(true);

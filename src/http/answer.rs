@@ -2,17 +2,19 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::App;
 use crate::domain::event::StoredEvent;
 use crate::domain::json::ObjectText;
 use crate::domain::session::Head;
+use crate::service;
 use crate::store::{EventPage, EventQuery, SessionView};
 
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -172,6 +174,20 @@ pub fn session_as(form: Form, app: &Arc<App>, answer: Answer, view: SessionView,
     answer.streamed(Body::from_stream(stream::try_unfold(rest, Rest::step)))
 }
 
+/// After a failure to get the next part of an answer that has begun: waits, for another try before the deadline.
+///
+/// # Errors
+/// No other try makes sense. It is too late for an error document: the answer is cut, which no client takes for a whole one.
+pub async fn wait_or_cut(error: &service::Error, deadline: Instant) -> io::Result<()> {
+    const PAUSE: Duration = Duration::from_millis(100);
+    if error.may_pass() && Instant::now() + PAUSE < deadline {
+        sleep(PAUSE).await;
+        return Ok(());
+    }
+    tracing::warn!(%error, "a streamed answer was cut");
+    Err(io::Error::other("cut"))
+}
+
 /// What is still to be sent of a session.
 struct Rest {
     app: Arc<App>,
@@ -196,12 +212,13 @@ impl Rest {
             Next::End => Ok(None),
             Next::Page => {
                 let deadline = Instant::now() + self.app.settings.request_timeout;
-                let page = self.app.service.events_of(&self.head, self.query.clone(), deadline).await;
-                // Too late for an error document: the answer is cut, which no client takes for a whole one.
-                let EventPage { events, more } = page.map(|view| view.events).map_err(|error| {
-                    tracing::warn!(error = %error, "a streamed answer was cut");
-                    io::Error::other("cut")
-                })?;
+                let EventPage { events, more } = loop {
+                    let events = self.query.clone();
+                    match self.app.service.events_of(&self.head, events, deadline).await {
+                        Ok(view) => break view.events,
+                        Err(error) => wait_or_cut(&error, deadline).await?,
+                    }
+                };
                 let mut text = String::new();
                 push_events_as(self.form, &mut text, &events, self.first);
                 if let Some(last) = events.last() {

@@ -1,11 +1,13 @@
 //! HTTP: the router, and what every request passes on its way to a handler and back.
 
 mod adk;
+mod admission;
 mod answer;
 mod describe;
 mod edge;
 mod events;
 mod history;
+mod memory;
 mod names;
 mod openapi;
 mod paging;
@@ -22,26 +24,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, HttpBody as _};
 use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::CONNECTION;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
-use http_body_util::BodyExt as _;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
+use self::admission::{Place, Places, is_counted, refuse};
 use self::describe::{Operation, PAGE_SIZE};
 use self::edge::Cors;
+use self::memory::Memory;
 use self::problem::{Code, Problem};
-use self::request::{Call, Deadline, MEMORY_UNIT, Query, check_path};
+use self::request::{Call, Deadline, Query, check_path};
 use crate::config::HttpSettings;
 use crate::domain::Limits;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service, SystemClock};
 
+pub use admission::{HEALTH_PATHS, report_refusals};
 pub use edge::guarded;
 pub use openapi::yaml as openapi_yaml;
 
@@ -56,22 +59,19 @@ pub struct App {
     pub settings: HttpSettings,
     pub metrics: Arc<Metrics>,
     clock: Arc<dyn Clock>,
-    /// One permit for each request that may be served at once.
-    in_flight: Arc<Semaphore>,
-    /// One permit for each unit of memory that bodies may take together.
-    memory: Arc<Semaphore>,
+    places: Places,
+    memory: Memory,
     stopping: AtomicBool,
 }
 
 impl App {
     pub fn new(service: Service, settings: HttpSettings, metrics: Arc<Metrics>, clock: Arc<dyn Clock>) -> Arc<Self> {
-        let memory = (settings.max_buffered_bytes / MEMORY_UNIT).min(Semaphore::MAX_PERMITS);
         Arc::new(Self {
             service,
             metrics,
             clock,
-            in_flight: Arc::new(Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS))),
-            memory: Arc::new(Semaphore::new(memory)),
+            places: Places::new(&settings),
+            memory: Memory::new(settings.max_buffered_bytes, settings.max_body_bytes),
             stopping: AtomicBool::new(false),
             settings,
         })
@@ -169,41 +169,35 @@ fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::panicked().into_response()
 }
 
-/// Serves a request in a task of its own, to the end: a client that goes away neither cuts a transaction in two nor
-/// keeps its request out of the log.
+/// Serves a request for which there is a place in a task of its own, to the end: a client that goes away neither cuts a
+/// transaction in two nor keeps its request out of the log.
 ///
 /// The task itself fails only if the runtime shuts down, when nobody reads the answer any more.
 async fn serve(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    tokio::spawn(answer(app, request, next)).await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+    match app.places.take(&app.metrics, request.extensions().get::<MatchedPath>()) {
+        Some(place) => tokio::spawn(answer(app, place, request, next))
+            .await
+            .unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response()),
+        None => refuse(&app, &request),
+    }
 }
 
-/// The way of every request: named, admitted, bounded in time, answered in the one form for errors, and logged once.
-async fn answer(app: Arc<App>, mut request: Request, next: Next) -> Response {
+/// The way of every request that is served: named, bounded in time, answered in the one form for errors, and logged once.
+async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let request_id = request_id(&request, &app);
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let in_flight = app.metrics.in_flight();
     request.extensions_mut().insert(Deadline(started + app.settings.request_timeout));
 
     let cors = Cors::of(&app.settings.origins, &request);
-    let unread = edge::check(&app.settings.origins, &request)
-        .map_or_else(|problem| Some(problem.into_response()), |()| cors.preflight());
-    let admitted = match unread {
-        Some(answer) => Err(answer),
-        None => admit(&app, &request, route.as_ref()).map_err(Problem::into_response),
+    let checked = edge::check(&app.settings.origins, &request).and_then(|()| check_path(request.uri().path()));
+    let response = match (checked, cors.preflight()) {
+        (Err(problem), _) => problem.into_response(),
+        (Ok(()), Some(answer)) => answer,
+        (Ok(()), None) => next.run(request).await,
     };
-    let mut response = match admitted {
-        Ok(permit) => next.run(request).await.map(|body| match body.size_hint().exact() {
-            Some(_) => body,
-            // A history that is being streamed is under way until its last byte is taken.
-            None => Body::new(body.map_frame(move |frame| {
-                let _held = &permit;
-                frame
-            })),
-        }),
-        Err(answer) => answer,
-    };
+    let mut response = app.places.hold(place, &method, response).unwrap_or_else(IntoResponse::into_response);
     let problem = problem_of(&mut response);
     if let Some(problem) = &problem {
         if let Some(limit) = problem.limit {
@@ -222,27 +216,20 @@ async fn answer(app: Arc<App>, mut request: Request, next: Next) -> Response {
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
-    drop(in_flight);
+    if app.is_stopping() {
+        // Whoever keeps connections open makes a new one, elsewhere.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    if problem.as_ref().is_some_and(|problem| problem.code == Code::Overloaded) {
+        response.extensions_mut().insert(app.places.pause());
+    }
     let took = started.elapsed();
     let route = route.as_ref().map(MatchedPath::as_str);
     app.metrics.request(method.as_str(), route, response.status().as_u16(), took);
-    log(&method, route, response.status(), took, &request_id, problem.as_ref());
-    response
-}
-
-/// Takes a place among the requests that are served at once; one that asks for health always has one.
-fn admit(
-    app: &Arc<App>,
-    request: &Request,
-    route: Option<&MatchedPath>,
-) -> Result<Option<tokio::sync::OwnedSemaphorePermit>, Problem> {
-    check_path(request.uri().path())?;
-    if matches!(route.map(MatchedPath::as_str), Some("/health" | "/healthz" | "/readyz")) {
-        return Ok(None);
+    if !problem.as_ref().is_some_and(is_counted) {
+        log(&method, route, response.status(), took, &request_id, problem.as_ref());
     }
-    let detail = "more requests are under way than can be served; try again";
-    let permit = app.in_flight.clone().try_acquire_owned();
-    permit.map(Some).map_err(|_| Problem::over("in_flight", Code::Overloaded, detail))
+    response
 }
 
 /// The problem that a response stands for: ours, or what the framework answers by itself.
@@ -272,7 +259,7 @@ fn is_write(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
 }
 
-/// One line a request: never a path (it holds ids and state keys), a query, a header or a body.
+/// One line a request, but for refusals, which are counted: see [`report_refusals`]. Never a path (it holds ids and state keys), a query, a header or a body.
 fn log(
     method: &Method,
     route: Option<&str>,

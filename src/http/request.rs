@@ -9,12 +9,13 @@ use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use percent_encoding::percent_decode_str;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::describe::{Header, Kind, Operation, Param};
+use super::memory::Claim;
 use super::problem::{Code, Problem};
 use super::{App, is_write};
+use crate::allowance::Allowance;
 use crate::domain::envelope::{parse_body, to_camel};
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::Json;
@@ -163,11 +164,16 @@ impl Call {
         if announced.is_some_and(|length| length > limit) {
             return Err(too_large());
         }
-        let mut memory = Memory { of: self.app.memory.clone(), held: None };
+        let mut memory = self.app.memory.claim();
         let mut bytes = BytesMut::new();
-        memory.hold(announced.unwrap_or(0))?;
+        let mut allowance = Allowance::new(settings.body_stall_timeout, settings.min_rate);
         loop {
-            let frame = match timeout_at(self.deadline, self.body.frame()).await {
+            let begun = Instant::now();
+            let patience = begun + allowance.left();
+            let frame = match timeout_at(patience.min(self.deadline), self.body.frame()).await {
+                Err(_) if patience < self.deadline => {
+                    return Err(Problem::new(Code::RequestTimeout, "the body arrives too slowly"));
+                }
                 Err(_) => {
                     return Err(Problem::new(Code::RequestTimeout, "the body did not arrive within the time limit"));
                 }
@@ -181,8 +187,10 @@ impl Call {
             if bytes.len() + data.len() > limit {
                 return Err(too_large());
             }
-            if announced.is_none() {
-                memory.hold(data.len())?;
+            allowance.settle(begun.elapsed(), data.len());
+            if !memory.grow_to(bytes.len() + data.len()) {
+                let detail = "too many bytes of requests are under way; try again";
+                return Err(Problem::over("buffered_bytes", Code::Overloaded, detail));
             }
             bytes.extend_from_slice(&data);
         }
@@ -201,7 +209,7 @@ impl Call {
 /// A body in memory, counted against what all bodies together may take until it is dropped.
 pub struct Received {
     bytes: Bytes,
-    _memory: Memory,
+    _memory: Claim,
 }
 
 impl Received {
@@ -209,29 +217,6 @@ impl Received {
     /// Not JSON, or JSON that breaks the rules of fidelity.
     pub fn json(&self) -> Result<Json<'_>, Problem> {
         Ok(parse_body(&self.bytes)?)
-    }
-}
-
-struct Memory {
-    of: Arc<Semaphore>,
-    held: Option<OwnedSemaphorePermit>,
-}
-
-/// The unit in which memory for bodies is counted.
-pub const MEMORY_UNIT: usize = 1024;
-
-impl Memory {
-    fn hold(&mut self, bytes: usize) -> Result<(), Problem> {
-        let units = u32::try_from(bytes.div_ceil(MEMORY_UNIT)).unwrap_or(u32::MAX);
-        let Ok(permit) = self.of.clone().try_acquire_many_owned(units) else {
-            let detail = "too many bytes of requests are under way; try again";
-            return Err(Problem::over("buffered_bytes", Code::Overloaded, detail));
-        };
-        match &mut self.held {
-            Some(held) => held.merge(permit),
-            None => self.held = Some(permit),
-        }
-        Ok(())
     }
 }
 

@@ -69,6 +69,13 @@ pub enum Error {
     Store(#[from] StoreError),
 }
 
+impl Error {
+    /// The database's trouble, and the same request may succeed a while later.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Store(error) if error.cause.may_pass())
+    }
+}
+
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         match refusal {

@@ -48,6 +48,14 @@ impl Cause {
             Self::Internal => "internal",
         }
     }
+
+    /// The same may succeed a while later, without anybody's doing.
+    pub fn may_pass(self) -> bool {
+        match self {
+            Self::Conflict | Self::ConnectionLost | Self::Unavailable | Self::Overloaded | Self::Timeout => true,
+            Self::Config | Self::Internal => false,
+        }
+    }
 }
 
 #[derive(Debug)]

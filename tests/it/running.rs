@@ -30,6 +30,7 @@ on_both_databases!(
     a_newer_schema_is_served,
     nothing_of_a_client_is_logged,
     metrics_count_what_happened,
+    the_shutdown_delay_serves_all_but_readiness,
 );
 
 /// Until somebody waits for a lock in the database.
@@ -121,6 +122,43 @@ async fn sigterm_waits_no_longer_than_the_drain() {
     let status = server.process.wait().await;
     assert_eq!(status.code(), Some(0), "{}", server.process.log());
     assert!(stuck.await.unwrap().is_err(), "no answer is better than a wrong one");
+}
+
+/// One request on a connection that is kept open: the answer.
+async fn ask(stream: &mut TcpStream, path: &str) -> String {
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
+    let mut answer = vec![0; 4096];
+    let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap();
+    String::from_utf8_lossy(&answer[..length]).into_owned()
+}
+
+/// Load balancers need time to notice that a server goes, and until then what they send is served.
+async fn the_shutdown_delay_serves_all_but_readiness(place: Place) {
+    let mut server = Server::start(&place.url(), &["--shutdown-delay=10m"]).await;
+    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    let mut kept = TcpStream::connect(server.address()).await.unwrap();
+    let ready = ask(&mut kept, "/readyz").await;
+    assert!(ready.starts_with("HTTP/1.1 200 ") && !ready.contains("connection: close"), "{ready}");
+    server.process.sigterm();
+    assert_eq!(server.get_until("/readyz", 503).await.json()["code"], "overloaded");
+    for _ in 0..3 {
+        server.get("/healthz").await.expect(200);
+        server.post(EVENTS, &json!({})).await.expect(201);
+        // On a new connection, too.
+        Api::new(format!("http://{}", server.address())).get(SESSION).await.expect(200);
+    }
+    // Whoever keeps a connection is told to make a new one, which a load balancer makes elsewhere.
+    let told = ask(&mut kept, "/healthz").await;
+    assert!(told.starts_with("HTTP/1.1 200 ") && told.contains("connection: close"), "{told}");
+    // A second signal ends the delay.
+    server.process.sigterm();
+    let status = server.process.wait().await;
+    assert_eq!(status.code(), Some(0), "{}", server.process.log());
+
+    // And it ends by itself.
+    let mut server = Server::start(&place.url(), &["--shutdown-delay=200ms"]).await;
+    server.process.sigterm();
+    assert_eq!(server.process.wait().await.code(), Some(0), "{}", server.process.log());
 }
 
 /// Everything in the database as text.

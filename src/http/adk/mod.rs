@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use self::restored::restored;
 pub use self::shape::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
 use super::App;
-use super::answer::{Answer, session_as};
+use super::answer::{Answer, session_as, wait_or_cut};
 use super::describe::{self, Body, Header, Kind, Operation, Param};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
@@ -355,11 +355,12 @@ impl Rest {
             return Ok(None);
         }
         let deadline = Instant::now() + self.app.settings.request_timeout;
-        // Too late for an error document: the answer is cut, which no client takes for a whole one.
-        let (elements, more) = self.pages.next(&self.app, deadline).await.map_err(|error| {
-            tracing::warn!(error = %error, "a streamed answer was cut");
-            io::Error::other("cut")
-        })?;
+        let (elements, more) = loop {
+            match self.pages.next(&self.app, deadline).await {
+                Ok(page) => break page,
+                Err(error) => wait_or_cut(&error, deadline).await?,
+            }
+        };
         let mut text = String::new();
         for element in &elements {
             if !std::mem::take(&mut self.first) {

@@ -5,6 +5,7 @@ pub mod client;
 pub mod disk;
 pub mod http;
 pub mod load;
+pub mod nginx;
 pub mod pgbouncer;
 pub mod postgres;
 pub mod process;

@@ -88,6 +88,7 @@ impl TestServer {
             let shutdown = async move {
                 let _ = stopped.await;
             };
+            let shutdown = Box::pin(futures_util::stream::once(shutdown));
             startup::serve(config, store, listener, shutdown).await.expect("serve");
         });
         Self { client: Client::new(address), running: Some((stop, task)), database }

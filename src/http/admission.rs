@@ -1,0 +1,226 @@
+//! Who is served now: places for requests and for streams, and what one is told for whom there is none.
+//!
+//! A refusal is what the service does most when it has the least time, so it is made without a task, from a prepared
+//! text, and is not logged on its own: [`report_refusals`] says once a second how many there were.
+
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody as _};
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::response::Response;
+use http_body_util::BodyExt as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::problem::{Code, Problem};
+use super::{App, REQUEST_ID, is_write, request_id};
+use crate::config::HttpSettings;
+use crate::metrics::{InFlight, Metrics};
+use crate::server::Pause;
+
+/// What is served however many requests are under way, and on connections beyond their limit too.
+pub const HEALTH_PATHS: &[&str] = &["/healthz", "/readyz", "/health"];
+
+/// The limits that refuse because too much is under way in this process, as the metrics know them.
+const OVERLOAD: [&str; 4] = ["connections", "in_flight", "streams", "buffered_bytes"];
+
+/// The connections of refused requests are left alone for so long at least, and then come back one by one, so that all
+/// refusals together take little of the time in which others are served, however many clients insist.
+const LEAST_PAUSE: Duration = Duration::from_millis(50);
+const BETWEEN_TWO: Duration = Duration::from_micros(500);
+
+/// None is left alone for longer than it was told by `Retry-After`.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The places that there are.
+pub struct Places {
+    requests: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+    /// When the last of the refused connections comes back.
+    last_return: Mutex<Instant>,
+}
+
+/// A request's place, and its part of what the metrics show as in flight. Dropping it gives both back.
+pub struct Place {
+    /// `None` for what asks for health.
+    permit: Option<OwnedSemaphorePermit>,
+    in_flight: InFlight,
+}
+
+impl Places {
+    pub fn new(settings: &HttpSettings) -> Self {
+        let places = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
+        Self {
+            requests: places(settings.max_in_flight),
+            streams: places(settings.max_streams),
+            last_return: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// A place for the request, if there is one; one that asks for health always has one.
+    pub fn take(&self, metrics: &Metrics, route: Option<&MatchedPath>) -> Option<Place> {
+        let permit = match route {
+            Some(route) if HEALTH_PATHS.contains(&route.as_str()) => None,
+            _ => Some(self.requests.clone().try_acquire_owned().ok()?),
+        };
+        Some(Place { permit, in_flight: metrics.in_flight() })
+    }
+
+    /// The response, with its place: given back if it is complete; exchanged for one among the streams, which it keeps
+    /// until its last byte is taken, if its body is still to be made.
+    ///
+    /// # Errors
+    /// All places for streams are taken.
+    pub fn hold(&self, place: Place, method: &Method, response: Response) -> Result<Response, Problem> {
+        // hyper drops the body of an answer to HEAD at once.
+        if response.body().size_hint().exact().is_some() || *method == Method::HEAD {
+            return Ok(response);
+        }
+        let Ok(stream) = self.streams.clone().try_acquire_owned() else {
+            let detail = "more answers are being streamed than can be; try again";
+            return Err(Problem::over("streams", Code::Overloaded, detail));
+        };
+        let Place { permit, in_flight } = place;
+        drop(permit);
+        let held = (stream, in_flight);
+        Ok(response.map(|body| {
+            Body::new(body.map_frame(move |frame| {
+                let _held = &held;
+                frame
+            }))
+        }))
+    }
+
+    /// For the connection of a request that is refused now.
+    pub fn pause(&self) -> Pause {
+        let now = Instant::now();
+        let mut last = self.last_return.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = next_return(*last, now);
+        Pause(*last - now)
+    }
+}
+
+/// When the connection of a request that is refused now comes back, if the last one does then.
+fn next_return(last: Instant, now: Instant) -> Instant {
+    (last + BETWEEN_TWO).clamp(now + LEAST_PAUSE, now + LONGEST_PAUSE)
+}
+
+/// Whether [`report_refusals`] tells of the problem: its request needs no line of its own in the log.
+pub fn is_counted(problem: &Problem) -> bool {
+    problem.limit.is_some_and(|limit| OVERLOAD.contains(&limit))
+}
+
+/// The answer to a request for which there is no place.
+pub fn refuse(app: &App, request: &Request) -> Response {
+    static READ: LazyLock<Prepared> = LazyLock::new(|| Prepared::new(false));
+    static WRITE: LazyLock<Prepared> = LazyLock::new(|| Prepared::new(true));
+    let started = Instant::now();
+    let method = request.method();
+    let prepared = if is_write(method) { &WRITE } else { &READ };
+    let mut response = prepared.answer(&request_id(request, app));
+    response.extensions_mut().insert(app.places.pause());
+    app.metrics.rejected("in_flight");
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    app.metrics.request(method.as_str(), route, response.status().as_u16(), started.elapsed());
+    response
+}
+
+/// The refusal but for the request's id, with which its document ends.
+struct Prepared {
+    problem: Problem,
+    headers: HeaderMap,
+    text: String,
+}
+
+/// What follows the id in the document.
+const AFTER_ID: &str = "\"}\n";
+
+impl Prepared {
+    fn new(of_write: bool) -> Self {
+        let detail = "more requests are under way than can be served; try again";
+        let problem = Problem::over("in_flight", Code::Overloaded, detail);
+        let headers = problem.finish("", of_write).headers().clone();
+        let mut text = problem.text("", of_write);
+        text.truncate(text.len() - AFTER_ID.len());
+        Self { problem, headers, text }
+    }
+
+    fn answer(&self, request_id: &str) -> Response {
+        let mut text = String::with_capacity(self.text.len() + request_id.len() + AFTER_ID.len());
+        text.push_str(&self.text);
+        // Visible ASCII: see `request_id`.
+        for character in request_id.chars() {
+            if matches!(character, '"' | '\\') {
+                text.push('\\');
+            }
+            text.push(character);
+        }
+        text.push_str(AFTER_ID);
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = self.problem.code.entry().1;
+        *response.headers_mut() = self.headers.clone();
+        if let Ok(value) = HeaderValue::from_str(request_id) {
+            response.headers_mut().insert(REQUEST_ID, value);
+        }
+        response
+    }
+}
+
+/// Says once a second how much was refused because too much was under way, if anything was. Never returns.
+pub async fn report_refusals(metrics: Arc<Metrics>) {
+    let count = || OVERLOAD.map(|limit| metrics.rejections(limit));
+    let mut before = count();
+    let mut seconds = interval(Duration::from_secs(1));
+    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        seconds.tick().await;
+        let now = count();
+        let [connections, in_flight, streams, buffered_bytes] = std::array::from_fn(|n| now[n] - before[n]);
+        if now != before {
+            tracing::warn!(connections, in_flight, streams, buffered_bytes, "refused: too much is under way");
+        }
+        before = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prepared_refusal_is_the_problem_document() {
+        for of_write in [true, false] {
+            let prepared = Prepared::new(of_write);
+            for id in ["", "0190", r#"a"b\c"#, "\\\"", "{}"] {
+                let expected = prepared.problem.text(id, of_write);
+                let answer = prepared.answer(id);
+                assert_eq!(answer.status(), 503);
+                assert_eq!(answer.headers()["retry-after"], "1");
+                assert_eq!(answer.headers()["content-type"], "application/problem+json");
+                assert_eq!(answer.headers()[REQUEST_ID], id);
+                assert_eq!(answer.body().size_hint().exact(), Some(expected.len() as u64));
+                let body = futures_util::FutureExt::now_or_never(answer.into_body().collect()).unwrap().unwrap();
+                assert_eq!(body.to_bytes(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn refused_connections_come_back_one_by_one_and_none_is_forgotten() {
+        let now = Instant::now();
+        let mut last = now;
+        for n in 0..100 {
+            last = next_return(last, now);
+            assert_eq!(last, now + LEAST_PAUSE + n * BETWEEN_TWO);
+        }
+        for _ in 0..10_000 {
+            last = next_return(last, now);
+            assert!(last <= now + LONGEST_PAUSE);
+        }
+        assert_eq!(last, now + LONGEST_PAUSE);
+        let later = now + 2 * LONGEST_PAUSE;
+        assert_eq!(next_return(last, later), later + LEAST_PAUSE, "those who are back hold up nobody");
+    }
+}

@@ -1,0 +1,120 @@
+//! The memory that request bodies may take together. What has arrived counts: what was only announced costs nothing.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The unit in which memory is counted.
+const UNIT: usize = 1024;
+
+/// A body up to this size has a share of its own, which large ones cannot use up.
+const SMALL: usize = 64 * 1024;
+
+/// The share of small bodies is the whole divided by this, or less if the largest body needs it.
+const SMALL_SHARE: usize = 8;
+
+/// What there is for all bodies.
+pub struct Memory {
+    common: Arc<Semaphore>,
+    small: Arc<Semaphore>,
+}
+
+impl Memory {
+    /// For `bytes` in all, of which one body of `largest` has room beside the share of small ones.
+    pub fn new(bytes: usize, largest: usize) -> Self {
+        let share = (bytes / SMALL_SHARE).min(bytes.saturating_sub(largest)) / UNIT * UNIT;
+        let units = |bytes: usize| Arc::new(Semaphore::new(bytes.div_ceil(UNIT).min(Semaphore::MAX_PERMITS)));
+        Self { common: units(bytes - share), small: units(share) }
+    }
+
+    /// For one body, which has nothing yet.
+    pub fn claim(&self) -> Claim {
+        Claim { common: self.common.clone(), small: self.small.clone(), units: 0, held: None, held_small: None }
+    }
+}
+
+/// What one body holds; dropping it gives it back.
+pub struct Claim {
+    common: Arc<Semaphore>,
+    small: Arc<Semaphore>,
+    units: usize,
+    held: Option<OwnedSemaphorePermit>,
+    held_small: Option<OwnedSemaphorePermit>,
+}
+
+impl Claim {
+    /// The body has grown to so many bytes; whether there is memory for that. Never waits.
+    #[must_use]
+    pub fn grow_to(&mut self, bytes: usize) -> bool {
+        let units = bytes.div_ceil(UNIT);
+        let Ok(more) = u32::try_from(units.saturating_sub(self.units)) else { return false };
+        let taken = more == 0
+            || take(&self.common, &mut self.held, more)
+            || bytes <= SMALL && take(&self.small, &mut self.held_small, more);
+        if taken {
+            self.units = self.units.max(units);
+        }
+        taken
+    }
+}
+
+fn take(from: &Arc<Semaphore>, held: &mut Option<OwnedSemaphorePermit>, units: u32) -> bool {
+    let Ok(permit) = from.clone().try_acquire_many_owned(units) else { return false };
+    match held {
+        Some(held) => held.merge(permit),
+        None => *held = Some(permit),
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: usize = 1024;
+
+    fn free(memory: &Memory) -> (usize, usize) {
+        (memory.common.available_permits(), memory.small.available_permits())
+    }
+
+    #[test]
+    fn what_has_arrived_counts_and_is_given_back() {
+        let memory = Memory::new(80 * KIB, 8 * KIB);
+        assert_eq!(free(&memory), (70, 10));
+        let mut claim = memory.claim();
+        assert_eq!(free(&memory), (70, 10), "nothing has arrived");
+        for (bytes, common) in [(1, 69), (2, 69), (KIB, 69), (KIB + 1, 68), (3 * KIB, 67), (10, 67)] {
+            assert!(claim.grow_to(bytes));
+            assert_eq!(free(&memory), (common, 10), "{bytes}");
+        }
+        drop(claim);
+        assert_eq!(free(&memory), (70, 10));
+    }
+
+    #[test]
+    fn small_bodies_have_a_share_of_their_own() {
+        let memory = Memory::new(1600 * KIB, 1000 * KIB);
+        assert_eq!(free(&memory), (1400, 200));
+        let mut large = memory.claim();
+        assert!(large.grow_to(1400 * KIB));
+        assert!(!large.grow_to(1401 * KIB), "the share is not for it");
+        let mut small: Vec<_> = (0..4).map(|_| memory.claim()).collect();
+        assert!(small[0].grow_to(KIB) && small[0].grow_to(SMALL) && !small[0].grow_to(SMALL + 1));
+        assert!(small[1].grow_to(SMALL) && small[2].grow_to(SMALL) && !small[3].grow_to(SMALL), "it is used up");
+        assert!(small[3].grow_to(8 * KIB));
+        drop(large);
+        assert!(small[0].grow_to(SMALL + 1));
+        drop(small);
+        assert_eq!(free(&memory), (1400, 200));
+    }
+
+    #[test]
+    fn the_largest_body_fits_beside_the_share() {
+        assert_eq!(free(&Memory::new(8 * KIB, 8 * KIB)), (8, 0));
+        assert_eq!(free(&Memory::new(9 * KIB, 8 * KIB)), (8, 1));
+        assert_eq!(free(&Memory::new(10 * KIB, 8 * KIB)), (9, 1));
+        // Less than a unit is still room for one.
+        assert!(Memory::new(100, 100).claim().grow_to(100));
+        assert!(Memory::new(8 * KIB + 100, 8 * KIB + 100).claim().grow_to(8 * KIB + 100));
+    }
+}

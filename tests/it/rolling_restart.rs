@@ -1,0 +1,109 @@
+//! Two servers behind a load balancer that are restarted one after the other, while clients go on.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use crate::support::{
+    http::{Api, PATIENCE, verify},
+    load::check_log,
+    nginx::Nginx,
+    postgres::database,
+    process::{Sessiond, free_port},
+};
+
+const SESSIONS: &str = "/v1/apps/a/users/u/sessions";
+
+/// Longer than nginx leaves a server alone that refused a connection (its `fail_timeout`): with both left alone, there
+/// would be nobody to ask.
+const BETWEEN_RESTARTS: Duration = Duration::from_secs(11);
+
+/// A server on a port of its own, once it serves.
+async fn start(database_url: &str, port: u16) -> Sessiond {
+    let listen = format!("--listen=127.0.0.1:{port}");
+    let args = [&*listen, "--metrics-listen=off", "--log-format=json", "--shutdown-delay=300ms"];
+    let mut process = Sessiond::spawn(&args, &[("DATABASE_URL", database_url)]);
+    let api = Api::new(process.base_url().await);
+    api.get_until("/readyz", 200).await;
+    process
+}
+
+/// With nginx' defaults: it does not ask for readiness, and sends nothing again that a server may have got.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rolling_restart_behind_nginx_loses_no_request() {
+    const CLIENTS: usize = 8;
+    let database = database().await;
+    let ports = [free_port(), free_port()];
+    let Some(nginx) = Nginx::start(&ports) else {
+        return;
+    };
+    let mut servers = Vec::new();
+    for port in ports {
+        servers.push(start(&database.url, port).await);
+    }
+    let api = Api::new(nginx.url());
+    for client in 0..CLIENTS {
+        api.post(SESSIONS, &json!({"sessionId": format!("s{client}")})).await.expect(201);
+    }
+
+    let stop = Arc::new(AtomicBool::new(false));
+    let done = Arc::new(AtomicUsize::new(0));
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|client| {
+            let (api, stop, done) = (api.clone(), stop.clone(), done.clone());
+            tokio::spawn(async move {
+                let session = format!("{SESSIONS}/s{client}");
+                let mut appended = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    let event = json!({"id": format!("e{appended}"), "actions": {"stateDelta": {"n": appended}}});
+                    // 201, and not 200: nothing was sent twice either.
+                    api.post(&format!("{session}/events"), &event).await.expect(201);
+                    appended += 1;
+                    let state = api.get(&format!("{session}/state")).await.expect(200).json();
+                    assert_eq!(state["n"], appended - 1);
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+                appended
+            })
+        })
+        .collect();
+    let some_more = async || {
+        let before = done.load(Ordering::Relaxed);
+        let waiting = async {
+            while done.load(Ordering::Relaxed) < before + 100 && !clients.iter().any(|client| client.is_finished()) {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(PATIENCE, waiting).await.expect("requests are served");
+    };
+    for (n, (server, port)) in servers.iter_mut().zip(ports).enumerate() {
+        if n > 0 {
+            sleep(BETWEEN_RESTARTS).await;
+        }
+        some_more().await;
+        server.sigterm();
+        let status = server.wait().await;
+        assert_eq!(status.code(), Some(0), "{}", server.log());
+        some_more().await;
+        *server = start(&database.url, port).await;
+        some_more().await;
+    }
+    stop.store(true, Ordering::Relaxed);
+    for (client, task) in clients.into_iter().enumerate() {
+        let appended = match task.await {
+            Ok(appended) => appended,
+            Err(error) => panic!("{error}; nginx says:\n{}", nginx.log()),
+        };
+        let session = api.get(&format!("{SESSIONS}/s{client}")).await.expect(200).json();
+        assert_eq!(session["revision"], appended);
+        check_log(&session);
+    }
+    verify(&database.url).await;
+}
