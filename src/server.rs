@@ -974,7 +974,7 @@ mod tests {
         }
         assert!(head.contains(&format!("content-length: {}", body.len())), "{text}");
         assert_eq!(head.matches("content-length").count(), 1, "{text}");
-        assert!(body.starts_with('{') && body.ends_with('}'), "{text}");
+        assert!(body.starts_with('{') && body.ends_with("}\n"), "{text}");
         assert!(body.contains(&format!(r#""code":"{code}""#)), "{text}");
         assert!(body.contains(&format!(r#""status":{}"#, &status[..3])), "{text}");
         assert!(body.contains(r#""outcome":"not_applied""#), "{text}");
