@@ -64,12 +64,13 @@ impl Server {
             match sqlx::raw_sql(all).fetch_all(&mut *conn).await {
                 Ok(rows) => return self.timeline(rows.last()),
                 Err(Error::Database(error)) if KEEPS_TIMELINE.contains(&&*error.code().unwrap_or_default()) => {
-                    self.tells_timeline.store(false, Relaxed);
-                    tracing::warn!(
-                        code = %error.code().unwrap_or_default(),
-                        "PostgreSQL does not tell its timeline: after a failover that loses what was acknowledged, an ETag \
-                         may match what it does not stand for"
-                    );
+                    if self.tells_timeline.swap(false, Relaxed) {
+                        tracing::warn!(
+                            code = %error.code().unwrap_or_default(),
+                            "PostgreSQL does not tell its timeline: after a failover that loses what was acknowledged, an \
+                             ETag may match what it does not stand for"
+                        );
+                    }
                     sqlx::raw_sql("rollback").execute(&mut *conn).await?;
                 }
                 Err(error) => return Err(error.into()),

@@ -85,11 +85,15 @@ async fn what_was_lost_matches_nothing(pgbouncer: bool) {
         server.post(EVENTS, &event(&format!("e{n}"), n)).await.expect(201);
     }
     let kept = server.get(SESSION).await.expect(200);
+    let remembered = format!("{SESSIONS}/remembered/events");
+    server.post(SESSIONS, &json!({"sessionId": "remembered"})).await.expect(201);
+    server.post(&remembered, &json!({"timestamp": 1})).await.expect(201);
     pair.catch_up().await;
     pair.replication.cut();
 
     // The end, which the standby never gets.
     server.post(EVENTS, &event("lost", 4)).await.expect(201);
+    server.post(&remembered, &json!({"timestamp": 2})).await.expect(201);
     let lost = server.get(SESSION).await.expect(200);
     let page = server.get(&format!("{EVENTS}?pageSize=2")).await.expect(200).json()["nextPageToken"].clone();
     pair.fail_over();
@@ -97,6 +101,10 @@ async fn what_was_lost_matches_nothing(pgbouncer: bool) {
         server.get_until("/readyz", 200).await;
     }
     assert_eq!(server.get(SESSION).await.expect(200).text, kept.text, "the end is gone");
+
+    // Who remembers the head of before does not decide on it, though its numbers are there again.
+    other.post(&remembered, &json!({"timestamp": 3})).await.expect(201);
+    assert_eq!(server.post(&remembered, &json!({"timestamp": 4})).await.expect(201).json()["sequence"], 3);
 
     // The same revisions again, of something else, by somebody else.
     other.post(EVENTS, &event("new", 5)).await.expect(201);
@@ -122,7 +130,6 @@ async fn what_was_lost_matches_nothing(pgbouncer: bool) {
         let page = format!("{EVENTS}?pageSize=2&pageToken={}", page.as_str().unwrap());
         server.get(&page).await.expect(422);
     }
-    // By whom the revision 4 of before was remembered: it decides on this one.
     let next = server.post(EVENTS, &event("next", 6)).await.expect(201);
     assert_eq!(next.json()["sequence"], 5);
     assert_eq!(next.tag()[..3], ["5", "5", "5"]);
