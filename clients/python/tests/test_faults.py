@@ -133,13 +133,19 @@ async def test_a_restart_of_the_server_is_not_noticed(own_server: Server, app: s
             while not stop.is_set():
                 await service.append_event(sessions[n], event({"n": len(sessions[n].events), f"app:{n}": n}))
 
+        async def all_went_on() -> None:
+            before = [len(session.events) for session in sessions]
+            while any(len(session.events) == count for session, count in zip(sessions, before, strict=True)):
+                assert not any(worker.done() for worker in workers)
+                await asyncio.sleep(0.02)
+
         workers = [asyncio.create_task(work(n)) for n in range(4)]
         for _ in range(2):
-            await asyncio.sleep(0.3)
+            await all_went_on()
             await asyncio.to_thread(own_server.stop, how)
             await asyncio.sleep(0.5)
             await asyncio.to_thread(own_server.start)
-        await asyncio.sleep(0.3)
+        await all_went_on()
         stop.set()
         await asyncio.gather(*workers)
         for session in sessions:

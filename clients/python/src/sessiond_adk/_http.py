@@ -160,7 +160,8 @@ class Client:
             except httpx.TransportError as error:
                 cause = error
                 in_doubt = in_doubt or not isinstance(error, _NOT_SENT)
-                said = f"sessiond cannot be reached: {type(error).__name__}{f': {error}' if str(error) else ''}."
+                why = str(error).rstrip(".")
+                said = f"sessiond cannot be reached: {type(error).__name__}{f': {why}' if why else ''}."
             else:
                 status, answer = response.status_code, _parse(response)
                 if status not in _RETRIED:
