@@ -76,7 +76,7 @@ async fn connect(api: &Api) -> TcpStream {
 async fn begin_post(api: &Api, announced: usize, part: &[u8]) -> TcpStream {
     let mut stream = connect(api).await;
     let head = format!(
-        "POST {EVENTS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {announced}\r\n\r\n"
+        "POST {EVENTS} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {announced}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.expect("send");
     stream.write_all(part).await.expect("send");
@@ -163,7 +163,7 @@ async fn ask_for_history(api: &Api) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut stream = socket.connect(api.address().parse().unwrap()).await.unwrap();
-    let head = format!("GET {SESSION} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    let head = format!("GET {SESSION} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     stream
 }
@@ -344,7 +344,7 @@ async fn health_is_answered_beyond_the_limit_of_connections(place: Place) {
     let mut held = Vec::new();
     for _ in 0..2 {
         let mut stream = connect(&server).await;
-        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
         assert_eq!(status(&mut stream).await, "HTTP/1.1 200");
         held.push(stream);
     }
@@ -357,14 +357,14 @@ async fn health_is_answered_beyond_the_limit_of_connections(place: Place) {
         }
         String::from_utf8_lossy(&rest(&mut stream).await.0).into_owned()
     };
-    let end = "HTTP/1.1\r\nhost: x\r\n\r\n";
+    let end = "HTTP/1.1\r\nhost: localhost\r\n\r\n";
     for path in ["/healthz", "/readyz", "/health", "/readyz?"] {
         for method in ["GET", "HEAD"] {
             let answer = ask(&[&format!("{method} {path} {end}")]).await;
             assert!(answer.starts_with("HTTP/1.1 200 "), "{method} {path}: {answer}");
         }
     }
-    let slow = ask(&["GET /hea", "lthz HTTP/1.1\r\nhost:", " x\r\n\r\n"]).await;
+    let slow = ask(&["GET /hea", "lthz HTTP/1.1\r\nhost:", " localhost\r\n\r\n"]).await;
     assert!(slow.starts_with("HTTP/1.1 200 "), "{slow}");
     // One request each, and nothing else.
     let twice = ask(&[&format!("GET /healthz {end}GET /v1/apps {end}")]).await;

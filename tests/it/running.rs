@@ -126,7 +126,7 @@ async fn sigterm_waits_no_longer_than_the_drain() {
 
 /// One request on a connection that is kept open: the answer.
 async fn ask(stream: &mut TcpStream, path: &str) -> String {
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").as_bytes()).await.unwrap();
     let mut answer = vec![0; 4096];
     let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap();
     String::from_utf8_lossy(&answer[..length]).into_owned()
