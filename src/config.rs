@@ -157,7 +157,7 @@ pub struct Config {
     #[arg(value_name = "HOSTS", global = true, help_heading = HTTP)]
     pub allowed_hosts: Vec<AllowedHost>,
 
-    /// Origins of web pages that may use this server, separated by commas, such as https://app.example.com
+    /// Origins of web pages that may use this server, separated by commas: SCHEME://HOST or SCHEME://HOST:PORT
     ///
     /// Exact: scheme, host and port. Their pages may read the answers (CORS). Requests from pages of any other origin but
     /// the server's own are 403.
