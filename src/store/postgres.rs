@@ -197,11 +197,13 @@ impl Backend for Postgres {
         // Its own connection, closed afterwards: migrations take their time.
         let options = self.connect.clone().statement_cache_capacity(0);
         let mut conn = postgres_connect::connect(&options, self.unit_limit()).await?;
+        // In the transaction from the first look on: PgBouncer keeps the server's connection for that long only.
+        let mut tx = conn.begin().await?;
         // To look takes no more than reading a table: who may not make tables can start a server all the same.
-        if is_migrated(&mut conn).await? {
+        if is_migrated(&mut tx).await? {
+            tx.rollback().await?;
             return Ok(conn.close().await?);
         }
-        let mut tx = conn.begin().await?;
         sqlx::raw_sql("set local statement_timeout = 0; set local lock_timeout = 0").execute(&mut *tx).await?;
         sqlx::query("select pg_advisory_xact_lock($1)")
             .persistent(false)
