@@ -244,7 +244,7 @@ fn parameters() -> Value {
         ),
         "If-None-Match-Any": header(
             "If-None-Match",
-            json!({"type": "string", "const": "*"}),
+            json!({"type": "string", "pattern": "^\\*$"}),
             "`*`: only if there is none yet. Otherwise 412, and nothing is written.",
         ),
         "Idempotency-Key": header(
