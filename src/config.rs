@@ -18,7 +18,6 @@ use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::domain::Limits;
-use crate::http::HEALTH_PATHS;
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
 use crate::store::{self, PostgresOptions, StoreLimits};
@@ -428,14 +427,14 @@ impl Config {
         self.database_url.expose_secret().starts_with("sqlite://")
     }
 
-    pub fn connection_limits(&self) -> ConnectionLimits {
+    pub fn connection_limits(&self, always_served: &'static [&'static str]) -> ConnectionLimits {
         ConnectionLimits {
             max_connections: self.max_connections,
             header_read_timeout: self.header_timeout,
             idle_timeout: self.idle_timeout,
             stall_timeout: self.answer_stall_timeout,
             min_rate: self.min_rate,
-            always_served: HEALTH_PATHS,
+            always_served,
             max_header_bytes: MAX_HEADER_BYTES,
             drain_deadline: self.drain_timeout,
         }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::config::Config;
-use crate::http::{App, refusal, report_refusals, router};
+use crate::http::{App, HEALTH_PATHS, refusal, report_refusals, router};
 use crate::metrics::{self, Metrics};
 use crate::server;
 use crate::service::{Service, SystemClock};
@@ -65,7 +65,8 @@ pub async fn serve(
             Some(()) = shutdown.next() => {}
         }
     };
-    let drained = server::serve(listener, router(app), config.connection_limits(), metrics, refusal, shutdown).await;
+    let limits = config.connection_limits(HEALTH_PATHS);
+    let drained = server::serve(listener, router(app), limits, metrics, refusal, shutdown).await;
     sweeper.abort();
     refusals.abort();
     // A request that was cut off may still wait for the database, on a connection that the pool would wait for.

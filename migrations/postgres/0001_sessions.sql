@@ -246,6 +246,7 @@ create function sessiond_write(
 ) language plpgsql as $$
 declare
     present bigint := (extract(epoch from statement_timestamp()) * 1000000)::bigint;
+    found_rows bigint;
     r record;
     -- Scopes of which there was no row. One of revision 0 says the same, and can be locked.
     made_users text[] := '{}';
@@ -256,40 +257,47 @@ begin
     user_revisions := '{}';
     app_revisions := '{}';
 
-    for r in
-        select * from unnest(h_user, h_session, h_incarnation, h_was, h_metadata)
-            as h(user_id, id, incarnation, was, metadata)
-    loop
-        perform 1 from sessions s
-        where s.app_name = p_app and s.user_id = r.user_id and s.id = r.id and s.incarnation = r.incarnation
-          and s.revision = r.was and s.metadata_revision = r.metadata
-          and (s.expire_time is null or s.expire_time > present)
-        for no key update skip locked;
-        if not found then
-            perform 1 from sessions s
-            where s.app_name = p_app and s.user_id = r.user_id and s.id = r.id and s.incarnation = r.incarnation
-              and s.revision = r.was and s.metadata_revision = r.metadata
-              and (s.expire_time is null or s.expire_time > present);
-            verdict := case when found then 'locked' else 'conflict' end;
+    if cardinality(h_user) > 0 then
+        perform 1
+        from unnest(h_user, h_session, h_incarnation, h_was, h_metadata) as h(user_id, id, incarnation, was, metadata)
+        cross join lateral (
+            select 1 from sessions l
+            where l.app_name = p_app and l.user_id = h.user_id and l.id = h.id and l.incarnation = h.incarnation
+              and l.revision = h.was and l.metadata_revision = h.metadata
+              and (l.expire_time is null or l.expire_time > present)
+            for no key update skip locked) as s;
+        get diagnostics found_rows = row_count;
+        if found_rows < cardinality(h_user) then
+            perform 1
+            from unnest(h_user, h_session, h_incarnation, h_was, h_metadata) as h(user_id, id, incarnation, was, metadata)
+            cross join lateral (
+                select 1 from sessions l
+                where l.app_name = p_app and l.user_id = h.user_id and l.id = h.id and l.incarnation = h.incarnation
+                  and l.revision = h.was and l.metadata_revision = h.metadata
+                  and (l.expire_time is null or l.expire_time > present) offset 0) as s;
+            get diagnostics found_rows = row_count;
+            verdict := case when found_rows < cardinality(h_user) then 'conflict' else 'locked' end;
             return;
         end if;
-    end loop;
+    end if;
 
-    for r in select * from unnest(u_user, u_was) as u(user_id, was) loop
-        if r.was = 0 then
-            insert into user_scopes (app_name, user_id, revision) values (p_app, r.user_id, 0) on conflict do nothing;
-            if found then
-                made_users := made_users || r.user_id;
+    if cardinality(u_user) > 0 then
+        for r in select * from unnest(u_user, u_was) as u(user_id, was) loop
+            if r.was = 0 then
+                insert into user_scopes (app_name, user_id, revision) values (p_app, r.user_id, 0) on conflict do nothing;
+                if found then
+                    made_users := made_users || r.user_id;
+                end if;
             end if;
-        end if;
-        perform 1 from user_scopes s where s.app_name = p_app and s.user_id = r.user_id and s.revision = r.was
-        for update skip locked;
-        if not found then
-            perform 1 from user_scopes s where s.app_name = p_app and s.user_id = r.user_id and s.revision = r.was;
-            verdict := case when found then 'locked' else 'conflict' end;
-            exit;
-        end if;
-    end loop;
+            perform 1 from user_scopes s where s.app_name = p_app and s.user_id = r.user_id and s.revision = r.was
+            for update skip locked;
+            if not found then
+                perform 1 from user_scopes s where s.app_name = p_app and s.user_id = r.user_id and s.revision = r.was;
+                verdict := case when found then 'locked' else 'conflict' end;
+                exit;
+            end if;
+        end loop;
+    end if;
 
     if verdict = 'ok' and a_was is not null then
         if a_was = 0 then
@@ -319,7 +327,7 @@ begin
                     branch, user_revision, app_revision, rewind_to, digest, body)
             cross join lateral (select 1 from sessions l where l.app_name = p_app and l.user_id = e.user_id
                                   and l.id = e.session_id and l.incarnation = e.incarnation offset 0) as s
-            on conflict do nothing
+            on conflict (id, incarnation, user_id, app_name) do nothing
             returning events.incarnation, events.user_revision, events.app_revision
         loop
             incarnations := incarnations || r.incarnation;
@@ -349,16 +357,20 @@ begin
         return;
     end if;
 
-    for r in
-        select * from unnest(h_user, h_session, h_was_time, h_revision, h_time, h_time_number)
-            as h(user_id, id, was_time, revision, update_time, update_time_number)
-    loop
-        update sessions s
-        set revision = r.revision, update_time = r.update_time, update_time_number = r.update_time_number
-        where s.app_name = p_app and s.user_id = r.user_id and s.id = r.id;
-        update session_updates o set update_time = r.update_time
-        where o.app_name = p_app and o.user_id = r.user_id and o.update_time = r.was_time and o.id = r.id;
-    end loop;
+    if cardinality(h_user) > 0 then
+        for r in
+            select * from unnest(h_user, h_session, h_was_time, h_revision, h_time, h_time_number)
+                as h(user_id, id, was_time, revision, update_time, update_time_number)
+        loop
+            with moved as (
+                update session_updates o set update_time = r.update_time
+                where o.app_name = p_app and o.user_id = r.user_id and o.update_time = r.was_time and o.id = r.id
+            )
+            update sessions s
+            set revision = r.revision, update_time = r.update_time, update_time_number = r.update_time_number
+            where s.app_name = p_app and s.user_id = r.user_id and s.id = r.id;
+        end loop;
+    end if;
 
     -- The node (src/domain/history.rs) of a span from one revision to another: in the latter, all bits below the highest in
     -- which the two differ are cleared.
@@ -405,11 +417,13 @@ begin
         end if;
     end if;
 
-    for r in
-        select * from unnest(u_user, u_was, u_revision) as u(user_id, was, revision) where u.revision <> u.was
-    loop
-        update user_scopes s set revision = r.revision where s.app_name = p_app and s.user_id = r.user_id;
-    end loop;
+    if cardinality(u_user) > 0 then
+        for r in
+            select * from unnest(u_user, u_was, u_revision) as u(user_id, was, revision) where u.revision <> u.was
+        loop
+            update user_scopes s set revision = r.revision where s.app_name = p_app and s.user_id = r.user_id;
+        end loop;
+    end if;
     if cardinality(v_user) > 0 then
         insert into user_log (app_name, user_id, key, revision, value)
         select p_app, k.user_id, k.key, k.revision, k.value

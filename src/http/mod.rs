@@ -259,7 +259,8 @@ fn is_write(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
 }
 
-/// One line a request, but for refusals, which are counted: see [`report_refusals`]. Never a path (it holds ids and state keys), a query, a header or a body.
+/// One line a request, but for refusals, which [`report_refusals`] counts. Never a path (it holds ids and state keys), a
+/// query, a header or a body.
 fn log(
     method: &Method,
     route: Option<&str>,

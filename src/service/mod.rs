@@ -511,7 +511,7 @@ impl Service {
                 }
             })
             .await?;
-        Ok((self.done(outcome, append.now, repeated)?, view))
+        Ok((self.done(outcome, &append, repeated)?, view))
     }
 
     /// App or user state on its own.
@@ -745,12 +745,12 @@ impl Service {
         Ok(Append { key, events, if_match, only_if_present, limits, now, with_state: false })
     }
 
-    fn done(&self, outcome: Outcome, now: Micros, repeated: bool) -> Result<Done> {
+    fn done(&self, outcome: Outcome, append: &Append, repeated: bool) -> Result<Done> {
         match outcome {
             Outcome::Done(mut done) => {
                 for event in &mut done.events {
                     // Found by a second try of ours after a lost answer to the first: for the client, it is new.
-                    event.replayed &= !(repeated && event.event.commit_time == now);
+                    event.replayed &= !(repeated && event.event.commit_time == append.now);
                 }
                 let replayed = done.events.iter().filter(|event| event.replayed).count();
                 self.metrics.replayed(replayed);
@@ -758,6 +758,9 @@ impl Service {
                 Ok(done)
             }
             Outcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, repeated)),
+            // The session has an event of this id, and events stay. So an earlier try, which writes all of its events or
+            // none, changed nothing of it. If the session was made anew meanwhile, only shared state could tell.
+            Outcome::Refused(Refusal::EventIdConflict) if append.scopes().is_empty() => Err(Error::EventIdConflict),
             Outcome::Refused(refusal) => Err(self.refusal(refusal.into(), repeated)),
         }
     }

@@ -17,13 +17,13 @@ use super::read_statement::{ReadRow, read_statement};
 use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, ScopeRow, StateRow, ViewRow,
-    event_page, filter_text,
+    event_page, filter_text, pinned,
 };
 use super::transactions::{Backend, LockedSession, SessionInsert, Tx, Verdict, corrupt};
 use super::write_statement::{apps_of, insert_sessions, set_created_revisions, write_call};
 use super::{
-    ANY_TIME, Batching, Busy, Cause, DatabaseClock, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey,
-    ScopeView, SessionQuery, SessionView, StateFilter, StoreError, StoreLimits,
+    Batching, Busy, Cause, DatabaseClock, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView,
+    SessionQuery, SessionView, StateFilter, StoreError, StoreLimits,
 };
 use crate::domain::append::{Heads, Locked, Needs, Writes};
 use crate::domain::event::StoredEvent;
@@ -370,11 +370,6 @@ impl PgTx {
         let row = write_call(app, writes).persistent(self.persistent).fetch_one(&mut *self.conn).await?;
         row.verdict()
     }
-}
-
-/// The time of a [`SessionQuery`] that does not leave it to the database's clock.
-pub(super) fn pinned(now: Micros) -> Option<i64> {
-    (now == ANY_TIME).then_some(now.0)
 }
 
 /// The app of keys of one app.

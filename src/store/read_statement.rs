@@ -3,8 +3,7 @@
 use sqlx::query_builder::QueryBuilder;
 use sqlx::{FromRow, Postgres};
 
-use super::postgres::pinned;
-use super::sql::{HEAD_COLUMNS, POSTGRES_CLOCK, ViewRow};
+use super::sql::{HEAD_COLUMNS, POSTGRES_CLOCK, ViewRow, pinned};
 use super::statement::{Statement, sessions};
 use super::{EventQuery, SessionQuery, SessionView, StateFilter, StoreError};
 use crate::domain::event::StoredEvent;

@@ -9,7 +9,7 @@
 use sqlx::FromRow;
 
 use super::transactions::corrupt;
-use super::{EventPage, EventQuery, ListQuery, OrderBy, SessionQuery, SessionView, StoreError};
+use super::{ANY_TIME, EventPage, EventQuery, ListQuery, OrderBy, SessionQuery, SessionView, StoreError};
 use crate::domain::append::Locked;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
@@ -91,6 +91,11 @@ macro_rules! postgres_clock {
 }
 pub(super) use postgres_clock;
 pub const POSTGRES_CLOCK: &str = postgres_clock!();
+
+/// The time of a [`SessionQuery`](super::SessionQuery) that does not leave it to PostgreSQL's clock.
+pub fn pinned(now: Micros) -> Option<i64> {
+    (now == ANY_TIME).then_some(now.0)
+}
 
 /// By how many microseconds two clocks may differ and pass for the same.
 macro_rules! clock_tolerance {

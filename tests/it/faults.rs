@@ -504,6 +504,9 @@ async fn a_refusal_beside_a_lost_answer_stays_a_refusal() {
     for n in 0..8 {
         server.post(SESSIONS, &json!({"sessionId": format!("s{n}"), "events": [{"author": "a"}]})).await.expect(201);
     }
+    // The server remembers this one: by its memory, an event of a taken id is a new one.
+    let known = "known";
+    server.post(SESSIONS, &json!({"sessionId": known, "events": [{"id": "first"}]})).await.expect(201);
     for round in 0..20 {
         // The server does not remember this one, so it knows of the event before it tries.
         let taken = format!("taken{round}");
@@ -513,6 +516,7 @@ async fn a_refusal_beside_a_lost_answer_stays_a_refusal() {
         let answers = together((0..32).map(|n| {
             // To sessions that others write meanwhile, and to such as nobody does.
             let own = format!("{SESSIONS}/s{}/events", if n < 16 { n / 4 } else { n % 8 });
+            let taken = if n % 8 == 1 { known } else { &taken };
             let (api, taken) = (server.api.clone(), format!("{SESSIONS}/{taken}/events"));
             async move {
                 match n % 4 {
