@@ -5,11 +5,10 @@
 
 mod process;
 
-use std::fmt;
-use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use std::{fmt, io};
 
 use axum::Router;
 use axum::extract::State;

@@ -24,36 +24,31 @@
 
 mod framing;
 
-use std::{
-    convert::Infallible,
-    future::{Future, poll_fn},
-    io::{self, IoSlice, Write as _},
-    mem::MaybeUninit,
-    pin::{Pin, pin},
-    sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice, Write as _};
+use std::mem::MaybeUninit;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use self::framing::Framing;
 use axum::Router;
-use hyper::{
-    Request,
-    body::{Body, Frame, Incoming, SizeHint},
-    header::{HeaderName, HeaderValue},
-    server::conn::http1,
-    service::{Service as _, service_fn},
-};
-use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf},
-    net::{TcpListener, TcpStream},
-    sync::watch,
-    task::{JoinError, JoinSet},
-    time::{Instant, sleep, sleep_until, timeout},
-};
+use hyper::Request;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::allowance::Allowance;
+use framing::Framing;
 
 /// How long a connection that we have closed is still read from, and what arrives discarded.
 ///

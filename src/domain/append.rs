@@ -1,26 +1,26 @@
-//! What appends do: a pure decision over what the store loaded under lock.
+//! What appends do: a pure decision over what the store loaded.
 //!
-//! A store does three things with a batch: it loads the [`Heads`] that [`needs`] names, under lock and in that
-//! order; it asks [`decide`] about each append in turn; it applies the [`Writes`]. So the two databases cannot
-//! drift apart, and every rule is tested here without either.
+//! A store does three things with a batch: it loads what [`needs`] names; it asks [`decide`] about each append in turn; it
+//! applies the [`Writes`], if what it loaded is still so. The databases cannot drift apart, and every rule is tested here
+//! without any.
 //!
 //! The invariant that `decide` keeps: folding the stored events over the initial state, in sequence order, gives the
 //! session's state. To fold an event, remove the keys that a `remove` of its `stateOps` names, then set its `stateDelta`.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::change::{Change, Keys};
 use super::event::{NewEvent, Rewind, StoredEvent, show_delta, stored_digest};
-use super::ids::{AppName, EventId, SessionKey, UserKey};
-use super::json::RawJson;
-use super::resolve::{Held, KeyNeeds, Mismatch, Refusal, Resolved, StateAddress, Working, need_key};
+use super::ids::{EventId, ScopeKey, SessionKey, StateAddress};
+use super::loaded::{Heads, Held, KeyNeeds, Known, Locked, Needs, need_key};
+use super::resolve::{Mismatch, Refusal, Resolved, Working};
 use super::scope::Scope;
-use super::session::{Creation, Head};
-use super::shared::ScopeKey;
-use super::tag::{IfMatch, Tag, Timeline};
-use super::time::{Micros, Timestamp};
+use super::session::Creation;
+use super::tag::{IfMatch, Tag};
+use super::time::Micros;
+use super::writes::{EventWrite, ScopeUpdate, SessionUpdate, Writes};
 use super::{Limits, Rejected};
 
 /// Events for one session: all of them are appended, or none.
@@ -62,34 +62,6 @@ impl Append {
     }
 }
 
-/// What must be loaded before a batch can be decided, in the order in which rows are locked.
-#[derive(Debug, Default)]
-pub struct Needs<'a> {
-    /// Locked, always.
-    pub sessions: BTreeSet<&'a SessionKey>,
-    /// Scope rows, and whether to lock them.
-    pub users: BTreeMap<&'a UserKey, bool>,
-    pub apps: BTreeMap<&'a AppName, bool>,
-    /// Event ids to look up.
-    pub events: BTreeSet<(&'a SessionKey, &'a EventId)>,
-    /// State keys whose values matter.
-    pub keys: KeyNeeds,
-    /// Invocations whose first events matter.
-    pub invocations: BTreeSet<(&'a SessionKey, &'a str)>,
-}
-
-impl Needs<'_> {
-    pub fn is_empty(&self) -> bool {
-        let Self { sessions, users, apps, events, keys, invocations } = self;
-        sessions.is_empty()
-            && users.is_empty()
-            && apps.is_empty()
-            && events.is_empty()
-            && keys.is_empty()
-            && invocations.is_empty()
-    }
-}
-
 /// Names what deciding `batch` takes.
 pub fn needs<'a>(batch: impl Iterator<Item = &'a Append>) -> Needs<'a> {
     let mut needs = Needs::default();
@@ -113,171 +85,6 @@ pub fn needs<'a>(batch: impl Iterator<Item = &'a Append>) -> Needs<'a> {
 fn need_keys(needs: &mut KeyNeeds, events: &[NewEvent], address: impl Fn(Scope, &str) -> StateAddress) {
     for (scope, key, since) in events.iter().flat_map(|event| event.edit.reads()) {
         need_key(needs, address(scope, key), since);
-    }
-}
-
-/// A session, as locked.
-#[derive(Debug, Clone, Copy)]
-pub struct Locked {
-    pub incarnation: i64,
-    pub revision: i64,
-    pub metadata_revision: i64,
-    pub update_time: Micros,
-    /// Where the database's clock judges, the beginning of time if it has expired, and else nothing.
-    pub expire_time: Option<Micros>,
-}
-
-impl Locked {
-    pub fn is_live(&self, now: Micros) -> bool {
-        self.expire_time.is_none_or(|at| at > now)
-    }
-}
-
-impl From<&Head> for Locked {
-    fn from(head: &Head) -> Self {
-        let Head { incarnation, revision, metadata_revision, expire_time, .. } = *head;
-        Self { incarnation, revision, metadata_revision, update_time: head.update_time.micros, expire_time }
-    }
-}
-
-/// An event that the session already has.
-#[derive(Debug, Clone)]
-pub struct Known {
-    pub digest: [u8; 32],
-    pub timestamp: Micros,
-    pub event: StoredEvent,
-}
-
-/// The revision of a shared scope that nothing is decided on, before it is known: an event only notes it.
-pub const UNREAD: i64 = -1;
-
-/// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
-#[derive(Debug, Default)]
-pub struct Heads {
-    /// Where all of this was read.
-    pub timeline: Timeline,
-    /// Sessions that exist, expired ones included.
-    pub sessions: HashMap<SessionKey, Locked>,
-    /// Revisions of shared scopes; absent is 0, and [`UNREAD`] what the statement that writes reads.
-    pub users: HashMap<UserKey, i64>,
-    pub apps: HashMap<AppName, i64>,
-    pub known: HashMap<SessionKey, HashMap<EventId, Known>>,
-    /// The needed keys, those that do not exist included.
-    pub values: HashMap<StateAddress, Held>,
-    /// The first stored event of each needed invocation.
-    pub invocations: HashMap<SessionKey, HashMap<String, i64>>,
-}
-
-impl Heads {
-    /// Adds what was loaded on its own.
-    pub fn extend(&mut self, other: Self) {
-        let Self { timeline: _, sessions, users, apps, known, values, invocations } = other;
-        self.sessions.extend(sessions);
-        self.users.extend(users);
-        self.apps.extend(apps);
-        self.known.extend(known);
-        self.values.extend(values);
-        self.invocations.extend(invocations);
-    }
-}
-
-/// A row of the event log.
-#[derive(Debug)]
-pub struct EventRow<'a> {
-    pub key: &'a SessionKey,
-    pub incarnation: i64,
-    pub sequence: i64,
-    /// Revisions of the shared scopes once this transaction had changed them: what the event saw.
-    pub user_revision: i64,
-    pub app_revision: i64,
-    pub commit_time: Micros,
-    /// The last event before those that this one takes back.
-    pub rewind_to: Option<i64>,
-    pub event: &'a NewEvent,
-    pub body: Arc<str>,
-}
-
-/// The row of a session after the batch.
-#[derive(Debug)]
-pub struct SessionUpdate<'a> {
-    pub revision: i64,
-    pub update_time: &'a Timestamp,
-    /// The session before the batch; of one that the batch creates, nothing.
-    pub was: Option<Locked>,
-}
-
-/// The revision of a shared scope before and after the batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ScopeUpdate {
-    pub was: i64,
-    pub revision: i64,
-}
-
-/// A state row after the batch.
-#[derive(Debug, Clone)]
-pub struct StateWrite<'a> {
-    /// `None`: gone.
-    pub value: Option<Cow<'a, RawJson>>,
-    /// The revision that ended what was there before the batch.
-    pub first: i64,
-    /// The revision that wrote it last.
-    pub revision: i64,
-}
-
-/// What a batch both wrote and overwrote: it held from `from` up to, not including, `to`.
-#[derive(Debug, Clone)]
-pub struct Passed<'a, K> {
-    pub key: K,
-    pub from: i64,
-    pub to: i64,
-    pub value: Option<Cow<'a, RawJson>>,
-}
-
-/// The state rows of one scope that a batch changes, each once, in key order, and what did not last.
-#[derive(Debug)]
-pub struct StateWrites<'a, K> {
-    pub rows: BTreeMap<K, StateWrite<'a>>,
-    pub passed: Vec<Passed<'a, K>>,
-}
-
-impl<K> Default for StateWrites<'_, K> {
-    fn default() -> Self {
-        Self { rows: BTreeMap::new(), passed: Vec::new() }
-    }
-}
-
-impl<'a, K: Ord + Clone> StateWrites<'a, K> {
-    /// Sets a key, or removes it, at a revision.
-    pub fn write(&mut self, key: K, value: Option<Cow<'a, RawJson>>, revision: i64) {
-        let mut first = revision;
-        if let Some(before) = self.rows.remove(&key) {
-            first = before.first;
-            // What one revision writes twice, nobody can read in between.
-            if before.revision < revision {
-                let passed = Passed { key: key.clone(), from: before.revision, to: revision, value: before.value };
-                self.passed.push(passed);
-            }
-        }
-        self.rows.insert(key, StateWrite { value, first, revision });
-    }
-}
-
-/// Everything that a batch changes, each row once, in key order.
-#[derive(Debug, Default)]
-pub struct Writes<'a> {
-    pub events: Vec<EventRow<'a>>,
-    pub sessions: BTreeMap<&'a SessionKey, SessionUpdate<'a>>,
-    pub users: BTreeMap<&'a UserKey, ScopeUpdate>,
-    pub apps: BTreeMap<&'a AppName, ScopeUpdate>,
-    /// By session, incarnation and key.
-    pub session_state: StateWrites<'a, (&'a SessionKey, i64, &'a str)>,
-    pub user_state: StateWrites<'a, (&'a UserKey, &'a str)>,
-    pub app_state: StateWrites<'a, (&'a AppName, &'a str)>,
-}
-
-impl Writes<'_> {
-    pub fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.users.is_empty() && self.apps.is_empty()
     }
 }
 
@@ -537,7 +344,7 @@ fn write<'a>(
             Rewind::Before(invocation) => first_of(heads, key, invocation, writes).unwrap_or(tag.revision) - 1,
         });
         stored.push(StoredEvent { sequence: tag.revision, commit_time: now, body: body.clone() });
-        writes.events.push(EventRow {
+        writes.events.push(EventWrite {
             key,
             incarnation: tag.incarnation,
             sequence: tag.revision,
@@ -646,12 +453,14 @@ pub fn decide_creation<'a>(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
 
     use super::*;
     use crate::domain::change::{Keys, parse_delta};
     use crate::domain::event::EventDraft;
-    use crate::domain::ids::{SessionId, UserId};
+    use crate::domain::ids::{AppName, SessionId, UserId, UserKey};
     use crate::domain::json::Json;
     use crate::domain::session::IfExists;
 

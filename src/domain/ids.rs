@@ -4,6 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::scope::Scope;
+
 /// Longest id, in bytes of UTF-8 (`openapi.yaml`, schema `Id`).
 pub const MAX_ID_BYTES: usize = 256;
 
@@ -99,6 +101,63 @@ pub struct SessionKey {
 impl SessionKey {
     pub fn app(&self) -> &AppName {
         &self.user.app
+    }
+}
+
+/// The owner of app or user state.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ScopeKey {
+    App(AppName),
+    User(UserKey),
+}
+
+impl ScopeKey {
+    pub fn address(&self, key: &str) -> StateAddress {
+        match self {
+            Self::App(app) => StateAddress::App(app.clone(), key.into()),
+            Self::User(user) => StateAddress::User(user.clone(), key.into()),
+        }
+    }
+}
+
+/// A key in a scope of its owner.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StateAddress {
+    Session(SessionKey, Box<str>),
+    User(UserKey, Box<str>),
+    App(AppName, Box<str>),
+}
+
+impl StateAddress {
+    pub fn new(session: &SessionKey, scope: Scope, key: &str) -> Self {
+        match scope {
+            Scope::Session => Self::Session(session.clone(), key.into()),
+            Scope::User => Self::User(session.user.clone(), key.into()),
+            Scope::App => Self::App(session.app().clone(), key.into()),
+        }
+    }
+
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Session(_, key) | Self::User(_, key) | Self::App(_, key) => key,
+        }
+    }
+
+    pub fn has_owner_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Session(a, _), Self::Session(b, _)) => a == b,
+            (Self::User(a, _), Self::User(b, _)) => a == b,
+            (Self::App(a, _), Self::App(b, _)) => a == b,
+            _ => false,
+        }
+    }
+
+    pub fn app(&self) -> &AppName {
+        match self {
+            Self::Session(key, _) => key.app(),
+            Self::User(key, _) => &key.app,
+            Self::App(app, _) => app,
+        }
     }
 }
 

@@ -18,30 +18,36 @@
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
 //! - [`resolve`]: what a change comes to, given the values that are there
+//! - [`loaded`], [`writes`]: what a decision needs, and what it changes
 //! - [`append`]: what a batch of appends does to what the store holds
-//! - [`shared`]: changes of app or user state on their own
+//! - [`scope_write`]: changes of app or user state on their own
+//! - [`query`], [`command`]: what readers and writers ask for, and what they get
 //! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether what is stored is what the events say
 
 pub mod append;
 pub mod change;
+pub mod command;
 pub mod envelope;
 pub mod event;
 pub mod history;
 pub mod ids;
 pub mod json;
+pub mod loaded;
 pub mod number;
 pub mod ops;
+pub mod query;
 pub mod request_key;
 pub mod resolve;
 pub mod rewind;
 pub mod scope;
+pub mod scope_write;
 pub mod session;
-pub mod shared;
 pub mod tag;
 pub mod template;
 pub mod time;
 pub mod verify;
+pub mod writes;
 
 /// One field at fault, as the `errors` list of an error shows it.
 ///

@@ -1,78 +1,18 @@
 //! What an [`Edit`] comes to, given the values that are there: preconditions on keys, and operators, judged in order.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::change::{Change, Condition, Edit, Keys, value_too_large};
-use super::ids::{AppName, SessionKey, UserKey};
+use super::ids::StateAddress;
 use super::json::RawJson;
+use super::loaded::Held;
 use super::scope::Scope;
 use super::tag::Tag;
 use super::{FieldError, Limits, Rejected};
 
 /// How many bytes of values the operators and preconditions of one request may read together: they do so under lock.
 const MOST_WORK: usize = 32 << 20;
-
-/// A key in a scope of its owner.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum StateAddress {
-    Session(SessionKey, Box<str>),
-    User(UserKey, Box<str>),
-    App(AppName, Box<str>),
-}
-
-impl StateAddress {
-    pub fn new(session: &SessionKey, scope: Scope, key: &str) -> Self {
-        match scope {
-            Scope::Session => Self::Session(session.clone(), key.into()),
-            Scope::User => Self::User(session.user.clone(), key.into()),
-            Scope::App => Self::App(session.app().clone(), key.into()),
-        }
-    }
-
-    pub fn key(&self) -> &str {
-        match self {
-            Self::Session(_, key) | Self::User(_, key) | Self::App(_, key) => key,
-        }
-    }
-
-    pub fn has_owner_of(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Session(a, _), Self::Session(b, _)) => a == b,
-            (Self::User(a, _), Self::User(b, _)) => a == b,
-            (Self::App(a, _), Self::App(b, _)) => a == b,
-            _ => false,
-        }
-    }
-
-    pub fn app(&self) -> &AppName {
-        match self {
-            Self::Session(key, _) => key.app(),
-            Self::User(key, _) => &key.app,
-            Self::App(app, _) => app,
-        }
-    }
-}
-
-/// State keys to be loaded. With a revision, it also matters when the key was removed, if that was since.
-pub type KeyNeeds = BTreeMap<StateAddress, Option<i64>>;
-
-/// Adds a key to what must be loaded.
-pub fn need_key(needs: &mut KeyNeeds, address: StateAddress, since: Option<i64>) {
-    let known = needs.entry(address).or_default();
-    *known = match (*known, since) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    };
-}
-
-/// A state key under lock: its value, if it is there, and the revision (of its session or scope) that last set or
-/// removed it. Of a key that is not there the revision is known only as far as [`KeyNeeds`] asked for it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Held {
-    pub value: Option<RawJson>,
-    pub revision: i64,
-}
 
 /// Why nothing was written.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,9 +13,9 @@ use tokio::time::{Instant, sleep};
 use super::App;
 use crate::domain::event::StoredEvent;
 use crate::domain::json::ObjectText;
+use crate::domain::query::{EventPage, EventQuery, SessionView};
 use crate::domain::session::Head;
 use crate::service;
-use crate::store::{EventPage, EventQuery, SessionView};
 
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 

@@ -12,9 +12,9 @@ use super::request::Call;
 use super::sessions::current;
 use crate::domain::event::EventDraft;
 use crate::domain::json::Kind as JsonKind;
+use crate::domain::query::EventQuery;
 use crate::domain::session::{Head, parse_events};
 use crate::service::Answered;
-use crate::store::EventQuery;
 
 const OUTPUT_KEY: Param = Param {
     name: "outputKey",

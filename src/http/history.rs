@@ -11,8 +11,8 @@ use super::sessions::{REPLAYED, of_creation};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::SessionId;
 use crate::domain::json::Kind;
+use crate::domain::query::EventQuery;
 use crate::domain::rewind::RewindTarget;
-use crate::store::EventQuery;
 
 pub const FORK: Operation = Operation {
     id: "forkSession",

@@ -33,16 +33,16 @@ use axum::routing::{MethodFilter, on};
 use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use self::admission::{Place, Places, is_counted, refuse};
-use self::describe::{Operation, PAGE_SIZE};
-use self::edge::Cors;
-use self::memory::Memory;
-use self::problem::{Code, Problem};
-use self::request::{Call, Deadline, Query, check_path};
 use crate::config::HttpSettings;
 use crate::domain::Limits;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service, SystemClock};
+use admission::{Place, Places, is_counted, refuse};
+use describe::{Operation, PAGE_SIZE};
+use edge::Cors;
+use memory::Memory;
+use problem::{Code, Problem};
+use request::{Call, Deadline, Query, check_path};
 
 pub use admission::{HEALTH_PATHS, report_refusals};
 pub use edge::guarded;

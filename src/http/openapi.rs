@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 use axum::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
-use self::schemas::{LABEL_NAME, label_value, reference};
 use super::describe::{Answer, Header, Kind, PAGE_SIZE, Param};
 use super::problem::Code;
 use super::{ENDPOINTS, Endpoint};
 use crate::domain::Limits;
+use schemas::{LABEL_NAME, label_value, reference};
 
 /// The description as YAML.
 pub fn yaml() -> String {

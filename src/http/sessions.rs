@@ -12,12 +12,12 @@ use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use crate::domain::FieldError;
 use crate::domain::ids::{SessionId, SessionKey, UserId};
+use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::Mismatch;
 use crate::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use crate::domain::time::Micros;
 use crate::service::{Error, Made};
-use crate::store::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 
 pub const CREATE: Operation = Operation {
     id: "createSession",

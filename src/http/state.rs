@@ -10,14 +10,14 @@ use super::request::{Call, Query};
 use super::sessions::current;
 use crate::domain::change::{Edit, Keys, check_value, parse_delta, parse_ops, parse_preconditions};
 use crate::domain::envelope::Fields;
-use crate::domain::ids::EventId;
+use crate::domain::ids::{EventId, ScopeKey};
 use crate::domain::json::Json;
+use crate::domain::query::{ScopeView, StateFilter};
 use crate::domain::resolve::Mismatch;
 use crate::domain::scope::{Scope, split};
 use crate::domain::tag::Tag;
 use crate::domain::{FieldError, Limits, Rejected};
 use crate::service::{Error, StateChange};
-use crate::store::{ScopeKey, ScopeView, StateFilter};
 
 const SCOPE: Param = Param {
     name: "scope",

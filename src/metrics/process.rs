@@ -1,8 +1,7 @@
 //! The metrics of any process, under Prometheus' standard names. Read from `/proc` at each scrape; without one, as on
 //! systems other than Linux, there are none.
 
-use std::fmt;
-use std::fs;
+use std::{fmt, fs};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};

@@ -18,9 +18,9 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::domain::append::Append;
-use crate::domain::ids::{AppName, SessionKey};
-use crate::domain::shared::ScopeKey;
-use crate::store::{AppendOutcome, Batching, Busy, Cause, Judged, Store, StoreError};
+use crate::domain::command::AppendOutcome;
+use crate::domain::ids::{AppName, ScopeKey, SessionKey};
+use crate::store::{Batching, Busy, Cause, Judged, Store, StoreError};
 
 /// Transactions under way at once that have not been for [`LONG`]: with more, each carries less. The second one begins only
 /// if it is [`LARGE`], or of another app, where a batch is of one app. All together are at most [`Batching::writers`].

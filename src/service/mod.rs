@@ -10,32 +10,35 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use group_commit::GroupCommit;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-pub use clock::{Clock, SystemClock};
-use group_commit::GroupCommit;
-
 use crate::domain::append::{Append, Done, Outcome};
 use crate::domain::change::{Condition, Edit, Precondition};
+use crate::domain::command::{
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, RewindOutcome,
+    RewindRequest, ScopeOutcome, UpdateOutcome,
+};
 use crate::domain::event::{EventDraft, NewEvent, StoredEvent, carrier};
-use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
+use crate::domain::query::{
+    EventQuery, ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter,
+};
 use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::rewind::RewindTarget;
-use crate::domain::scope;
+use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, Head, IfExists, MetadataPatch, SessionDraft};
 use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::template::{Missing, Template};
 use crate::domain::time::Micros;
-use crate::domain::{FieldError, Limits, Rejected};
+use crate::domain::{FieldError, Limits, Rejected, scope};
 use crate::metrics::Metrics;
-use crate::store::{
-    AppendOutcome, CLOCK_TOLERANCE, Cause, CreateOutcome, DatabaseClock, DeleteOutcome, Deletion, EventQuery, Fork,
-    ForkOutcome, ListQuery, MetadataUpdate, Moment, MomentQuery, Page, RewindOutcome, RewindRequest, ScopeKey,
-    ScopeOutcome, ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store, StoreError, UpdateOutcome,
-};
+use crate::store::{CLOCK_TOLERANCE, Cause, DatabaseClock, Store, StoreError};
+
+pub use clock::{Clock, SystemClock};
 
 /// How often one request tries its transaction.
 const MAX_TRIES: u32 = 6;

@@ -7,9 +7,9 @@ use sqlx::FromRow;
 
 use super::StoreError;
 use super::transactions::corrupt;
-use crate::domain::append::{Heads, Known, Locked, Needs};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
+use crate::domain::loaded::{Heads, Known, Locked, Needs};
 use crate::domain::time::Micros;
 
 /// The keys to look for.

@@ -33,26 +33,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use database_url::DatabaseUrl;
 use tokio::time::Instant;
 
-use database_url::DatabaseUrl;
+use crate::domain::append::{Append, Outcome};
+use crate::domain::command::{
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, RewindOutcome,
+    RewindRequest, ScopeOutcome, UpdateOutcome,
+};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId};
+use crate::domain::json::RawJson;
+use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
+use crate::domain::scope::Scope;
+use crate::domain::scope_write::ScopeWrite;
+use crate::domain::session::{Creation, Head};
+use crate::domain::time::Micros;
+
 pub use error::{Cause, StoreError};
 pub use postgres::PostgresOptions;
 pub use sql::CLOCK_TOLERANCE;
-
-pub use crate::domain::shared::{ScopeKey, ScopeWrite};
-
-use crate::domain::append::{Append, Outcome};
-use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId};
-use crate::domain::json::RawJson;
-use crate::domain::request_key::RequestKey;
-use crate::domain::resolve::{Mismatch, Refusal};
-use crate::domain::rewind::RewindTarget;
-use crate::domain::scope::{Scope, split};
-use crate::domain::session::{Creation, Head, MetadataPatch};
-use crate::domain::tag::{IfMatch, Tag, Timeline};
-use crate::domain::time::Micros;
 
 /// Time limits on what is asked of a database. The server keeps those on a statement and on the wait for a lock (SQLite
 /// that on the wait alone); on our side, the beginning of a transaction and its work are each bounded by `acquire` and
@@ -209,48 +209,6 @@ pub struct PoolUse {
     pub idle: u32,
 }
 
-/// A session with what was asked of it, all of one moment.
-#[derive(Debug, Clone)]
-pub struct SessionView {
-    pub head: Head,
-    /// The merged state (or the part that was asked for) as one JSON object.
-    pub state: Option<String>,
-    /// The first page of the events that were asked for.
-    pub events: EventPage,
-}
-
-#[derive(Debug, Clone, Default)]
-pub struct EventPage {
-    pub events: Vec<StoredEvent>,
-    /// More events answer the same query, after the last one here.
-    pub more: bool,
-}
-
-impl SessionView {
-    /// About how many bytes it takes in a list.
-    fn weight(&self) -> usize {
-        let optional = |json: &Option<RawJson>| json.as_ref().map_or(0, |json| json.text().len());
-        let names = self.head.key.app().as_str().len()
-            + self.head.key.user.user.as_str().len()
-            + self.head.key.session.as_str().len();
-        300 + names
-            + optional(&self.head.display_name)
-            + optional(&self.head.labels)
-            + self.state.as_ref().map_or(0, String::len)
-    }
-}
-
-#[derive(Debug, Clone)]
-pub struct Page<T> {
-    pub items: Vec<T>,
-    pub more: bool,
-    /// It ended for its size, with rows of the statement unread.
-    pub cut: bool,
-}
-
-/// Before anything expires.
-pub const ANY_TIME: Micros = Micros(i64::MIN);
-
 /// The clock of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DatabaseClock {
@@ -258,99 +216,6 @@ pub enum DatabaseClock {
     Own(Micros),
     /// It has none but that of its one process. The latest time at which a session or an event was made, if there is one.
     OfProcess(Option<Micros>),
-}
-
-/// What to read of a session.
-#[derive(Debug, Clone)]
-pub struct SessionQuery {
-    pub key: SessionKey,
-    /// A session that has expired is not there: by the database's clock, and by this time where it has none. [`ANY_TIME`] shows
-    /// it all the same.
-    pub now: Micros,
-    /// Only this incarnation, on this timeline, will do: a stream or a page token goes on with what it began.
-    pub incarnation: Option<i64>,
-    pub timeline: Option<Timeline>,
-    pub state: Option<StateFilter>,
-    pub events: Option<EventQuery>,
-}
-
-impl SessionQuery {
-    /// Whether it asks for the state, and at most for a range of events: what most readers ask for.
-    fn is_plain(&self) -> bool {
-        self.state.is_some() && self.events.as_ref().is_none_or(EventQuery::is_range)
-    }
-}
-
-/// Which part of the merged state: per scope `None` for all keys, or the keys.
-#[derive(Debug, Clone, Default)]
-pub struct StateFilter {
-    pub app: Option<Vec<String>>,
-    pub user: Option<Vec<String>>,
-    pub session: Option<Vec<String>>,
-}
-
-impl StateFilter {
-    fn is_whole(&self) -> bool {
-        self.app.is_none() && self.user.is_none() && self.session.is_none()
-    }
-
-    /// These keys, given with their prefixes; of `temp:` keys there are none.
-    pub fn keys<'a>(keys: impl Iterator<Item = &'a str>) -> Self {
-        let (mut app, mut user, mut session) = (Vec::new(), Vec::new(), Vec::new());
-        for (scope, key) in keys.filter_map(split) {
-            match scope {
-                Scope::App => &mut app,
-                Scope::User => &mut user,
-                Scope::Session => &mut session,
-            }
-            .push(key.to_owned());
-        }
-        Self { app: Some(app), user: Some(user), session: Some(session) }
-    }
-}
-
-#[derive(Debug, Clone)]
-pub struct EventQuery {
-    /// Exclusive bounds on the sequence.
-    pub after: i64,
-    pub before: i64,
-    /// Inclusive.
-    pub since: Option<Micros>,
-    pub author: Option<String>,
-    pub invocation_id: Option<String>,
-    pub branch: Option<String>,
-    /// Without those that a rewind took back, and without rewinds.
-    pub exclude_rewound: bool,
-    /// Only the last so many of the whole log.
-    pub last: Option<i64>,
-    pub descending: bool,
-    pub max_rows: usize,
-    pub max_bytes: usize,
-}
-
-impl EventQuery {
-    /// Whether it picks by sequence alone, in ascending order.
-    fn is_range(&self) -> bool {
-        let Self { since, author, invocation_id, branch, exclude_rewound, descending, .. } = self;
-        since.is_none() && (author, invocation_id, branch) == (&None, &None, &None) && !exclude_rewound && !descending
-    }
-
-    /// Every event in sequence order, in pages for streaming: how much of a history is in memory at a time.
-    pub fn all() -> Self {
-        Self {
-            after: 0,
-            before: i64::MAX,
-            since: None,
-            author: None,
-            invocation_id: None,
-            branch: None,
-            exclude_rewound: false,
-            last: None,
-            descending: false,
-            max_rows: 256,
-            max_bytes: 1 << 20,
-        }
-    }
 }
 
 /// What to do about sessions that another transaction has locked.
@@ -389,170 +254,6 @@ impl Judged {
         };
         outcomes.into_iter().map(judge).collect()
     }
-}
-
-/// What one append of a batch came to.
-#[derive(Debug)]
-pub struct AppendOutcome {
-    pub outcome: Outcome,
-    /// The session with its merged state as the batch left it, if it was asked for and the append was not refused.
-    pub view: Option<SessionView>,
-}
-
-#[derive(Debug)]
-pub enum CreateOutcome {
-    Created(SessionView),
-    /// It was there: refused, or returned untouched, as the creation asked.
-    AlreadyExists,
-    Existing(SessionView),
-    /// The request had come before, and this is what it made.
-    Replayed(SessionView),
-    /// Another request of the same key had come before.
-    KeyConflict,
-    Refused(Refusal),
-}
-
-/// A session to be made of another one's past: a second try of the same fork is recognised by its incarnation.
-#[derive(Debug)]
-pub struct Fork {
-    pub source: SessionKey,
-    /// The current revision, if it is `None`.
-    pub at: Option<i64>,
-    pub session: SessionId,
-    pub incarnation: i64,
-    pub request: Option<RequestKey>,
-    pub now: Micros,
-}
-
-#[derive(Debug)]
-pub enum ForkOutcome {
-    Created(SessionView),
-    AlreadyExists,
-    /// As of a [`CreateOutcome`].
-    Replayed(SessionView),
-    KeyConflict,
-    SessionNotFound,
-    /// The source has not come to that revision; this is its current one.
-    Beyond(i64),
-}
-
-/// A rewind, with the id of its event and of that event's invocation: a second try is recognised by the event's id.
-#[derive(Debug)]
-pub struct RewindRequest {
-    pub key: SessionKey,
-    pub target: RewindTarget,
-    pub event_id: EventId,
-    pub invocation_id: String,
-    pub if_match: Option<IfMatch>,
-    pub now: Micros,
-}
-
-#[derive(Debug)]
-pub enum RewindOutcome {
-    Done {
-        view: SessionView,
-        replayed: bool,
-    },
-    SessionNotFound,
-    /// No event has the invocation.
-    InvocationNotFound,
-    Refused(Refusal),
-}
-
-/// What to read of a session's past.
-#[derive(Debug)]
-pub struct MomentQuery {
-    pub key: SessionKey,
-    pub revision: i64,
-    pub filter: StateFilter,
-    pub now: Micros,
-}
-
-#[derive(Debug)]
-pub enum Moment {
-    /// The merged state then, and what identified that moment.
-    Then {
-        tag: Tag,
-        state: String,
-    },
-    SessionNotFound,
-    /// The session has not come to that revision; this is its current one.
-    Beyond(i64),
-}
-
-#[derive(Debug)]
-pub struct MetadataUpdate {
-    pub key: SessionKey,
-    pub patch: MetadataPatch,
-    pub if_match: Option<IfMatch>,
-    pub now: Micros,
-}
-
-#[derive(Debug)]
-pub enum UpdateOutcome {
-    Done(SessionView),
-    SessionNotFound,
-    RevisionMismatch(Mismatch),
-}
-
-#[derive(Debug)]
-pub struct Deletion {
-    pub key: SessionKey,
-    pub incarnation: i64,
-    pub if_match: Option<IfMatch>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub enum DeleteOutcome {
-    /// Gone, or never there.
-    Done,
-    RevisionMismatch(Mismatch),
-}
-
-#[derive(Debug)]
-pub enum ScopeOutcome {
-    Done(ScopeView),
-    /// The request had come before, and changed nothing now.
-    Replayed(ScopeView),
-    /// Another request of the same key had come before.
-    KeyConflict,
-    Refused(Refusal),
-}
-
-#[derive(Debug)]
-pub struct ScopeView {
-    pub revision: i64,
-    /// A JSON object, keys without prefix.
-    pub state: String,
-}
-
-/// A page of an app's sessions, or of one user's.
-#[derive(Debug, Clone)]
-pub struct ListQuery {
-    pub app: AppName,
-    pub user: Option<UserId>,
-    pub order_by: OrderBy,
-    pub descending: bool,
-    /// Pairs that a session's labels must hold.
-    pub labels: Vec<(String, String)>,
-    pub after: Option<ListPosition>,
-    pub with_state: bool,
-    pub max_rows: usize,
-    pub max_bytes: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OrderBy {
-    LastUpdateTime,
-    CreateTime,
-}
-
-/// The sort key of the last row of a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListPosition {
-    pub time: Micros,
-    pub user: UserId,
-    pub session: SessionId,
 }
 
 /// Refuses a database that lacks a migration of this binary. What it has on top, a newer binary applied: migrations

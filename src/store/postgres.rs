@@ -21,22 +21,23 @@ use super::sql::{
 };
 use super::transactions::{Backend, LockedSession, SessionInsert, Tx, Verdict, corrupt};
 use super::write_statement::{apps_of, insert_sessions, set_created_revisions, write_call};
-use super::{
-    Batching, Busy, Cause, DatabaseClock, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView,
-    SessionQuery, SessionView, StateFilter, StoreError, StoreLimits,
-};
-use crate::domain::append::{Heads, Locked, Needs, Writes};
+use super::{Batching, Busy, Cause, DatabaseClock, PoolUse, StoreError, StoreLimits};
+use crate::domain::command::Fork;
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
-use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{
+    AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserId, UserKey,
+};
 use crate::domain::json::RawJson;
+use crate::domain::loaded::{Heads, Held, Locked, Needs};
+use crate::domain::query::{EventPage, EventQuery, ListQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
-use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
 use crate::domain::session::{Head, MetadataPatch};
 use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::{Micros, Timestamp};
+use crate::domain::writes::Writes;
 
 type Result<T> = std::result::Result<T, StoreError>;
 

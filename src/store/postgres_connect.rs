@@ -3,7 +3,8 @@
 use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgRow, PgSslMode};

@@ -8,12 +8,13 @@
 
 use sqlx::FromRow;
 
+use super::StoreError;
 use super::transactions::corrupt;
-use super::{ANY_TIME, EventPage, EventQuery, ListQuery, OrderBy, SessionQuery, SessionView, StoreError};
-use crate::domain::append::Locked;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::loaded::Locked;
+use crate::domain::query::{ANY_TIME, EventPage, EventQuery, ListQuery, OrderBy, SessionQuery, SessionView};
 use crate::domain::rewind::Difference;
 use crate::domain::scope;
 use crate::domain::session::Head;

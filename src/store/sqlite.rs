@@ -25,24 +25,21 @@ use super::sql::{
 };
 use super::sqlite_rows::{Columns, STATEMENTS, Statements, Values, piece, pieces};
 use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx, Verdict, corrupt};
-use super::{
-    Batching, Busy, Cause, DatabaseClock, EventPage, EventQuery, Fork, ListQuery, Page, PoolUse, ScopeKey, ScopeView,
-    SessionQuery, SessionView, StateFilter, StoreError, StoreLimits,
-};
-use crate::domain::append::{
-    self, Heads, Locked, Needs, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes,
-};
+use super::{Batching, Busy, Cause, DatabaseClock, PoolUse, StoreError, StoreLimits};
+use crate::domain::command::Fork;
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
-use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserKey};
+use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserKey};
 use crate::domain::json::{RawJson, push_string};
+use crate::domain::loaded::{Heads, Held, Locked, Needs};
+use crate::domain::query::{EventPage, EventQuery, ListQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
-use crate::domain::resolve::{Held, StateAddress};
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
 use crate::domain::session::{Head, MetadataPatch};
 use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::{Micros, Timestamp};
+use crate::domain::writes::{EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -267,7 +264,7 @@ impl Backend for Sqlite {
 const NODE: &str = "first & (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') \
                                     from (select printf('%x', (revision | first) - (revision & first)) as h)))";
 
-impl Columns for append::EventRow<'_> {
+impl Columns for EventWrite<'_> {
     fn add_to(&self, values: &mut Values) {
         (self.key, self.incarnation, self.sequence, &self.event.id).add_to(values);
         (self.event.timestamp.micros.0, self.commit_time.0).add_to(values);
@@ -363,7 +360,7 @@ fn set_created_revisions(seen: &[(&SessionKey, i64, i64)]) -> Statements {
 }
 
 /// An event, with the heads that it was decided on.
-impl Columns for (&append::EventRow<'_>, &Writes<'_>) {
+impl Columns for (&EventWrite<'_>, &Writes<'_>) {
     fn add_to(&self, values: &mut Values) {
         let (event, writes) = self;
         let was = writes.sessions.get(event.key).and_then(|update| update.was);
@@ -373,7 +370,7 @@ impl Columns for (&append::EventRow<'_>, &Writes<'_>) {
     }
 }
 
-fn insert_events(statements: &mut Statements, rows: &[append::EventRow<'_>], writes: &Writes<'_>) {
+fn insert_events(statements: &mut Statements, rows: &[EventWrite<'_>], writes: &Writes<'_>) {
     // Of a session that this transaction made, or just of changes of shared state.
     if writes.sessions.is_empty() {
         return statements.insert("events", EVENT_COLUMNS, rows.iter(), "");

@@ -13,27 +13,29 @@ use tokio::time::{Instant, timeout_at};
 
 use super::group::Group;
 use super::unlocked::Unlocked;
-use super::{
-    ANY_TIME, AppendOutcome, Batching, Busy, Cause, CreateOutcome, DatabaseClock, DeleteOutcome, Deletion, Fork,
-    ForkOutcome, Judged, ListQuery, MetadataUpdate, Moment, MomentQuery, OnWait, Page, PoolUse, RewindOutcome,
-    RewindRequest, ScopeKey, ScopeOutcome, ScopeView, ScopeWrite, SessionQuery, SessionView, StateFilter, Store,
-    StoreError, UpdateOutcome,
-};
-use crate::domain::append::{
-    Append, Heads, Locked, Needs, Outcome, Writes, creation_needs, decide, decide_creation, distinct_events, needs,
-};
+use super::{Batching, Busy, Cause, DatabaseClock, Judged, OnWait, PoolUse, Store, StoreError};
+use crate::domain::append::{Append, Outcome, creation_needs, decide, decide_creation, distinct_events, needs};
 use crate::domain::change::Change;
+use crate::domain::command::{
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, RewindOutcome,
+    RewindRequest, ScopeOutcome, UpdateOutcome,
+};
 use crate::domain::event::{EventDraft, NewEvent, Rewind, StoredEvent};
-use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
+use crate::domain::loaded::{Heads, Held, KeyNeeds, Locked, Needs};
+use crate::domain::query::{
+    ANY_TIME, EventQuery, ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter,
+};
 use crate::domain::request_key::RequestKey;
-use crate::domain::resolve::{Held, KeyNeeds, Mismatch, Refusal, StateAddress};
+use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::rewind::{self, Difference, RewindTarget};
 use crate::domain::scope::Scope;
+use crate::domain::scope_write::{ScopeWrite, decide_scope};
 use crate::domain::session::{Creation, Head, IfExists, MetadataPatch};
-use crate::domain::shared::decide_scope;
 use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::{Micros, Timestamp};
+use crate::domain::writes::Writes;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -817,7 +819,7 @@ fn on_timeline(view: Option<SessionView>, query: &SessionQuery, timeline: Timeli
 }
 
 fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
-    SessionQuery { events: Some(super::EventQuery::all()), ..session_state(key, now) }
+    SessionQuery { events: Some(EventQuery::all()), ..session_state(key, now) }
 }
 
 /// Reads a session that this transaction holds. That it is not there would be a bug.

@@ -9,17 +9,21 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::mem;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::{Instant, timeout_at};
 
 use super::transactions::{Backend, COMMIT_GRACE, Transactions, Tx, Verdict, load_keys, out_of_time};
-use super::{AppendOutcome, Judged, ScopeKey, StoreError};
-use crate::domain::append::{Append, Done, Heads, Locked, Needs, Outcome, ScopeUpdate, UNREAD, Writes, decide, needs};
-use crate::domain::ids::{AppName, SessionKey, UserKey};
+use super::{Judged, StoreError};
+use crate::domain::append::{Append, Done, Outcome, decide, needs};
+use crate::domain::command::AppendOutcome;
+use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserKey};
+use crate::domain::loaded::{Heads, Locked, Needs, UNREAD};
 use crate::domain::session::Head;
 use crate::domain::tag::Timeline;
+use crate::domain::writes::{ScopeUpdate, Writes};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

@@ -12,10 +12,11 @@ use super::sql::{POSTGRES_CORRECTION, SESSION_COLUMNS, filter_text};
 use super::statement::{Statement, sessions};
 use super::transactions::{SessionInsert, Verdict};
 use super::{Cause, StoreError};
-use crate::domain::append::{EventRow, Locked, ScopeUpdate, StateWrites, UNREAD, Writes};
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::loaded::{Locked, UNREAD};
 use crate::domain::session::Creation;
+use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
@@ -87,7 +88,7 @@ pub fn write_call<'q>(app: &'q AppName, writes: &'q Writes<'_>) -> QueryAs<'q, P
         .bind(of_app.map(|update| update.was))
         .bind(of_app.map(|update| update.revision));
 
-    let rows: Vec<&EventRow<'_>> = writes.events.iter().filter(|row| row.key.app() == app).collect();
+    let rows: Vec<&EventWrite<'_>> = writes.events.iter().filter(|row| row.key.app() == app).collect();
     let read = |revision: i64| (revision != UNREAD).then_some(revision);
     let query = query
         .bind(texts(&rows, |row| row.key.user.user.as_str()))

@@ -17,8 +17,6 @@ use axum::response::Response;
 use futures_util::stream::{self, StreamExt as _};
 use tokio::time::Instant;
 
-use self::restored::restored;
-pub use self::shape::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
 use super::App;
 use super::answer::{Answer, session_as, wait_or_cut};
 use super::describe::{self, Body, Header, Kind, Operation, Param};
@@ -30,10 +28,13 @@ use crate::domain::change::{Keys, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionId, SessionKey, UserKey};
 use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
+use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
 use crate::service::{self, Made, StateChange};
-use crate::store::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
+use restored::restored;
+
+pub use self::shape::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
 
 /// Sessions of ADK's evaluations, which its lists leave out.
 const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];

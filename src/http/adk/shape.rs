@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::secrets::{of_credential, without_secrets};
 use crate::domain::event::{ACTION_FIELDS, EVENT_FIELDS, OWN_FIELDS, StoredEvent};
 use crate::domain::json::{Json, Member, ObjectText};
+use crate::domain::query::SessionView;
 use crate::http::answer::Form;
-use crate::store::SessionView;
 
 pub const FORM: Form = Form { session: session_object, event: write_event };
 

@@ -3,30 +3,15 @@
 use std::collections::HashMap;
 
 use super::Limits;
-use super::append::{ScopeUpdate, Writes};
 use super::change::{Edit, Keys};
-use super::ids::{AppName, UserKey};
+use super::ids::{ScopeKey, StateAddress};
+use super::loaded::{Held, KeyNeeds, need_key};
 use super::request_key::RequestKey;
-use super::resolve::{Held, KeyNeeds, Mismatch, Refusal, Resolved, StateAddress, Working, need_key};
+use super::resolve::{Mismatch, Refusal, Resolved, Working};
 use super::scope::Scope;
 use super::tag::IfMatch;
 use super::time::Micros;
-
-/// Whose shared state is changed on its own, without an event.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum ScopeKey {
-    App(AppName),
-    User(UserKey),
-}
-
-impl ScopeKey {
-    fn address(&self, key: &str) -> StateAddress {
-        match self {
-            Self::App(app) => StateAddress::App(app.clone(), key.into()),
-            Self::User(user) => StateAddress::User(user.clone(), key.into()),
-        }
-    }
-}
+use super::writes::{ScopeUpdate, Writes};
 
 /// A change of app or user state on its own.
 #[derive(Debug)]

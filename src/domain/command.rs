@@ -1,0 +1,118 @@
+//! What a writer asks for, and what came of it. Appends and creations are in files of their own.
+
+use super::append::Outcome;
+use super::ids::{EventId, SessionId, SessionKey};
+use super::query::{ScopeView, SessionView};
+use super::request_key::RequestKey;
+use super::resolve::{Mismatch, Refusal};
+use super::rewind::RewindTarget;
+use super::session::MetadataPatch;
+use super::tag::IfMatch;
+use super::time::Micros;
+
+/// What one append of a batch came to.
+#[derive(Debug)]
+pub struct AppendOutcome {
+    pub outcome: Outcome,
+    /// The session with its merged state as the batch left it, if it was asked for and the append was not refused.
+    pub view: Option<SessionView>,
+}
+
+#[derive(Debug)]
+pub enum CreateOutcome {
+    Created(SessionView),
+    /// It was there: refused, or returned untouched, as the creation asked.
+    AlreadyExists,
+    Existing(SessionView),
+    /// The request had come before, and this is what it made.
+    Replayed(SessionView),
+    /// Another request of the same key had come before.
+    KeyConflict,
+    Refused(Refusal),
+}
+
+/// A session to be made of another one's past: a second try of the same fork is recognised by its incarnation.
+#[derive(Debug)]
+pub struct Fork {
+    pub source: SessionKey,
+    /// The current revision, if it is `None`.
+    pub at: Option<i64>,
+    pub session: SessionId,
+    pub incarnation: i64,
+    pub request: Option<RequestKey>,
+    pub now: Micros,
+}
+
+#[derive(Debug)]
+pub enum ForkOutcome {
+    Created(SessionView),
+    AlreadyExists,
+    /// As of a [`CreateOutcome`].
+    Replayed(SessionView),
+    KeyConflict,
+    SessionNotFound,
+    /// The source has not come to that revision; this is its current one.
+    Beyond(i64),
+}
+
+/// A rewind, with the id of its event and of that event's invocation: a second try is recognised by the event's id.
+#[derive(Debug)]
+pub struct RewindRequest {
+    pub key: SessionKey,
+    pub target: RewindTarget,
+    pub event_id: EventId,
+    pub invocation_id: String,
+    pub if_match: Option<IfMatch>,
+    pub now: Micros,
+}
+
+#[derive(Debug)]
+pub enum RewindOutcome {
+    Done {
+        view: SessionView,
+        replayed: bool,
+    },
+    SessionNotFound,
+    /// No event has the invocation.
+    InvocationNotFound,
+    Refused(Refusal),
+}
+
+#[derive(Debug)]
+pub struct MetadataUpdate {
+    pub key: SessionKey,
+    pub patch: MetadataPatch,
+    pub if_match: Option<IfMatch>,
+    pub now: Micros,
+}
+
+#[derive(Debug)]
+pub enum UpdateOutcome {
+    Done(SessionView),
+    SessionNotFound,
+    RevisionMismatch(Mismatch),
+}
+
+#[derive(Debug)]
+pub struct Deletion {
+    pub key: SessionKey,
+    pub incarnation: i64,
+    pub if_match: Option<IfMatch>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum DeleteOutcome {
+    /// Gone, or never there.
+    Done,
+    RevisionMismatch(Mismatch),
+}
+
+#[derive(Debug)]
+pub enum ScopeOutcome {
+    Done(ScopeView),
+    /// The request had come before, and changed nothing now.
+    Replayed(ScopeView),
+    /// Another request of the same key had come before.
+    KeyConflict,
+    Refused(Refusal),
+}

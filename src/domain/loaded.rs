@@ -1,0 +1,123 @@
+//! What a decision needs, and what the store loaded of it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::event::StoredEvent;
+use super::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
+use super::json::RawJson;
+use super::session::Head;
+use super::tag::Timeline;
+use super::time::Micros;
+
+/// What must be loaded before a batch can be decided, in the order in which rows are locked.
+#[derive(Debug, Default)]
+pub struct Needs<'a> {
+    /// Locked, always.
+    pub sessions: BTreeSet<&'a SessionKey>,
+    /// Scope rows, and whether to lock them.
+    pub users: BTreeMap<&'a UserKey, bool>,
+    pub apps: BTreeMap<&'a AppName, bool>,
+    /// Event ids to look up.
+    pub events: BTreeSet<(&'a SessionKey, &'a EventId)>,
+    /// State keys whose values matter.
+    pub keys: KeyNeeds,
+    /// Invocations whose first events matter.
+    pub invocations: BTreeSet<(&'a SessionKey, &'a str)>,
+}
+
+impl Needs<'_> {
+    pub fn is_empty(&self) -> bool {
+        let Self { sessions, users, apps, events, keys, invocations } = self;
+        sessions.is_empty()
+            && users.is_empty()
+            && apps.is_empty()
+            && events.is_empty()
+            && keys.is_empty()
+            && invocations.is_empty()
+    }
+}
+
+/// A session, as locked.
+#[derive(Debug, Clone, Copy)]
+pub struct Locked {
+    pub incarnation: i64,
+    pub revision: i64,
+    pub metadata_revision: i64,
+    pub update_time: Micros,
+    /// Where the database's clock judges, the beginning of time if it has expired, and else nothing.
+    pub expire_time: Option<Micros>,
+}
+
+impl Locked {
+    pub fn is_live(&self, now: Micros) -> bool {
+        self.expire_time.is_none_or(|at| at > now)
+    }
+}
+
+impl From<&Head> for Locked {
+    fn from(head: &Head) -> Self {
+        let Head { incarnation, revision, metadata_revision, expire_time, .. } = *head;
+        Self { incarnation, revision, metadata_revision, update_time: head.update_time.micros, expire_time }
+    }
+}
+
+/// An event that the session already has.
+#[derive(Debug, Clone)]
+pub struct Known {
+    pub digest: [u8; 32],
+    pub timestamp: Micros,
+    pub event: StoredEvent,
+}
+
+/// The revision of a shared scope that nothing is decided on, before it is known: an event only notes it.
+pub const UNREAD: i64 = -1;
+
+/// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
+#[derive(Debug, Default)]
+pub struct Heads {
+    /// Where all of this was read.
+    pub timeline: Timeline,
+    /// Sessions that exist, expired ones included.
+    pub sessions: HashMap<SessionKey, Locked>,
+    /// Revisions of shared scopes; absent is 0, and [`UNREAD`] what the statement that writes reads.
+    pub users: HashMap<UserKey, i64>,
+    pub apps: HashMap<AppName, i64>,
+    pub known: HashMap<SessionKey, HashMap<EventId, Known>>,
+    /// The needed keys, those that do not exist included.
+    pub values: HashMap<StateAddress, Held>,
+    /// The first stored event of each needed invocation.
+    pub invocations: HashMap<SessionKey, HashMap<String, i64>>,
+}
+
+impl Heads {
+    /// Adds what was loaded on its own.
+    pub fn extend(&mut self, other: Self) {
+        let Self { timeline: _, sessions, users, apps, known, values, invocations } = other;
+        self.sessions.extend(sessions);
+        self.users.extend(users);
+        self.apps.extend(apps);
+        self.known.extend(known);
+        self.values.extend(values);
+        self.invocations.extend(invocations);
+    }
+}
+
+/// State keys to be loaded. With a revision, it also matters when the key was removed, if that was since.
+pub type KeyNeeds = BTreeMap<StateAddress, Option<i64>>;
+
+/// Adds a key to what must be loaded.
+pub fn need_key(needs: &mut KeyNeeds, address: StateAddress, since: Option<i64>) {
+    let known = needs.entry(address).or_default();
+    *known = match (*known, since) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+}
+
+/// A state key under lock: its value, if it is there, and the revision (of its session or scope) that last set or
+/// removed it. Of a key that is not there the revision is known only as far as [`KeyNeeds`] asked for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    pub value: Option<RawJson>,
+    pub revision: i64,
+}

@@ -1,0 +1,111 @@
+//! What a decision changes: the rows that the store writes.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::event::NewEvent;
+use super::ids::{AppName, SessionKey, UserKey};
+use super::json::RawJson;
+use super::loaded::Locked;
+use super::time::{Micros, Timestamp};
+
+/// A row of the event log.
+#[derive(Debug)]
+pub struct EventWrite<'a> {
+    pub key: &'a SessionKey,
+    pub incarnation: i64,
+    pub sequence: i64,
+    /// Revisions of the shared scopes once this transaction had changed them: what the event saw.
+    pub user_revision: i64,
+    pub app_revision: i64,
+    pub commit_time: Micros,
+    /// The last event before those that this one takes back.
+    pub rewind_to: Option<i64>,
+    pub event: &'a NewEvent,
+    pub body: Arc<str>,
+}
+
+/// The row of a session after the batch.
+#[derive(Debug)]
+pub struct SessionUpdate<'a> {
+    pub revision: i64,
+    pub update_time: &'a Timestamp,
+    /// The session before the batch; of one that the batch creates, nothing.
+    pub was: Option<Locked>,
+}
+
+/// The revision of a shared scope before and after the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScopeUpdate {
+    pub was: i64,
+    pub revision: i64,
+}
+
+/// A state row after the batch.
+#[derive(Debug, Clone)]
+pub struct StateWrite<'a> {
+    /// `None`: gone.
+    pub value: Option<Cow<'a, RawJson>>,
+    /// The revision that ended what was there before the batch.
+    pub first: i64,
+    /// The revision that wrote it last.
+    pub revision: i64,
+}
+
+/// What a batch both wrote and overwrote: it held from `from` up to, not including, `to`.
+#[derive(Debug, Clone)]
+pub struct Passed<'a, K> {
+    pub key: K,
+    pub from: i64,
+    pub to: i64,
+    pub value: Option<Cow<'a, RawJson>>,
+}
+
+/// The state rows of one scope that a batch changes, each once, in key order, and what did not last.
+#[derive(Debug)]
+pub struct StateWrites<'a, K> {
+    pub rows: BTreeMap<K, StateWrite<'a>>,
+    pub passed: Vec<Passed<'a, K>>,
+}
+
+impl<K> Default for StateWrites<'_, K> {
+    fn default() -> Self {
+        Self { rows: BTreeMap::new(), passed: Vec::new() }
+    }
+}
+
+impl<'a, K: Ord + Clone> StateWrites<'a, K> {
+    /// Sets a key, or removes it, at a revision.
+    pub fn write(&mut self, key: K, value: Option<Cow<'a, RawJson>>, revision: i64) {
+        let mut first = revision;
+        if let Some(before) = self.rows.remove(&key) {
+            first = before.first;
+            // What one revision writes twice, nobody can read in between.
+            if before.revision < revision {
+                let passed = Passed { key: key.clone(), from: before.revision, to: revision, value: before.value };
+                self.passed.push(passed);
+            }
+        }
+        self.rows.insert(key, StateWrite { value, first, revision });
+    }
+}
+
+/// Everything that a batch changes, each row once, in key order.
+#[derive(Debug, Default)]
+pub struct Writes<'a> {
+    pub events: Vec<EventWrite<'a>>,
+    pub sessions: BTreeMap<&'a SessionKey, SessionUpdate<'a>>,
+    pub users: BTreeMap<&'a UserKey, ScopeUpdate>,
+    pub apps: BTreeMap<&'a AppName, ScopeUpdate>,
+    /// By session, incarnation and key.
+    pub session_state: StateWrites<'a, (&'a SessionKey, i64, &'a str)>,
+    pub user_state: StateWrites<'a, (&'a UserKey, &'a str)>,
+    pub app_state: StateWrites<'a, (&'a AppName, &'a str)>,
+}
+
+impl Writes<'_> {
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.users.is_empty() && self.apps.is_empty()
+    }
+}
