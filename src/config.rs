@@ -20,7 +20,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use crate::domain::Limits;
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
-use crate::store::{self, PostgresOptions, StoreLimits};
+use crate::store::limits::StoreLimits;
+use crate::store::open::check_url;
+use crate::store::postgres::PostgresOptions;
 use crate::telemetry::{self, LogFormat};
 
 const DATABASE: &str = "Database";
@@ -371,7 +373,7 @@ impl Config {
     /// What no option can know of itself. Messages never hold the database URL.
     fn validate(&self) -> Result<(), String> {
         let url = self.database_url.expose_secret();
-        store::check_url(url).map_err(|error| format!("--database-url (DATABASE_URL): {error}"))?;
+        check_url(url).map_err(|error| format!("--database-url (DATABASE_URL): {error}"))?;
         if self.max_body_bytes > MAX_BODY_BYTES {
             return Err(format!(
                 "--max-body-bytes ({}) must not exceed {MAX_BODY_BYTES}, the longest text that a database takes",

@@ -4,30 +4,21 @@
 //! exits with 1 if it found differences, and with 2 if it failed.
 
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use secrecy::ExposeSecret as _;
 use sessiond::config::{Cli, Command, Config, ListenError};
+use sessiond::startup::{self, StartError};
+use sessiond::store::error::StoreError;
 use sessiond::store::inspect::Inspector;
-use sessiond::store::{self, Store, StoreError};
-use sessiond::{startup, telemetry, verify};
+use sessiond::{telemetry, verify};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::{Instant, sleep, timeout};
-
-/// How long a start waits for a database that starts beside it.
-const DATABASE_PATIENCE: Duration = Duration::from_secs(30);
-const DATABASE_PAUSE: Duration = Duration::from_millis(500);
-/// How often the log tells of the wait.
-const DATABASE_REPORT: Duration = Duration::from_secs(3);
-/// How long one look at the database may take.
-const DATABASE_CHECK: Duration = Duration::from_secs(5);
+use tokio::time::timeout;
 
 const HEALTHCHECK_LIMIT: Duration = Duration::from_secs(3);
 
@@ -46,15 +37,9 @@ impl Failure {
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::new(format!("database: {error}"))
-    }
-}
-
-impl From<ListenError> for Failure {
-    fn from(error: ListenError) -> Self {
-        let status = if matches!(error, ListenError::Exposed(_)) { 2 } else { 1 };
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        let status = if matches!(error, StartError::Listen(ListenError::Exposed(_))) { 2 } else { 1 };
         Self { message: error.to_string(), status }
     }
 }
@@ -99,69 +84,19 @@ fn start(cli: Cli) -> Result<(), Failure> {
 
 async fn serve(config: Config) -> Result<(), Failure> {
     let mut stop = stop_signals()?;
-    let (store, listener) = tokio::select! {
+    let prepared = tokio::select! {
         // Nothing is being served yet, so this is a drain that is over at once.
         _ = stop.next() => return Ok(()),
-        prepared = prepare(&config) => prepared?,
+        prepared = startup::prepare(config) => prepared?,
     };
-    startup::serve(config, store, listener, stop).await.map_err(|error| Failure::new(error.to_string()))
-}
-
-/// What must be there before the first request: an address we may use, a database of our version, the socket. In this
-/// order, so that a client meets a closed port rather than a silent one while the database is waited for.
-async fn prepare(config: &Config) -> Result<(Arc<dyn Store>, TcpListener), Failure> {
-    let addresses = config.listen_addresses().await?;
-    let store = open(config).await?;
-    ready(&*store, config, !config.no_migrate).await?;
-    let listener = bind(config, &addresses).await?;
-    Ok((store, listener))
-}
-
-async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, Failure> {
-    let bound = TcpListener::bind(addresses).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
-    let (address, listener) =
-        bound.map_err(|error| Failure::new(format!("cannot listen on {}: {error}", config.listen)))?;
-    if !address.ip().to_canonical().is_loopback() {
-        tracing::warn!("no authentication: whoever reaches this address can read and change every session");
-    }
-    tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
-    Ok(listener)
+    startup::serve(prepared, stop).await.map_err(|error| Failure::new(error.to_string()))
 }
 
 async fn migrate(config: Config) -> Result<(), Failure> {
     let mut stop = stop_signals()?;
-    let store = open(&config).await?;
     tokio::select! {
-        _ = stop.next() => return Err(Failure::new("stopped before the migrations were done")),
-        done = ready(&*store, &config, true) => done?,
-    }
-    store.close().await;
-    tracing::info!("the database is migrated");
-    Ok(())
-}
-
-async fn open(config: &Config) -> Result<Arc<dyn Store>, StoreError> {
-    store::open(config.database_url.expose_secret(), config.postgres_options(), config.store_limits()).await
-}
-
-/// Migrates the database, or sees that it is migrated. Waits for a server that starts at the same time as we do.
-async fn ready(store: &dyn Store, config: &Config, migrate: bool) -> Result<(), StoreError> {
-    // Nobody else can bring a file into shape while we hold it.
-    let patience = if config.database_is_file() { Duration::ZERO } else { DATABASE_PATIENCE };
-    let give_up = Instant::now() + patience;
-    let mut report = Instant::now();
-    loop {
-        let attempt = if migrate { store.migrate().await } else { store.check(Instant::now() + DATABASE_CHECK).await };
-        match attempt {
-            Err(error) if error.cause.may_pass() && Instant::now() + DATABASE_PAUSE < give_up => {
-                if Instant::now() >= report {
-                    tracing::warn!(%error, "waiting for the database");
-                    report = Instant::now() + DATABASE_REPORT;
-                }
-                sleep(DATABASE_PAUSE).await;
-            }
-            other => return other,
-        }
+        _ = stop.next() => Err(Failure::new("stopped before the migrations were done")),
+        done = startup::migrate(&config) => Ok(done?),
     }
 }
 
@@ -181,7 +116,7 @@ fn stop_signals() -> Result<Stop, Failure> {
 }
 
 async fn verify(config: Config) -> Result<(), Failure> {
-    let trouble = |error: StoreError| Failure { status: 2, ..error.into() };
+    let trouble = |error: StoreError| Failure { status: 2, ..StartError::Database(error).into() };
     let url = config.database_url.expose_secret();
     let mut database = Inspector::open(url, config.postgres_options(), config.store_limits()).await.map_err(trouble)?;
     let mut written = Ok(());

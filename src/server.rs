@@ -34,6 +34,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::Router;
+use framing::Framing;
 use hyper::Request;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{HeaderName, HeaderValue};
@@ -48,7 +49,6 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::allowance::Allowance;
-use framing::Framing;
 
 /// How long a connection that we have closed is still read from, and what arrives discarded.
 ///

@@ -5,7 +5,7 @@ use std::fmt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::domain::verify::Findings;
-use crate::store::StoreError;
+use crate::store::error::StoreError;
 use crate::store::inspect::{BELONGINGS, Incarnation, Inspector, Place, ScopeName, SessionName};
 
 /// What a path segment keeps as it is (RFC 3986, section 2.3).

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::change::{Change, Keys};
 use super::event::{NewEvent, Rewind, StoredEvent, show_delta, stored_digest};
 use super::ids::{EventId, ScopeKey, SessionKey, StateAddress};
-use super::loaded::{Heads, Held, KeyNeeds, Known, Locked, Needs, need_key};
+use super::loaded::{KeyNeeds, Known, Loaded, Needs, SessionHead, StateEntry, need_key};
 use super::resolve::{Mismatch, Refusal, Resolved, Working};
 use super::scope::Scope;
 use super::session::Creation;
@@ -122,19 +122,19 @@ pub struct Appended {
 ///
 /// Idempotency comes before the preconditions, so that the retry of a success succeeds. Each fresh event takes the
 /// next sequence number; a shared scope's revision grows by one per append that changes it.
-pub fn decide<'a>(heads: &mut Heads, append: &'a Append, writes: &mut Writes<'a>) -> Outcome {
-    let Some(&locked) = heads.sessions.get(&append.key).filter(|locked| locked.is_live(append.now)) else {
+pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'a>) -> Outcome {
+    let Some(&locked) = loaded.sessions.get(&append.key).filter(|locked| locked.is_live(append.now)) else {
         return Outcome::SessionNotFound;
     };
-    let Some(plan) = plan(heads, append) else {
+    let Some(plan) = plan(loaded, append) else {
         return Outcome::Refused(Refusal::EventIdConflict);
     };
     let mut tag = Tag {
         revision: locked.revision,
-        user: heads.users.get(&append.key.user).copied().unwrap_or(0),
-        app: heads.apps.get(append.key.app()).copied().unwrap_or(0),
+        user: loaded.users.get(&append.key.user).copied().unwrap_or(0),
+        app: loaded.apps.get(append.key.app()).copied().unwrap_or(0),
         incarnation: locked.incarnation,
-        timeline: heads.timeline,
+        timeline: loaded.timeline,
         metadata: locked.metadata_revision,
     };
     let fresh: Vec<&NewEvent> = plan.iter().filter_map(Planned::fresh).collect();
@@ -144,19 +144,19 @@ pub fn decide<'a>(heads: &mut Heads, append: &'a Append, writes: &mut Writes<'a>
             return Outcome::Refused(Refusal::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())));
         }
         if let Some((scope, key)) = &append.only_if_present
-            && heads.values.get(&StateAddress::new(&append.key, *scope, key)).is_none_or(|held| held.value.is_none())
+            && loaded.values.get(&StateAddress::new(&append.key, *scope, key)).is_none_or(|held| held.value.is_none())
         {
             return Outcome::Done(Done { events: Vec::new(), tag });
         }
-        let resolved = match resolve_events(heads, &append.key, &tag, &[], &fresh, &append.limits) {
+        let resolved = match resolve_events(loaded, &append.key, &tag, &[], &fresh, &append.limits) {
             Ok(resolved) => resolved,
             Err(refusal) => return Outcome::Refused(refusal),
         };
-        stored = write(heads, &append.key, &mut tag, &[], resolved, append.now, writes);
+        stored = write(loaded, &append.key, &mut tag, &[], resolved, append.now, writes);
         let update_time = fresh.last().map_or(locked.update_time, |last| last.timestamp.micros);
-        heads.sessions.insert(append.key.clone(), Locked { revision: tag.revision, update_time, ..locked });
+        loaded.sessions.insert(append.key.clone(), SessionHead { revision: tag.revision, update_time, ..locked });
         for (event, stored) in fresh.iter().zip(&stored) {
-            heads.known.entry(append.key.clone()).or_default().insert(event.id.clone(), known(event, stored));
+            loaded.known.entry(append.key.clone()).or_default().insert(event.id.clone(), known(event, stored));
         }
     }
     let events = plan
@@ -194,8 +194,8 @@ impl<'a> Planned<'a> {
 }
 
 /// Tells fresh events from retries; `None` if an id is taken by other content.
-fn plan<'a>(heads: &Heads, append: &'a Append) -> Option<Vec<Planned<'a>>> {
-    let stored = heads.known.get(&append.key);
+fn plan<'a>(loaded: &Loaded, append: &'a Append) -> Option<Vec<Planned<'a>>> {
+    let stored = loaded.known.get(&append.key);
     let mut seen: HashMap<&EventId, (usize, &NewEvent)> = HashMap::new();
     let mut plan = Vec::with_capacity(append.events.len());
     for event in &append.events {
@@ -238,7 +238,7 @@ struct ResolvedEvent<'a> {
 
 /// Works out what `events` come to, one after the other, on a session at `tag` with `initial` state written already.
 fn resolve_events<'a>(
-    heads: &Heads,
+    loaded: &Loaded,
     session: &SessionKey,
     tag: &Tag,
     initial: &[Change],
@@ -246,7 +246,7 @@ fn resolve_events<'a>(
     limits: &Limits,
 ) -> Result<Vec<ResolvedEvent<'a>>, Refusal> {
     let address = |scope: Scope, key: &str| StateAddress::new(session, scope, key);
-    let mut working = Working::new(&heads.values);
+    let mut working = Working::new(&loaded.values);
     let mut now = *tag;
     // The shared scopes get one revision for all that the request changes.
     let grow = |now: &mut Tag, scope| match scope {
@@ -279,7 +279,7 @@ fn resolve_events<'a>(
         now.revision += 1;
         for change in &changes {
             let revision = grow(&mut now, change.scope);
-            if !heads.values.is_empty() {
+            if !loaded.values.is_empty() {
                 working.set(address(change.scope, change.key), change.value.as_deref(), revision);
             }
         }
@@ -302,9 +302,9 @@ fn resolve_events<'a>(
     Ok(resolved)
 }
 
-/// Writes initial state and events of one session, carries `tag` and `heads` forward, and returns the events as stored.
+/// Writes initial state and events of one session, carries `tag` and `loaded` forward, and returns the events as stored.
 fn write<'a>(
-    heads: &mut Heads,
+    loaded: &mut Loaded,
     key: &'a SessionKey,
     tag: &mut Tag,
     initial: &'a [Change],
@@ -320,28 +320,28 @@ fn write<'a>(
         let update = ScopeUpdate { was: tag.user, revision: tag.user };
         tag.user += 1;
         writes.users.entry(&key.user).or_insert(update).revision = tag.user;
-        heads.users.insert(key.user.clone(), tag.user);
+        loaded.users.insert(key.user.clone(), tag.user);
     }
     if changed(Scope::App) {
         let update = ScopeUpdate { was: tag.app, revision: tag.app };
         tag.app += 1;
         writes.apps.entry(key.app()).or_insert(update).revision = tag.app;
-        heads.apps.insert(key.app().clone(), tag.app);
+        loaded.apps.insert(key.app().clone(), tag.app);
     }
     for change in initial {
         let value = Some(Cow::Borrowed(&change.value));
-        change_state(heads, key, tag, Resolved { scope: change.scope, key: &change.key, value }, writes);
+        change_state(loaded, key, tag, Resolved { scope: change.scope, key: &change.key, value }, writes);
     }
     let mut stored = Vec::with_capacity(events.len());
     for ResolvedEvent { event, changes, body } in events {
         tag.revision += 1;
         for change in changes {
-            change_state(heads, key, tag, change, writes);
+            change_state(loaded, key, tag, change, writes);
         }
         let rewind_to = event.rewind.as_ref().map(|rewind| match rewind {
             Rewind::To(sequence) => *sequence,
             // An invocation that is not there takes nothing back.
-            Rewind::Before(invocation) => first_of(heads, key, invocation, writes).unwrap_or(tag.revision) - 1,
+            Rewind::Before(invocation) => first_of(loaded, key, invocation, writes).unwrap_or(tag.revision) - 1,
         });
         stored.push(StoredEvent { sequence: tag.revision, commit_time: now, body: body.clone() });
         writes.events.push(EventWrite {
@@ -357,7 +357,7 @@ fn write<'a>(
         });
         let was = match writes.sessions.get(key) {
             Some(earlier) => earlier.was,
-            None => heads.sessions.get(key).copied(),
+            None => loaded.sessions.get(key).copied(),
         };
         writes.sessions.insert(key, SessionUpdate { revision: tag.revision, update_time: &event.timestamp, was });
     }
@@ -365,25 +365,31 @@ fn write<'a>(
 }
 
 /// The first event of an invocation so far: a stored one, or one of this batch.
-fn first_of(heads: &Heads, key: &SessionKey, invocation: &str, writes: &Writes<'_>) -> Option<i64> {
-    let stored = heads.invocations.get(key).and_then(|invocations| invocations.get(invocation)).copied();
+fn first_of(loaded: &Loaded, key: &SessionKey, invocation: &str, writes: &Writes<'_>) -> Option<i64> {
+    let stored = loaded.invocations.get(key).and_then(|invocations| invocations.get(invocation)).copied();
     stored.or_else(|| {
         let new = writes.events.iter().find(|row| row.key == key && row.event.invocation_id == invocation);
         new.map(|row| row.sequence)
     })
 }
 
-fn change_state<'a>(heads: &mut Heads, key: &'a SessionKey, tag: &Tag, change: Resolved<'a>, writes: &mut Writes<'a>) {
+fn change_state<'a>(
+    loaded: &mut Loaded,
+    key: &'a SessionKey,
+    tag: &Tag,
+    change: Resolved<'a>,
+    writes: &mut Writes<'a>,
+) {
     let Resolved { scope, key: name, value } = change;
     let revision = match scope {
         Scope::Session => tag.revision,
         Scope::User => tag.user,
         Scope::App => tag.app,
     };
-    if !heads.values.is_empty()
-        && let Some(held) = heads.values.get_mut(&StateAddress::new(key, scope, name))
+    if !loaded.values.is_empty()
+        && let Some(held) = loaded.values.get_mut(&StateAddress::new(key, scope, name))
     {
-        *held = Held { value: value.as_deref().cloned(), revision };
+        *held = StateEntry { value: value.as_deref().cloned(), revision };
     }
     match scope {
         Scope::Session => writes.session_state.write((key, tag.incarnation, name), value, revision),
@@ -433,21 +439,21 @@ pub fn distinct_events(creation: &Creation) -> Result<Vec<&NewEvent>, Refusal> {
 /// # Errors
 /// A precondition or an operator of an event refuses.
 pub fn decide_creation<'a>(
-    heads: &mut Heads,
+    loaded: &mut Loaded,
     creation: &'a Creation,
     events: &[&'a NewEvent],
     writes: &mut Writes<'a>,
 ) -> Result<Tag, Refusal> {
     let mut tag = Tag {
         revision: 0,
-        user: heads.users.get(&creation.key.user).copied().unwrap_or(0),
-        app: heads.apps.get(creation.key.app()).copied().unwrap_or(0),
+        user: loaded.users.get(&creation.key.user).copied().unwrap_or(0),
+        app: loaded.apps.get(creation.key.app()).copied().unwrap_or(0),
         incarnation: creation.incarnation,
-        timeline: heads.timeline,
+        timeline: loaded.timeline,
         metadata: 0,
     };
-    let resolved = resolve_events(heads, &creation.key, &tag, &creation.state, events, &creation.limits)?;
-    write(heads, &creation.key, &mut tag, &creation.state, resolved, creation.now, writes);
+    let resolved = resolve_events(loaded, &creation.key, &tag, &creation.state, events, &creation.limits)?;
+    write(loaded, &creation.key, &mut tag, &creation.state, resolved, creation.now, writes);
     Ok(tag)
 }
 
@@ -463,6 +469,7 @@ mod tests {
     use crate::domain::ids::{AppName, SessionId, UserId, UserKey};
     use crate::domain::json::Json;
     use crate::domain::session::IfExists;
+    use crate::domain::writes::StateWrite;
 
     const NOW: Micros = Micros(5_000_000);
 
@@ -490,18 +497,18 @@ mod tests {
         }
     }
 
-    /// The heads of sessions `s` and `t`, at revision 7, with user revision 2 and app revision 3.
-    fn heads() -> Heads {
-        let mut heads = Heads::default();
+    /// The loaded of sessions `s` and `t`, at revision 7, with user revision 2 and app revision 3.
+    fn loaded() -> Loaded {
+        let mut loaded = Loaded::default();
         for (session, incarnation) in [("s", 1), ("t", 2)] {
-            heads.sessions.insert(
+            loaded.sessions.insert(
                 key(session),
-                Locked { incarnation, revision: 7, metadata_revision: 0, update_time: NOW, expire_time: None },
+                SessionHead { incarnation, revision: 7, metadata_revision: 0, update_time: NOW, expire_time: None },
             );
         }
-        heads.users.insert(key("s").user, 2);
-        heads.apps.insert(key("s").user.app, 3);
-        heads
+        loaded.users.insert(key("s").user, 2);
+        loaded.apps.insert(key("s").user.app, 3);
+        loaded
     }
 
     fn done(outcome: Outcome) -> Done {
@@ -528,7 +535,7 @@ mod tests {
     fn a_session_that_is_not_there_is_not_found() {
         let append = append("none", &[r#"{"id":"a"}"#]);
         let mut writes = Writes::default();
-        assert_eq!(decide(&mut heads(), &append, &mut writes), Outcome::SessionNotFound);
+        assert_eq!(decide(&mut loaded(), &append, &mut writes), Outcome::SessionNotFound);
         assert!(writes.is_empty());
     }
 
@@ -536,7 +543,7 @@ mod tests {
     fn fresh_events_take_the_next_numbers_in_their_order() {
         let append = append("s", &[r#"{"id":"a","timestamp":9}"#, r#"{"id":"b","timestamp":4.50}"#]);
         let mut writes = Writes::default();
-        let done = done(decide(&mut heads(), &append, &mut writes));
+        let done = done(decide(&mut loaded(), &append, &mut writes));
         assert_eq!(sequences(&done), [(8, false), (9, false)]);
         assert_eq!(revisions(&done.tag), (9, 2, 3));
         let rows: Vec<_> =
@@ -556,7 +563,7 @@ mod tests {
         ];
         let append = append("s", &deltas);
         let mut writes = Writes::default();
-        let done = done(decide(&mut heads(), &append, &mut writes));
+        let done = done(decide(&mut loaded(), &append, &mut writes));
         assert_eq!(revisions(&done.tag), (9, 3, 4));
         // What each event saw is what the whole transaction made.
         assert!(writes.events.iter().all(|row| (row.user_revision, row.app_revision) == (3, 4)));
@@ -571,14 +578,14 @@ mod tests {
     #[test]
     fn a_retry_is_answered_with_what_is_stored_and_writes_nothing() {
         let first = append("s", &[r#"{"id":"a","timestamp":1,"author":"x"}"#]);
-        let mut heads = heads();
+        let mut loaded = loaded();
         let mut writes = Writes::default();
-        let stored = done(decide(&mut heads, &first, &mut writes));
+        let stored = done(decide(&mut loaded, &first, &mut writes));
         for retry in [r#"{"id":"a","timestamp":1.0,"author":"x"}"#, r#"{"author":"x","id":"a"}"#] {
             let mut retry = Append { now: Micros(9), ..append("s", &[retry]) };
             retry.if_match = Some(IfMatch::parse("\"7\"").unwrap());
             let mut writes = Writes::default();
-            let again = done(decide(&mut heads, &retry, &mut writes));
+            let again = done(decide(&mut loaded, &retry, &mut writes));
             assert_eq!(again.events, [Appended { replayed: true, ..stored.events[0].clone() }]);
             assert_eq!(again.tag, stored.tag);
             assert!(writes.is_empty());
@@ -588,34 +595,34 @@ mod tests {
     #[test]
     fn other_content_or_another_time_under_a_known_id_is_a_conflict() {
         let first = append("s", &[r#"{"id":"a","timestamp":1,"author":"x"}"#]);
-        let mut heads = heads();
-        decide(&mut heads, &first, &mut Writes::default());
+        let mut loaded = loaded();
+        decide(&mut loaded, &first, &mut Writes::default());
         for other in [r#"{"id":"a","author":"y"}"#, r#"{"id":"a","timestamp":2,"author":"x"}"#] {
             let other = append("s", &[r#"{"id":"fresh"}"#, other]);
             let mut writes = Writes::default();
-            assert_eq!(decide(&mut heads, &other, &mut writes), Outcome::Refused(Refusal::EventIdConflict));
+            assert_eq!(decide(&mut loaded, &other, &mut writes), Outcome::Refused(Refusal::EventIdConflict));
             assert!(writes.is_empty());
         }
         // Ids belong to their session.
         let elsewhere = append("t", &[r#"{"id":"a","author":"y"}"#]);
-        done(decide(&mut heads, &elsewhere, &mut Writes::default()));
+        done(decide(&mut loaded, &elsewhere, &mut Writes::default()));
     }
 
     #[test]
     fn the_same_event_twice_in_one_append_is_stored_once() {
         let same = append("s", &[r#"{"id":"a","author":"x"}"#, r#"{"id":"b"}"#, r#"{"author":"x","id":"a"}"#]);
         let mut writes = Writes::default();
-        let done = done(decide(&mut heads(), &same, &mut writes));
+        let done = done(decide(&mut loaded(), &same, &mut writes));
         assert_eq!(sequences(&done), [(8, false), (9, false), (8, true)]);
         assert_eq!(writes.events.len(), 2);
         let other = append("s", &[r#"{"id":"a","author":"x"}"#, r#"{"id":"a"}"#]);
-        assert_eq!(decide(&mut heads(), &other, &mut Writes::default()), Outcome::Refused(Refusal::EventIdConflict));
+        assert_eq!(decide(&mut loaded(), &other, &mut Writes::default()), Outcome::Refused(Refusal::EventIdConflict));
     }
 
     #[test]
     fn a_conflict_comes_before_the_precondition_and_the_precondition_before_any_write() {
-        let mut heads = heads();
-        decide(&mut heads, &append("s", &[r#"{"id":"a"}"#]), &mut Writes::default());
+        let mut loaded = loaded();
+        decide(&mut loaded, &append("s", &[r#"{"id":"a"}"#]), &mut Writes::default());
         for (events, if_match, expected) in [
             (&[r#"{"id":"a","author":"y"}"#][..], "\"7\"", Outcome::Refused(Refusal::EventIdConflict)),
             (&[r#"{"id":"b"}"#], "\"7\"", mismatch(8, 2, 3)),
@@ -625,13 +632,13 @@ mod tests {
         ] {
             let append = Append { if_match: Some(IfMatch::parse(if_match).unwrap()), ..append("s", events) };
             let mut writes = Writes::default();
-            assert_eq!(decide(&mut heads, &append, &mut writes), expected, "{events:?} {if_match}");
+            assert_eq!(decide(&mut loaded, &append, &mut writes), expected, "{events:?} {if_match}");
             assert!(writes.is_empty());
         }
         for (id, if_match) in [("c", "\"8\""), ("d", "\"9.2.3.1\""), ("e", "*")] {
             let text = format!(r#"{{"id":"{id}"}}"#);
             let append = Append { if_match: Some(IfMatch::parse(if_match).unwrap()), ..append("s", &[&text]) };
-            done(decide(&mut heads, &append, &mut Writes::default()));
+            done(decide(&mut loaded, &append, &mut Writes::default()));
         }
     }
 
@@ -646,9 +653,9 @@ mod tests {
             Append { if_match: Some(IfMatch::parse("\"7\"").unwrap()), ..append("s", &[r#"{"id":"d"}"#]) },
             Append { if_match: Some(IfMatch::parse("\"8.4.3.2\"").unwrap()), ..append("t", &[r#"{"id":"d"}"#]) },
         ];
-        let mut heads = heads();
+        let mut loaded = loaded();
         let mut writes = Writes::default();
-        let outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, &mut writes)).collect();
+        let outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut loaded, append, &mut writes)).collect();
         let tags: Vec<_> = outcomes[..4].iter().map(|outcome| revisions(&done(outcome.clone()).tag)).collect();
         assert_eq!(tags, [(8, 3, 3), (8, 4, 3), (10, 4, 3), (10, 4, 3)]);
         assert_eq!(sequences(&done(outcomes[3].clone())), [(8, true)]);
@@ -674,8 +681,8 @@ mod tests {
             let text = format!(r#"{{"id":"{id}","actions":{{"stateOps":[{{"op":"remove","key":"k"}}]}}}}"#);
             Append { only_if_present: Some((Scope::Session, "k".into())), ..append("s", &[&text]) }
         };
-        let mut heads = heads();
-        heads.values.insert(StateAddress::new(&key("s"), Scope::Session, "k"), Held::default());
+        let mut loaded = loaded();
+        loaded.values.insert(StateAddress::new(&key("s"), Scope::Session, "k"), StateEntry::default());
         let (absent, set, present, again, gone) = (
             removal("1"),
             append("s", &[r#"{"id":"set","actions":{"stateDelta":{"k":null}}}"#]),
@@ -684,7 +691,7 @@ mod tests {
             removal("3"),
         );
         let mut writes = Writes::default();
-        let mut appended = |append| done(decide(&mut heads, append, &mut writes));
+        let mut appended = |append| done(decide(&mut loaded, append, &mut writes));
         assert_eq!(appended(&absent).events, []);
         assert_eq!(sequences(&appended(&set)), [(8, false)]);
         assert_eq!(sequences(&appended(&present)), [(9, false)]);
@@ -694,7 +701,7 @@ mod tests {
         let write = &writes.session_state.rows[&(&set.key, 1, "k")];
         assert_eq!((&write.value, write.first, write.revision), (&None, 8, 9));
         let stale = Append { if_match: Some(IfMatch::parse("\"7\"").unwrap()), ..removal("4") };
-        let refused = decide(&mut heads, &stale, &mut Writes::default());
+        let refused = decide(&mut loaded, &stale, &mut Writes::default());
         assert_eq!(refused, mismatch(9, 2, 3));
     }
 
@@ -739,12 +746,12 @@ mod tests {
         );
         let needs = creation_needs([&creation].into_iter());
         assert_eq!((needs.users[&creation.key.user], needs.apps[creation.key.app()]), (false, true));
-        let mut heads = Heads::default();
-        heads.users.insert(creation.key.user.clone(), 5);
-        heads.apps.insert(creation.key.app().clone(), 6);
+        let mut loaded = Loaded::default();
+        loaded.users.insert(creation.key.user.clone(), 5);
+        loaded.apps.insert(creation.key.app().clone(), 6);
         let events = distinct_events(&creation).unwrap();
         let mut writes = Writes::default();
-        let tag = decide_creation(&mut heads, &creation, &events, &mut writes).unwrap();
+        let tag = decide_creation(&mut loaded, &creation, &events, &mut writes).unwrap();
         assert_eq!((revisions(&tag), tag.incarnation, tag.metadata), ((2, 5, 7), 1, 0));
         assert_eq!(writes.events.iter().map(|row| row.sequence).collect::<Vec<_>>(), [1, 2]);
         let state: Vec<_> = writes
@@ -821,26 +828,26 @@ mod tests {
             let initial: Vec<(String, u8)> = initial.into_iter().collect();
             let first = texts(&at_creation);
             let creation = creation(&object(&initial), &first.iter().map(String::as_str).collect::<Vec<_>>());
-            let mut heads = Heads::default();
+            let mut loaded = Loaded::default();
             for name in ["a", "b", "c"] {
                 for scope in [Scope::Session, Scope::User, Scope::App] {
-                    heads.values.insert(StateAddress::new(&creation.key, scope, name), Held::default());
+                    loaded.values.insert(StateAddress::new(&creation.key, scope, name), StateEntry::default());
                 }
             }
             let distinct = distinct_events(&creation).unwrap();
             let mut writes = Writes::default();
-            let tag = decide_creation(&mut heads, &creation, &distinct, &mut writes).unwrap();
+            let tag = decide_creation(&mut loaded, &creation, &distinct, &mut writes).unwrap();
             let appends: Vec<Append> = later
                 .iter()
                 .map(|deltas| append("s", &texts(deltas).iter().map(String::as_str).collect::<Vec<_>>()))
                 .collect();
-            heads.sessions.insert(
+            loaded.sessions.insert(
                 creation.key.clone(),
-                Locked { incarnation: tag.incarnation, revision: tag.revision, metadata_revision: 0, update_time: NOW, expire_time: None },
+                SessionHead { incarnation: tag.incarnation, revision: tag.revision, metadata_revision: 0, update_time: NOW, expire_time: None },
             );
             let mut last = tag;
             for append in &appends {
-                last = done(decide(&mut heads, append, &mut writes)).tag;
+                last = done(decide(&mut loaded, append, &mut writes)).tag;
             }
 
             let mut folded: BTreeMap<String, String> = initial

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::event::StoredEvent;
 use super::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
 use super::json::RawJson;
-use super::session::Head;
+use super::session::SessionInfo;
 use super::tag::Timeline;
 use super::time::Micros;
 
 /// What must be loaded before a batch can be decided, in the order in which rows are locked.
 #[derive(Debug, Default)]
 pub struct Needs<'a> {
-    /// Locked, always.
+    /// Locked, where locks are taken.
     pub sessions: BTreeSet<&'a SessionKey>,
     /// Scope rows, and whether to lock them.
     pub users: BTreeMap<&'a UserKey, bool>,
@@ -37,9 +37,9 @@ impl Needs<'_> {
     }
 }
 
-/// A session, as locked.
+/// What decisions compare of a session, and a write compares again.
 #[derive(Debug, Clone, Copy)]
-pub struct Locked {
+pub struct SessionHead {
     pub incarnation: i64,
     pub revision: i64,
     pub metadata_revision: i64,
@@ -48,15 +48,15 @@ pub struct Locked {
     pub expire_time: Option<Micros>,
 }
 
-impl Locked {
+impl SessionHead {
     pub fn is_live(&self, now: Micros) -> bool {
         self.expire_time.is_none_or(|at| at > now)
     }
 }
 
-impl From<&Head> for Locked {
-    fn from(head: &Head) -> Self {
-        let Head { incarnation, revision, metadata_revision, expire_time, .. } = *head;
+impl From<&SessionInfo> for SessionHead {
+    fn from(head: &SessionInfo) -> Self {
+        let SessionInfo { incarnation, revision, metadata_revision, expire_time, .. } = *head;
         Self { incarnation, revision, metadata_revision, update_time: head.update_time.micros, expire_time }
     }
 }
@@ -69,27 +69,27 @@ pub struct Known {
     pub event: StoredEvent,
 }
 
-/// The revision of a shared scope that nothing is decided on, before it is known: an event only notes it.
+/// Placeholder for a scope revision that an event merely records; the statement that writes fills it in.
 pub const UNREAD: i64 = -1;
 
 /// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
 #[derive(Debug, Default)]
-pub struct Heads {
+pub struct Loaded {
     /// Where all of this was read.
     pub timeline: Timeline,
     /// Sessions that exist, expired ones included.
-    pub sessions: HashMap<SessionKey, Locked>,
+    pub sessions: HashMap<SessionKey, SessionHead>,
     /// Revisions of shared scopes; absent is 0, and [`UNREAD`] what the statement that writes reads.
     pub users: HashMap<UserKey, i64>,
     pub apps: HashMap<AppName, i64>,
     pub known: HashMap<SessionKey, HashMap<EventId, Known>>,
     /// The needed keys, those that do not exist included.
-    pub values: HashMap<StateAddress, Held>,
+    pub values: HashMap<StateAddress, StateEntry>,
     /// The first stored event of each needed invocation.
     pub invocations: HashMap<SessionKey, HashMap<String, i64>>,
 }
 
-impl Heads {
+impl Loaded {
     /// Adds what was loaded on its own.
     pub fn extend(&mut self, other: Self) {
         let Self { timeline: _, sessions, users, apps, known, values, invocations } = other;
@@ -114,10 +114,10 @@ pub fn need_key(needs: &mut KeyNeeds, address: StateAddress, since: Option<i64>)
     };
 }
 
-/// A state key under lock: its value, if it is there, and the revision (of its session or scope) that last set or
+/// A state key as loaded: its value, if it is there, and the revision (of its session or scope) that last set or
 /// removed it. Of a key that is not there the revision is known only as far as [`KeyNeeds`] asked for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct StateEntry {
     pub value: Option<RawJson>,
     pub revision: i64,
 }

@@ -4,14 +4,14 @@ use super::event::StoredEvent;
 use super::ids::{AppName, SessionId, SessionKey, UserId};
 use super::json::RawJson;
 use super::scope::{Scope, split};
-use super::session::Head;
+use super::session::SessionInfo;
 use super::tag::{Tag, Timeline};
 use super::time::Micros;
 
 /// A session with what was asked of it, all of one moment.
 #[derive(Debug, Clone)]
 pub struct SessionView {
-    pub head: Head,
+    pub head: SessionInfo,
     /// The merged state (or the part that was asked for) as one JSON object.
     pub state: Option<String>,
     /// The first page of the events that were asked for.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::change::{Change, Condition, Edit, Keys, value_too_large};
 use super::ids::StateAddress;
 use super::json::RawJson;
-use super::loaded::Held;
+use super::loaded::StateEntry;
 use super::scope::Scope;
 use super::tag::Tag;
 use super::{FieldError, Limits, Rejected};
@@ -55,14 +55,14 @@ pub struct Resolved<'a> {
 
 /// The needed keys while the edits of one request are worked out, one after the other.
 pub struct Working<'h> {
-    loaded: &'h HashMap<StateAddress, Held>,
+    loaded: &'h HashMap<StateAddress, StateEntry>,
     /// Of the loaded keys, those that this request has changed.
-    changed: HashMap<StateAddress, Held>,
+    changed: HashMap<StateAddress, StateEntry>,
     work: usize,
 }
 
 impl<'h> Working<'h> {
-    pub fn new(loaded: &'h HashMap<StateAddress, Held>) -> Self {
+    pub fn new(loaded: &'h HashMap<StateAddress, StateEntry>) -> Self {
         Self { loaded, changed: HashMap::new(), work: 0 }
     }
 
@@ -70,14 +70,14 @@ impl<'h> Working<'h> {
         self.held(address).and_then(|held| held.value.as_ref())
     }
 
-    fn held(&self, address: &StateAddress) -> Option<&Held> {
+    fn held(&self, address: &StateAddress) -> Option<&StateEntry> {
         self.changed.get(address).or_else(|| self.loaded.get(address))
     }
 
     /// Notes what a key is from now on.
     pub fn set(&mut self, address: StateAddress, value: Option<&RawJson>, revision: i64) {
         if self.loaded.contains_key(&address) {
-            self.changed.insert(address, Held { value: value.cloned(), revision });
+            self.changed.insert(address, StateEntry { value: value.cloned(), revision });
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Limits;
 use super::change::{Edit, Keys};
 use super::ids::{ScopeKey, StateAddress};
-use super::loaded::{Held, KeyNeeds, need_key};
+use super::loaded::{KeyNeeds, StateEntry, need_key};
 use super::request_key::RequestKey;
 use super::resolve::{Mismatch, Refusal, Resolved, Working};
 use super::scope::Scope;
@@ -41,7 +41,7 @@ impl ScopeWrite {
 /// # Errors
 /// A precondition or an operator refuses.
 pub fn decide_scope<'a>(
-    values: &HashMap<StateAddress, Held>,
+    values: &HashMap<StateAddress, StateEntry>,
     write: &'a ScopeWrite,
     revision: i64,
 ) -> Result<Writes<'a>, Refusal> {

@@ -1,4 +1,4 @@
-//! A session: its head, what creates it, and its metadata.
+//! A session: what is known of it beside its state and events, what creates it, and its metadata.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ const MAX_LABEL_VALUE: usize = 256;
 
 /// Everything about a session but its state and its events, as of one moment.
 #[derive(Debug, Clone)]
-pub struct Head {
+pub struct SessionInfo {
     pub key: SessionKey,
     pub incarnation: i64,
     /// Where it was read.
@@ -42,7 +42,7 @@ pub struct Head {
     pub forked_from: Option<(SessionId, i64)>,
 }
 
-impl Head {
+impl SessionInfo {
     /// What page tokens are bound to.
     pub fn mark(&self) -> i64 {
         self.timeline.mark(self.incarnation)

@@ -143,7 +143,7 @@ pub struct LogValue {
 
 /// What the fold says of one key.
 #[derive(Debug)]
-struct Held {
+struct StateEntry {
     revision: i64,
     value: Box<str>,
 }
@@ -173,7 +173,7 @@ impl Request {
 pub struct SessionCheck {
     row: SessionRow,
     findings: Findings,
-    state: BTreeMap<Box<str>, Held>,
+    state: BTreeMap<Box<str>, StateEntry>,
     /// The sequence that comes next.
     next: i64,
     saw: Seen,
@@ -194,7 +194,7 @@ impl SessionCheck {
         match Json::parse(initial.as_bytes(), MAX_BODY_DEPTH).ok().and_then(Json::as_object) {
             Some(members) => {
                 for member in members {
-                    state.insert(member.key.into(), Held { revision: 0, value: member.value.text().into() });
+                    state.insert(member.key.into(), StateEntry { revision: 0, value: member.value.text().into() });
                 }
             }
             None => findings.note(|| "the initial state is no JSON object".to_owned()),
@@ -331,7 +331,7 @@ impl SessionCheck {
 
     fn change_session(&mut self, revision: i64, key: &str, value: Option<&str>) {
         let before = match value {
-            Some(value) => self.state.insert(key.into(), Held { revision, value: value.into() }),
+            Some(value) => self.state.insert(key.into(), StateEntry { revision, value: value.into() }),
             None => self.state.remove(key),
         };
         if let Some(before) = before

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::event::NewEvent;
 use super::ids::{AppName, SessionKey, UserKey};
 use super::json::RawJson;
-use super::loaded::Locked;
+use super::loaded::SessionHead;
 use super::time::{Micros, Timestamp};
 
 /// A row of the event log.
@@ -32,7 +32,7 @@ pub struct SessionUpdate<'a> {
     pub revision: i64,
     pub update_time: &'a Timestamp,
     /// The session before the batch; of one that the batch creates, nothing.
-    pub was: Option<Locked>,
+    pub was: Option<SessionHead>,
 }
 
 /// The revision of a shared scope before and after the batch.

@@ -14,7 +14,7 @@ use super::App;
 use crate::domain::event::StoredEvent;
 use crate::domain::json::ObjectText;
 use crate::domain::query::{EventPage, EventQuery, SessionView};
-use crate::domain::session::Head;
+use crate::domain::session::SessionInfo;
 use crate::service;
 
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -99,7 +99,7 @@ const NATIVE: Form = Form { session: session_object, event: StoredEvent::write_j
 
 /// All of a session but its events.
 pub fn session_object(view: &SessionView) -> ObjectText {
-    let Head { key, .. } = &view.head;
+    let SessionInfo { key, .. } = &view.head;
     let mut object = ObjectText::default();
     object.push_str("id", key.session.as_str());
     object.push_str("appName", key.app().as_str());
@@ -194,7 +194,7 @@ struct Rest {
     form: Form,
     /// No event has been sent yet.
     first: bool,
-    head: Head,
+    head: SessionInfo,
     query: EventQuery,
     next: Next,
 }

@@ -13,7 +13,7 @@ use super::sessions::current;
 use crate::domain::event::EventDraft;
 use crate::domain::json::Kind as JsonKind;
 use crate::domain::query::EventQuery;
-use crate::domain::session::{Head, parse_events};
+use crate::domain::session::{SessionInfo, parse_events};
 use crate::service::Answered;
 
 const OUTPUT_KEY: Param = Param {
@@ -162,7 +162,7 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     // Before anything is answered, 304 included: a bad request is refused whatever the client has.
     let max_rows = page_rows(&query, call.app.service.limits())?;
     let descending = query.text(&ORDER) == Some("desc");
-    let binding = |head: &Head| {
+    let binding = |head: &SessionInfo| {
         let mut binding = Binding::of("events")
             .with(key.app().as_str())
             .with(key.user.user.as_str())

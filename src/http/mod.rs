@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use admission::{Place, Places, is_counted, refuse};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::CONNECTION;
@@ -30,6 +31,11 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
+use describe::{Operation, PAGE_SIZE};
+use edge::Cors;
+use memory::Memory;
+use problem::{Code, Problem};
+use request::{Call, Deadline, Query, check_path};
 use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -37,12 +43,6 @@ use crate::config::HttpSettings;
 use crate::domain::Limits;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service, SystemClock};
-use admission::{Place, Places, is_counted, refuse};
-use describe::{Operation, PAGE_SIZE};
-use edge::Cors;
-use memory::Memory;
-use problem::{Code, Problem};
-use request::{Call, Deadline, Query, check_path};
 
 pub use admission::{HEALTH_PATHS, report_refusals};
 pub use edge::guarded;

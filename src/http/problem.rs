@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::domain::resolve::Mismatch;
 use crate::domain::{FieldError, Rejected};
 use crate::service::Error;
-use crate::store::Cause;
+use crate::store::error::Cause;
 
 macro_rules! codes {
     ($($variant:ident, $code:literal, $status:ident, $title:literal;)*) => {

@@ -4,13 +4,11 @@
 //! (ADK's own paths, a command) calls the same methods.
 
 mod clock;
-mod group_commit;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use group_commit::GroupCommit;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
@@ -30,13 +28,17 @@ use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::rewind::RewindTarget;
 use crate::domain::scope_write::ScopeWrite;
-use crate::domain::session::{Creation, Head, IfExists, MetadataPatch, SessionDraft};
+use crate::domain::session::{Creation, IfExists, MetadataPatch, SessionDraft, SessionInfo};
 use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::template::{Missing, Template};
 use crate::domain::time::Micros;
 use crate::domain::{FieldError, Limits, Rejected, scope};
 use crate::metrics::Metrics;
-use crate::store::{CLOCK_TOLERANCE, Cause, DatabaseClock, Store, StoreError};
+use crate::store::Store;
+use crate::store::backend::DatabaseClock;
+use crate::store::error::{Cause, StoreError};
+use crate::store::sql::CLOCK_TOLERANCE;
+use crate::store::together::Sharing;
 
 pub use clock::{Clock, SystemClock};
 
@@ -108,7 +110,6 @@ enum Repeat {
 
 pub struct Service {
     store: Arc<dyn Store>,
-    appends: GroupCommit,
     clock: Arc<dyn Clock>,
     limits: Limits,
     metrics: Arc<Metrics>,
@@ -177,15 +178,8 @@ fn is_replay(done: &Done) -> bool {
 }
 
 impl Service {
-    /// `turn` is the longest wait of an append for its turn.
-    pub fn new(
-        store: Arc<dyn Store>,
-        clock: Arc<dyn Clock>,
-        limits: Limits,
-        turn: Duration,
-        metrics: Arc<Metrics>,
-    ) -> Self {
-        Self { appends: GroupCommit::new(store.clone(), turn), store, clock, limits, metrics, to_sweep: Notify::new() }
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
+        Self { store, clock, limits, metrics, to_sweep: Notify::new() }
     }
 
     pub fn limits(&self) -> &Limits {
@@ -265,7 +259,7 @@ impl Service {
     async fn view(
         &self,
         key: SessionKey,
-        of: Option<&Head>,
+        of: Option<&SessionInfo>,
         state: Option<StateFilter>,
         events: Option<EventQuery>,
         deadline: Instant,
@@ -279,7 +273,7 @@ impl Service {
     ///
     /// # Errors
     /// `SessionNotFound` if it is gone, a session of another incarnation took its place, or the database has failed over.
-    pub async fn events_of(&self, head: &Head, events: EventQuery, deadline: Instant) -> Result<SessionView> {
+    pub async fn events_of(&self, head: &SessionInfo, events: EventQuery, deadline: Instant) -> Result<SessionView> {
         self.view(head.key.clone(), Some(head), None, Some(events), deadline).await
     }
 
@@ -287,7 +281,7 @@ impl Service {
     ///
     /// # Errors
     /// `SessionNotFound`.
-    pub async fn head(&self, key: &SessionKey, deadline: Instant) -> Result<Head> {
+    pub async fn head(&self, key: &SessionKey, deadline: Instant) -> Result<SessionInfo> {
         Ok(self.session(key.clone(), None, None, deadline).await?.head)
     }
 
@@ -402,7 +396,7 @@ impl Service {
     ///
     /// # Errors
     /// `SessionNotFound`, `EventNotFound`.
-    pub async fn event(&self, key: &SessionKey, id: &EventId, deadline: Instant) -> Result<(Head, StoredEvent)> {
+    pub async fn event(&self, key: &SessionKey, id: &EventId, deadline: Instant) -> Result<(SessionInfo, StoredEvent)> {
         let now = self.clock.now();
         let found = self.read(deadline, || self.store.event(key, id, now, deadline)).await?;
         let (head, event) = found.ok_or(Error::SessionNotFound)?;
@@ -413,7 +407,7 @@ impl Service {
     ///
     /// # Errors
     /// `SessionNotFound`, `StateKeyNotFound` (always for a `temp:` key: none is ever stored).
-    pub async fn value(&self, key: &SessionKey, state_key: &str, deadline: Instant) -> Result<(Head, RawJson)> {
+    pub async fn value(&self, key: &SessionKey, state_key: &str, deadline: Instant) -> Result<(SessionInfo, RawJson)> {
         let Some((scope, stored)) = scope::split(state_key) else {
             self.head(key, deadline).await?;
             return Err(Error::StateKeyNotFound);
@@ -507,11 +501,8 @@ impl Service {
         let append = Arc::new(append);
         let (AppendOutcome { outcome, view }, repeated) = self
             .transact_try(Repeat::Safe, deadline, |first| {
-                let append = append.clone();
-                match first {
-                    true => Box::pin(self.appends.append(append, deadline)),
-                    false => Box::pin(self.appends.append_alone(append, deadline)),
-                }
+                let sharing = if first { Sharing::Group } else { Sharing::Alone };
+                self.store.append(&append, sharing, deadline)
             })
             .await?;
         Ok((self.done(outcome, &append, repeated)?, view))

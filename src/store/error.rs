@@ -233,6 +233,11 @@ fn of_sqlite(code: &str) -> Cause {
     }
 }
 
+/// A stored id that breaks the rules of ids: the database was written by something else.
+pub fn corrupt(what: &'static str) -> StoreError {
+    StoreError::new(Cause::Internal, format!("a stored id is invalid: it {what}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,9 +13,13 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow, PgConnection, SqliteConn
 use tokio::time::timeout;
 use url::Url;
 
-use super::database_url::DatabaseUrl;
+use super::error::{Cause, StoreError};
+use super::limits::StoreLimits;
+use super::migrations::all_applied;
+use super::postgres::{PostgresOptions, connect};
 use super::sql::{ListValue, plain_text};
-use super::{Cause, PostgresOptions, StoreError, StoreLimits, all_applied, postgres, postgres_connect, sqlite};
+use super::url::DatabaseUrl;
+use super::{postgres, sqlite};
 use crate::domain::time::Micros;
 use crate::domain::verify::{
     EventRow, Findings, LogRow, LogValue, Logged, ScopeCheck, Seen, SessionCheck, SessionRow, Span, Wanted,
@@ -580,8 +584,8 @@ impl<T: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRo
 
 impl Connection {
     async fn postgres(url: &Url, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
-        let connect = postgres_connect::options(url)?;
-        let connection = postgres_connect::connect(&connect, limits.acquire + limits.statement).await?;
+        let connect = connect::options(url)?;
+        let connection = connect::connect(&connect, limits.unit()).await?;
         let patience = PATIENCE.as_millis();
         let begin = format!(
             "begin isolation level repeatable read, read only; set local statement_timeout = {patience}; \

@@ -12,7 +12,7 @@ use sqlx::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{Cause, PoolUse, StoreError};
+use super::error::{Cause, StoreError};
 use crate::domain::tag::Timeline;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -29,6 +29,13 @@ pub trait Connect: Send + Sync + 'static {
 
     /// Connects, by `until` at the latest; the timeline is that of all that the connection will read, if it stays the same.
     fn connect(&self, until: Instant) -> impl Future<Output = Result<(Self::Connection, Timeline)>> + Send;
+}
+
+/// For the metrics.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PoolUse {
+    pub open: u32,
+    pub idle: u32,
 }
 
 /// Up to a number of connections, made as they are needed. Who waits for one is served in the order of arrival.

@@ -8,12 +8,16 @@ use sessiond::domain::Limits;
 use sessiond::domain::event::EventDraft;
 use sessiond::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use sessiond::domain::json::Json;
+use sessiond::domain::query::{ListQuery, OrderBy, StateFilter};
 use sessiond::domain::rewind::RewindTarget;
 use sessiond::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use sessiond::domain::time::Micros;
 use sessiond::metrics::Metrics;
 use sessiond::service::{Clock, Error, Service, SystemClock};
-use sessiond::store::{self, ListQuery, OrderBy, PostgresOptions, StateFilter, StoreLimits};
+use sessiond::store::limits::StoreLimits;
+use sessiond::store::open;
+use sessiond::store::postgres::PostgresOptions;
+use sessiond::store::sql::CLOCK_TOLERANCE;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
@@ -54,10 +58,10 @@ type Result<T> = std::result::Result<T, Error>;
 
 impl Replica {
     async fn start(database: &Database, wrong_by: i64) -> Self {
-        let store = store::open(&database.url, PostgresOptions::default(), StoreLimits::default()).await.unwrap();
+        let store = open::database(&database.url, PostgresOptions::default(), StoreLimits::default()).await.unwrap();
         store.migrate().await.unwrap();
         let (metrics, clock) = (Arc::new(Metrics::new()), Arc::new(Wrong(wrong_by)));
-        let service = Service::new(store, clock, Limits::default(), PATIENCE, metrics.clone());
+        let service = Service::new(store, clock, Limits::default(), metrics.clone());
         Self { service: Arc::new(service), metrics }
     }
 
@@ -231,7 +235,7 @@ async fn a_time_to_live_counts_from_what_the_database_takes_for_now() {
             };
             let (expires, after) = (expires.unwrap(), SystemClock.now());
             // Clocks that differ by less than this pass for the same.
-            let tolerance = store::CLOCK_TOLERANCE;
+            let tolerance = CLOCK_TOLERANCE;
             let least = before.plus(600_000_000 - tolerance);
             assert!((least..=after.plus(600_000_000 + tolerance)).contains(&expires), "{id}: {before:?} {expires:?}");
         }

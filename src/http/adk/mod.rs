@@ -15,6 +15,7 @@ use axum::body;
 use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::stream::{self, StreamExt as _};
+use restored::restored;
 use tokio::time::Instant;
 
 use super::App;
@@ -32,7 +33,6 @@ use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, Session
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
 use crate::service::{self, Made, StateChange};
-use restored::restored;
 
 pub use self::shape::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
 

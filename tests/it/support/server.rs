@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Parser as _;
-use secrecy::ExposeSecret as _;
 use sessiond::config::{Cli, Config};
+use sessiond::startup;
 use sessiond::store::inspect::Inspector;
-use sessiond::store::{PostgresOptions, StoreLimits};
-use sessiond::{startup, store};
+use sessiond::store::limits::StoreLimits;
+use sessiond::store::postgres::PostgresOptions;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -77,19 +76,15 @@ impl TestServer {
 
     async fn serve(database: Arc<Database>, flags: &[&str]) -> Self {
         let config = config(&database.url, flags);
-        let store = store::open(config.database_url.expose_secret(), config.postgres_options(), config.store_limits())
-            .await
-            .expect("open the database");
-        store.migrate().await.expect("migrate");
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind a port");
-        let address = listener.local_addr().expect("a bound address");
+        let prepared = startup::prepare(config).await.expect("prepare");
+        let address = prepared.address().expect("a bound address");
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(async move {
             let shutdown = async move {
                 let _ = stopped.await;
             };
             let shutdown = Box::pin(futures_util::stream::once(shutdown));
-            startup::serve(config, store, listener, shutdown).await.expect("serve");
+            startup::serve(prepared, shutdown).await.expect("serve");
         });
         Self { client: Client::new(address), running: Some((stop, task)), database }
     }
@@ -121,7 +116,8 @@ impl Deref for TestServer {
 }
 
 fn config(url: &str, flags: &[&str]) -> Config {
-    let fixed = ["sessiond", "--metrics-listen=off", "--database-connections=6", "--database-url", url];
+    let fixed =
+        ["sessiond", "--metrics-listen=off", "--listen=127.0.0.1:0", "--database-connections=6", "--database-url", url];
     Cli::try_parse_from(fixed.iter().chain(flags)).expect("valid settings").config
 }
 

@@ -6,18 +6,21 @@
 //!
 //! A bound limit is a sum, `0 + $1`: for a mere parameter, SQLite would plan the statement anew each time that it is bound.
 
+pub mod heads;
+pub mod primitives;
+
 use sqlx::FromRow;
 
-use super::StoreError;
-use super::transactions::corrupt;
+use super::backend::LockedSession;
+use super::error::{StoreError, corrupt};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::loaded::Locked;
+use crate::domain::loaded::SessionHead;
 use crate::domain::query::{ANY_TIME, EventPage, EventQuery, ListQuery, OrderBy, SessionQuery, SessionView};
 use crate::domain::rewind::Difference;
 use crate::domain::scope;
-use crate::domain::session::Head;
+use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
 
@@ -193,7 +196,7 @@ pub const SESSION_VALUE: &str = "select value from session_state \
 pub const USER_VALUE: &str = "select value from user_state where app_name = $1 and user_id = $2 and key = $3";
 pub const APP_VALUE: &str = "select value from app_state where app_name = $1 and key = $2";
 
-/// What [`SessionInsert`](super::transactions::SessionInsert) brings.
+/// What [`SessionInsert`](crate::store::backend::SessionInsert) brings.
 pub const SESSION_COLUMNS: &str = "app_name, user_id, id, incarnation, revision, create_time, update_time, \
     update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest";
 /// The session that the request `$3` of a user made.
@@ -762,7 +765,7 @@ pub struct HeadRow {
     app_revision: i64,
 }
 
-impl TryFrom<HeadRow> for Head {
+impl TryFrom<HeadRow> for SessionInfo {
     type Error = StoreError;
 
     fn try_from(row: HeadRow) -> Result<Self, StoreError> {
@@ -816,7 +819,7 @@ impl ViewRow {
         query: &SessionQuery,
         events: Vec<StoredEvent>,
     ) -> Result<Option<SessionView>, StoreError> {
-        let head = Head::try_from(self.head)?;
+        let head = SessionInfo::try_from(self.head)?;
         if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
             return Ok(None);
         }
@@ -900,13 +903,13 @@ pub struct LockedRow {
     pub expire_time: Option<i64>,
 }
 
-impl TryFrom<LockedRow> for super::transactions::LockedSession {
+impl TryFrom<LockedRow> for LockedSession {
     type Error = StoreError;
 
     fn try_from(row: LockedRow) -> Result<Self, StoreError> {
         Ok(Self {
             key: session_key(&row.app_name, &row.user_id, &row.id)?,
-            head: Locked {
+            head: SessionHead {
                 incarnation: row.incarnation,
                 revision: row.revision,
                 metadata_revision: row.metadata_revision,

@@ -5,23 +5,22 @@ use std::collections::BTreeSet;
 
 use sqlx::FromRow;
 
-use super::StoreError;
-use super::transactions::corrupt;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
-use crate::domain::loaded::{Heads, Known, Locked, Needs};
+use crate::domain::loaded::{Known, Loaded, Needs, SessionHead};
 use crate::domain::time::Micros;
+use crate::store::error::{StoreError, corrupt};
 
 /// The keys to look for.
-pub struct Look<'a> {
+pub struct HeadsQuery<'a> {
     /// Each session with its events, at least once.
     pub sessions: Vec<(&'a SessionKey, Option<&'a EventId>)>,
     pub users: Vec<&'a UserKey>,
     pub apps: Vec<&'a AppName>,
 }
 
-impl<'a> Look<'a> {
-    pub fn at(needs: &Needs<'a>) -> Self {
+impl<'a> HeadsQuery<'a> {
+    pub fn of(needs: &Needs<'a>) -> Self {
         let mut sessions: Vec<_> = needs.events.iter().map(|(key, id)| (*key, Some(*id))).collect();
         let with_events: BTreeSet<_> = needs.events.iter().map(|(key, _)| *key).collect();
         sessions.extend(needs.sessions.difference(&with_events).map(|key| (*key, None)));
@@ -44,8 +43,8 @@ impl<'a> Look<'a> {
     }
 
     /// What the rows say.
-    pub fn heads(&self, rows: Vec<LookRow>) -> Result<Heads, StoreError> {
-        let mut heads = Heads::default();
+    pub fn heads(&self, rows: Vec<HeadsRow>) -> Result<Loaded, StoreError> {
+        let mut heads = Loaded::default();
         for row in rows {
             let at = usize::try_from(row.n).unwrap_or(0).wrapping_sub(1);
             match (row.kind, self.sessions.get(at), self.users.get(at), self.apps.get(at)) {
@@ -67,7 +66,7 @@ impl<'a> Look<'a> {
 /// Of kind 0 a session with the event of one id, if it has it; of kind 1 and 2 a user's and an app's revision. `n` counts
 /// the keys of a kind from 1.
 #[derive(FromRow)]
-pub struct LookRow {
+pub struct HeadsRow {
     kind: i32,
     n: i64,
     revision: i64,
@@ -82,9 +81,9 @@ pub struct LookRow {
     body: Option<String>,
 }
 
-impl LookRow {
-    fn locked(&self) -> Locked {
-        Locked {
+impl HeadsRow {
+    fn locked(&self) -> SessionHead {
+        SessionHead {
             incarnation: self.incarnation.unwrap_or_default(),
             revision: self.revision,
             metadata_revision: self.metadata_revision.unwrap_or_default(),

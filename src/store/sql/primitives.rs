@@ -1,11 +1,11 @@
-//! The primitives of [`Tx`](super::transactions::Tx) whose statements both databases share.
+//! The primitives of [`Tx`](crate::store::backend::Tx) whose statements both databases share.
 
 /// How many events one statement copies: it must end within its time limit.
 pub const COPIED_EVENTS: i64 = 10_000;
 
 /// Expands inside of an `impl Tx`. The type has `conn` (the connection), `persistent` (whether statements may be
 /// prepared by name), `DIALECT`, and `keys`, `numbers` and `at` (a key filter, a list of numbers and the time of a
-/// [`SessionQuery`](super::SessionQuery) as its database takes them).
+/// [`SessionQuery`](crate::domain::query::SessionQuery) as its database takes them).
 macro_rules! shared_primitives {
     () => {
         async fn set_metadata(&mut self, key: &SessionKey, patch: &MetadataPatch, now: Micros) -> Result<()> {
@@ -104,7 +104,7 @@ macro_rules! shared_primitives {
                 .await?)
         }
 
-        async fn state_then(&mut self, head: &Head, then: &Tag, filter: &StateFilter) -> Result<String> {
+        async fn state_then(&mut self, head: &SessionInfo, then: &Tag, filter: &StateFilter) -> Result<String> {
             let row: StateRow = sqlx::query_as(Self::DIALECT.state_then)
                 .persistent(self.persistent)
                 .bind(head.key.app().as_str())
@@ -142,7 +142,7 @@ macro_rules! shared_primitives {
         async fn removed_since(
             &mut self,
             addresses: &[&StateAddress],
-            locked: Option<Locked>,
+            locked: Option<SessionHead>,
             since: i64,
         ) -> Result<HashMap<String, i64>> {
             let names: Vec<String> = addresses.iter().map(|address| address.key().to_owned()).collect();
@@ -391,7 +391,7 @@ macro_rules! shared_helpers {
                         .fetch_optional(&mut *self.conn)
                         .await?;
                     let Some(row) = row else { return Ok(None) };
-                    (Head::try_from(row)?, None)
+                    (SessionInfo::try_from(row)?, None)
                 }
                 Some(filter) => {
                     let row: Option<ViewRow> = sqlx::query_as(Self::DIALECT.view)
@@ -407,7 +407,7 @@ macro_rules! shared_helpers {
                         .await?;
                     let Some(row) = row else { return Ok(None) };
                     let state = row.state.merged();
-                    (Head::try_from(row.head)?, Some(state))
+                    (SessionInfo::try_from(row.head)?, Some(state))
                 }
             };
             if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
@@ -420,7 +420,7 @@ macro_rules! shared_helpers {
             Ok(Some(SessionView { head, state, events }))
         }
 
-        async fn events(&mut self, head: &Head, query: &EventQuery) -> Result<EventPage> {
+        async fn events(&mut self, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
             // Sequences are dense, so the last N are those above revision - N.
             let after = query.after.max(query.last.map_or(0, |last| head.revision.saturating_sub(last)));
             let hidden = match query.exclude_rewound {
@@ -481,7 +481,7 @@ macro_rules! shared_helpers {
             Ok(())
         }
 
-        async fn rewinds(&mut self, head: &Head) -> Result<Vec<(i64, i64)>> {
+        async fn rewinds(&mut self, head: &SessionInfo) -> Result<Vec<(i64, i64)>> {
             Ok(sqlx::query_as(sql::REWINDS)
                 .persistent(self.persistent)
                 .bind(head.key.app().as_str())
@@ -494,4 +494,4 @@ macro_rules! shared_helpers {
     };
 }
 
-pub(super) use {shared_helpers, shared_primitives};
+pub(in crate::store) use {shared_helpers, shared_primitives};

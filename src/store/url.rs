@@ -5,7 +5,7 @@
 
 use url::{Url, form_urlencoded};
 
-use super::StoreError;
+use super::error::StoreError;
 
 type Result<T> = std::result::Result<T, StoreError>;
 

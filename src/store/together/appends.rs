@@ -1,4 +1,4 @@
-//! Appends that share a transaction.
+//! Group commit: appends that share a transaction.
 //!
 //! What arrives while a transaction is under way forms the next one: nobody waits for a timer, and an append that comes
 //! alone goes alone, at once. A session is in one transaction at a time, so its appends keep their order and never wait
@@ -17,10 +17,12 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::domain::append::Append;
+use crate::domain::append::{Append, Outcome};
 use crate::domain::command::AppendOutcome;
 use crate::domain::ids::{AppName, ScopeKey, SessionKey};
-use crate::store::{Batching, Busy, Cause, Judged, Store, StoreError};
+use crate::store::backend::{Batching, OnLocked};
+use crate::store::error::{Cause, StoreError};
+use crate::store::limits::Deadline;
 
 /// Transactions under way at once that have not been for [`LONG`]: with more, each carries less. The second one begins only
 /// if it is [`LARGE`], or of another app, where a batch is of one app. All together are at most [`Batching::writers`].
@@ -34,16 +36,10 @@ const LONG: Duration = Duration::from_millis(20);
 const MOST_APPENDS: usize = 256;
 const MOST_BYTES: usize = 1 << 20;
 
-/// The least time that a shared transaction is given, or one append whose time is nearly up would take the others down
-/// with it.
-const LEAST_TIME: Duration = Duration::from_millis(500);
-
 type Result<T> = std::result::Result<T, StoreError>;
 
-pub struct GroupCommit {
+pub struct Appends {
     shared: Arc<Shared>,
-    /// The longest wait for a turn: as long as for a connection, which is what an append would else wait for.
-    patience: Duration,
 }
 
 struct Shared {
@@ -51,8 +47,30 @@ struct Shared {
     queue: Mutex<Queue>,
 }
 
-/// [`Store::append`].
-type Commit = Box<dyn Fn(Vec<Arc<Append>>, Busy, Instant) -> BoxFuture<'static, Result<Vec<Judged>>> + Send + Sync>;
+/// Appends a batch in one transaction: what became of each, in the given order.
+type Commit =
+    Box<dyn Fn(Vec<Arc<Append>>, OnLocked, Deadline) -> BoxFuture<'static, Result<Vec<Judged>>> + Send + Sync>;
+
+/// What became of one append of a batch.
+#[derive(Debug)]
+pub enum Judged {
+    Done(AppendOutcome),
+    /// Nothing of it happened, whatever became of the others: it is to be tried alone.
+    LeftOut,
+    /// It was written, and whether that was committed is open.
+    Unclear(StoreError),
+}
+
+impl Judged {
+    /// Of appends whose commit failed with an unclear error: what writes nothing has not happened, in any case.
+    pub fn after_unclear(outcomes: impl IntoIterator<Item = Option<Outcome>>, error: &StoreError) -> Vec<Self> {
+        let judge = |outcome: Option<Outcome>| match outcome {
+            Some(outcome) if outcome.is_fresh() => Self::Unclear(error.share()),
+            _ => Self::LeftOut,
+        };
+        outcomes.into_iter().map(judge).collect()
+    }
+}
 
 struct Queue {
     batching: Batching,
@@ -95,7 +113,7 @@ struct Waiting {
     append: Arc<Append>,
     /// Those of the append.
     scopes: Vec<ScopeKey>,
-    deadline: Instant,
+    deadline: Deadline,
     answer: oneshot::Sender<Answer>,
 }
 
@@ -106,25 +124,23 @@ enum Answer {
     Alone,
 }
 
-impl GroupCommit {
-    pub fn new(store: Arc<dyn Store>, patience: Duration) -> Self {
-        let batching = store.batching();
-        let commit = move |batch: Vec<Arc<Append>>, busy, deadline| -> BoxFuture<'static, _> {
-            let store = store.clone();
-            Box::pin(async move { store.append(&batch, busy, deadline).await })
-        };
-        Self::over(Box::new(commit), batching, patience)
-    }
-
-    fn over(commit: Commit, batching: Batching, patience: Duration) -> Self {
-        Self { shared: Arc::new(Shared { commit, queue: Mutex::new(Queue::new(batching)) }), patience }
+impl Appends {
+    /// Over what appends a batch in one transaction.
+    pub fn new(
+        batching: Batching,
+        commit: impl Fn(Vec<Arc<Append>>, OnLocked, Deadline) -> BoxFuture<'static, Result<Vec<Judged>>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self { shared: Arc::new(Shared { commit: Box::new(commit), queue: Mutex::new(Queue::new(batching)) }) }
     }
 
     /// Appends, together with others if there are any.
     ///
     /// # Errors
-    /// As [`Store::append`]. If a shared transaction fails and nothing of it happened, the append is tried alone.
-    pub async fn append(&self, append: Arc<Append>, deadline: Instant) -> Result<AppendOutcome> {
+    /// As [`Store::append`](crate::store::Store::append). If a shared transaction fails and nothing of it happened, the append is tried alone.
+    pub async fn append(&self, append: Arc<Append>, deadline: Deadline) -> Result<AppendOutcome> {
         let (answer, mut answered) = oneshot::channel();
         let key = append.key.clone();
         let (ticket, transaction) = self.shared.enqueue(append.clone(), deadline, answer);
@@ -132,8 +148,7 @@ impl GroupCommit {
             // In this task: to wake another one takes time. Every request has a task that outlives its client.
             transaction.run().await;
         }
-        let turn = deadline.min(Instant::now() + self.patience);
-        let answer = match timeout_at(turn, &mut answered).await {
+        let answer = match timeout_at(deadline.turn(), &mut answered).await {
             Ok(answer) => answer,
             Err(_) if self.shared.withdraw(&key, ticket) => {
                 return Err(StoreError::new(
@@ -155,9 +170,9 @@ impl GroupCommit {
     /// Appends in a transaction of its own.
     ///
     /// # Errors
-    /// As [`Store::append`].
-    pub async fn append_alone(&self, append: Arc<Append>, deadline: Instant) -> Result<AppendOutcome> {
-        match self.shared.commit(vec![append], Busy::Wait, deadline).await?.pop() {
+    /// As [`Store::append`](crate::store::Store::append).
+    pub async fn append_alone(&self, append: Arc<Append>, deadline: Deadline) -> Result<AppendOutcome> {
+        match self.shared.commit(vec![append], OnLocked::Wait, deadline).await?.pop() {
             Some(Judged::Done(outcome)) => Ok(outcome),
             Some(Judged::Unclear(error)) => Err(error),
             Some(Judged::LeftOut) | None => Err(StoreError::new(Cause::Internal, "an append was not answered")),
@@ -174,7 +189,7 @@ impl Shared {
     fn enqueue(
         self: &Arc<Self>,
         append: Arc<Append>,
-        deadline: Instant,
+        deadline: Deadline,
         answer: oneshot::Sender<Answer>,
     ) -> (u64, Option<Transaction>) {
         let (key, scopes) = (append.key.clone(), append.scopes());
@@ -222,10 +237,9 @@ impl Shared {
         begun
     }
 
-    /// The one place that knows what has just been committed. What one session's outcomes say is in the order of its
-    /// sequence, from call to call too, unless it was tried alone.
-    async fn commit(&self, batch: Vec<Arc<Append>>, busy: Busy, deadline: Instant) -> Result<Vec<Judged>> {
-        (self.commit)(batch, busy, deadline).await
+    /// What one session's outcomes say is in the order of its sequence, from call to call too, unless it was tried alone.
+    async fn commit(&self, batch: Vec<Arc<Append>>, on_locked: OnLocked, deadline: Deadline) -> Result<Vec<Judged>> {
+        (self.commit)(batch, on_locked, deadline).await
     }
 }
 
@@ -330,10 +344,11 @@ impl Transaction {
     async fn run(self) {
         let Self { turn, batch } = self;
         let appends: Vec<Arc<Append>> = batch.iter().map(|waiting| waiting.append.clone()).collect();
-        let first = batch.iter().map(|waiting| waiting.deadline).min().unwrap_or_else(Instant::now);
-        let deadline = if batch.len() == 1 { first } else { first.max(Instant::now() + LEAST_TIME) };
+        // A batch has at least one append.
+        let Some(first) = batch.iter().map(|waiting| waiting.deadline).min_by_key(Deadline::at) else { return };
+        let deadline = first.for_group(batch.len());
         let shared = turn.shared.clone();
-        let commit = shared.commit(appends, Busy::LeaveOut, deadline);
+        let commit = shared.commit(appends, OnLocked::Skip, deadline);
         tokio::pin!(commit);
         let committed = match timeout(LONG, &mut commit).await {
             Ok(committed) => committed,
@@ -405,6 +420,7 @@ mod tests {
     use crate::domain::ids::{AppName, EventId, SessionId, UserId, UserKey};
     use crate::domain::json::Json;
     use crate::domain::time::Micros;
+    use crate::store::limits::StoreLimits;
 
     fn key(session: &str) -> SessionKey {
         let user = UserKey { app: AppName::parse("app").unwrap(), user: UserId::parse("user").unwrap() };
@@ -439,7 +455,7 @@ mod tests {
             let append = append(key.clone(), "e", state_key, bytes);
             let line = self.lines.entry(key.clone()).or_default();
             let (answer, _) = oneshot::channel();
-            let deadline = Instant::now();
+            let deadline = Deadline::new(Instant::now(), &StoreLimits::default());
             self.tickets += 1;
             let scopes = append.scopes();
             line.waiting.push_back(Waiting {
@@ -562,10 +578,9 @@ mod tests {
         assert_eq!(queue.next_batch(), [4], "b's first holds up b's second, as they keep their order");
         assert_eq!(queue.blocked, [key("b")]);
     }
+
     /// A store that commits what is in no hurry when its time has come, and keeps the order in which it did.
-    fn slow_store(
-        time: impl Fn(&str) -> Duration + Send + Sync + 'static,
-    ) -> (Arc<GroupCommit>, Arc<Mutex<Vec<String>>>) {
+    fn slow_store(time: impl Fn(&str) -> Duration + Send + Sync + 'static) -> (Arc<Appends>, Arc<Mutex<Vec<String>>>) {
         let done = Arc::new(Mutex::new(Vec::new()));
         let (log, time) = (done.clone(), Arc::new(time));
         let commit = move |batch: Vec<Arc<Append>>, _, _| -> BoxFuture<'static, Result<Vec<Judged>>> {
@@ -574,19 +589,19 @@ mod tests {
                 let names: Vec<&str> = batch.iter().map(|append| append.key.session.as_str()).collect();
                 tokio::time::sleep(names.iter().map(|name| time(name)).max().unwrap()).await;
                 log.lock().unwrap().push(names.join(" "));
-                let outcome = || AppendOutcome { outcome: crate::domain::append::Outcome::SessionNotFound, view: None };
+                let outcome = || AppendOutcome { outcome: Outcome::SessionNotFound, view: None };
                 Ok(batch.iter().map(|_| Judged::Done(outcome())).collect())
             })
         };
         let batching = Batching { one_app: false, writers: 4 };
-        (Arc::new(GroupCommit::over(Box::new(commit), batching, Duration::from_secs(2))), done)
+        (Arc::new(Appends::new(batching, commit)), done)
     }
 
     /// Sends an append, as far as it gets at once.
-    async fn send(appends: &Arc<GroupCommit>, session: &'static str) -> tokio::task::JoinHandle<Result<AppendOutcome>> {
+    async fn send(appends: &Arc<Appends>, session: &'static str) -> tokio::task::JoinHandle<Result<AppendOutcome>> {
         let appends = appends.clone();
         let task = tokio::spawn(async move {
-            let deadline = Instant::now() + Duration::from_secs(60);
+            let deadline = Deadline::new(Instant::now() + Duration::from_secs(60), &StoreLimits::default());
             appends.append(Arc::new(append(key(session), "e", "k", 0)), deadline).await
         });
         tokio::task::yield_now().await;

@@ -8,15 +8,15 @@ use sqlx::query::QueryAs;
 use sqlx::query_builder::QueryBuilder;
 use sqlx::{FromRow, Postgres};
 
-use super::sql::{POSTGRES_CORRECTION, SESSION_COLUMNS, filter_text};
 use super::statement::{Statement, sessions};
-use super::transactions::{SessionInsert, Verdict};
-use super::{Cause, StoreError};
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::loaded::{Locked, UNREAD};
+use crate::domain::loaded::{SessionHead, UNREAD};
 use crate::domain::session::Creation;
 use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
+use crate::store::backend::{SessionInsert, Verdict};
+use crate::store::error::{Cause, StoreError};
+use crate::store::sql::{POSTGRES_CORRECTION, SESSION_COLUMNS, filter_text};
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
@@ -43,7 +43,7 @@ impl VerdictRow {
                 Ok(Verdict::Written(incarnations.into_iter().zip(seen).collect()))
             }
             "conflict" => Ok(Verdict::Conflict),
-            "locked" => Ok(Verdict::Locked),
+            "locked" => Ok(Verdict::Busy),
             _ => Err(StoreError::new(Cause::Internal, "an unknown verdict on a batch of writes")),
         }
     }
@@ -65,7 +65,7 @@ pub fn write_call<'q>(app: &'q AppName, writes: &'q Writes<'_>) -> QueryAs<'q, P
     let query = sqlx::query_as(CALL).bind(app.as_str());
 
     let rows: Vec<_> = writes.sessions.iter().filter(|(key, _)| key.app() == app).collect();
-    let was = |part: fn(&Locked) -> i64| -> Vec<i64> {
+    let was = |part: fn(&SessionHead) -> i64| -> Vec<i64> {
         rows.iter().map(|(_, update)| update.was.as_ref().map_or(0, part)).collect()
     };
     let query = query

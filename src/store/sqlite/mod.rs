@@ -1,5 +1,7 @@
 //! SQLite, embedded: one file, one process, one writer and many readers (WAL).
 
+mod rows;
+
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, TryLockError};
@@ -8,7 +10,6 @@ use std::mem;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use sqlx::migrate::Migrator;
@@ -16,30 +17,32 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow, Row as _};
 use tokio::time::{Instant, timeout_at};
 
-use super::look::{Look, LookRow};
-use super::pool::{Connect, Lease, Pool};
-use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
+use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, Seen, SessionInsert, Tx, Verdict};
+use super::error::{Cause, StoreError, corrupt};
+use super::limits::StoreLimits;
+use super::migrations::all_applied;
+use super::pool::{Connect, Lease, Pool, PoolUse};
+use super::sql::heads::{HeadsQuery, HeadsRow};
+use super::sql::primitives::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
     self, APP, Dialect, DifferenceRow, EVENT_COLUMNS, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, SESSION,
     SESSION_COLUMNS, ScopeRow, StateRow, StateTables, USER, ViewRow, event_page, filter_text,
 };
-use super::sqlite_rows::{Columns, STATEMENTS, Statements, Values, piece, pieces};
-use super::transactions::{Backend, LockedSession, Seen, SessionInsert, Tx, Verdict, corrupt};
-use super::{Batching, Busy, Cause, DatabaseClock, PoolUse, StoreError, StoreLimits};
 use crate::domain::command::Fork;
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserKey};
 use crate::domain::json::{RawJson, push_string};
-use crate::domain::loaded::{Heads, Held, Locked, Needs};
+use crate::domain::loaded::{Loaded, Needs, SessionHead, StateEntry};
 use crate::domain::query::{EventPage, EventQuery, ListQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
-use crate::domain::session::{Head, MetadataPatch};
+use crate::domain::session::{MetadataPatch, SessionInfo};
 use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::writes::{EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
+use rows::{Columns, STATEMENTS, Statements, Values, piece, pieces};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -200,7 +203,7 @@ impl Backend for Sqlite {
             sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(&mut *tx.conn).await?
         };
         tx.rollback().await?;
-        super::all_applied(&MIGRATOR, &applied)
+        all_applied(&MIGRATOR, &applied)
     }
 
     /// The rows that were made last have the highest numbers.
@@ -233,7 +236,7 @@ impl Backend for Sqlite {
         self.begin(&self.writer, Some("begin immediate")).await
     }
 
-    async fn unlocked(&self) -> Result<SqliteTx> {
+    async fn optimistic(&self) -> Result<SqliteTx> {
         // Nobody else has the connection that writes; the transaction begins with the writing.
         self.begin(&self.writer, None).await
     }
@@ -243,8 +246,8 @@ impl Backend for Sqlite {
         Batching { one_app: false, writers: 2 }
     }
 
-    fn unit_limit(&self) -> Duration {
-        self.limits.acquire + self.limits.statement
+    fn limits(&self) -> StoreLimits {
+        self.limits
     }
 
     fn pool(&self) -> PoolUse {
@@ -480,8 +483,8 @@ fn text<'a>(value: Option<&'a Cow<'_, RawJson>>) -> Option<&'a str> {
     value.map(|value| value.text())
 }
 
-fn held((value, revision): (String, i64)) -> Held {
-    Held { value: Some(RawJson::trusted(value)), revision }
+fn held((value, revision): (String, i64)) -> StateEntry {
+    StateEntry { value: Some(RawJson::trusted(value)), revision }
 }
 
 /// The events of [`sql::SQLITE_PLAIN_VIEW`], the first of which has this sequence.
@@ -673,7 +676,7 @@ fn parts<'w, 'a, K>(writes: &'w StateWrites<'a, K>) -> (StateRows<'w, 'a, K>, St
 
 /// Rows need no locks of their own here: the write transaction has the whole file.
 impl Tx for SqliteTx {
-    const SHARED: bool = false;
+    const CONCURRENT: bool = false;
 
     shared_primitives!();
 
@@ -715,7 +718,7 @@ impl Tx for SqliteTx {
         Ok(views)
     }
 
-    async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, _: Busy) -> Result<Vec<LockedSession>> {
+    async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, _: OnLocked) -> Result<Vec<LockedSession>> {
         let keys: Vec<&SessionKey> = keys.iter().copied().collect();
         let columns = "app_name, user_id, id, incarnation, revision, metadata_revision, update_time, expire_time";
         let rows: Vec<(_, LockedRow)> = self.find("sessions", "app_name, user_id, id", columns, &keys).await?;
@@ -730,17 +733,17 @@ impl Tx for SqliteTx {
         Ok(())
     }
 
-    async fn look(&mut self, needs: &Needs<'_>) -> Result<Heads> {
-        let keys = Look::at(needs);
+    async fn read_heads(&mut self, needs: &Needs<'_>) -> Result<Loaded> {
+        let keys = HeadsQuery::of(needs);
         let sessions: Vec<_> =
             (1..).zip(keys.sessions.iter().map(|(key, id)| (*key, id.map(EventId::as_str)))).collect();
         let users: Vec<_> = (1..).zip(keys.users.iter().copied()).collect();
         let apps: Vec<_> = (1..).zip(keys.apps.iter().copied()).collect();
-        let mut rows: Vec<LookRow> = Vec::new();
+        let mut rows: Vec<HeadsRow> = Vec::new();
         for from in pieces([sessions.len(), users.len(), apps.len()]) {
             let statement = look(piece(&sessions, from), piece(&users, from), piece(&apps, from));
             for row in statement.build()?.fetch_all(&mut *self.conn).await? {
-                rows.push(LookRow::from_row(&row)?);
+                rows.push(HeadsRow::from_row(&row)?);
             }
         }
         let mut heads = keys.heads(rows)?;
@@ -771,7 +774,7 @@ impl Tx for SqliteTx {
         Ok(())
     }
 
-    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
+    async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
         self.begins = true;
         if let Err(error) = self.write(writes).await {
             if error.cause == Cause::Conflict {
@@ -794,10 +797,10 @@ impl Tx for SqliteTx {
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
-        Ok(self.lock_sessions(&BTreeSet::from([key]), Busy::Wait).await?.into_iter().next())
+        Ok(self.lock_sessions(&BTreeSet::from([key]), OnLocked::Wait).await?.into_iter().next())
     }
 
-    async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, Held)>> {
+    async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, StateEntry)>> {
         let (mut of_sessions, mut of_users, mut of_apps) = (Vec::new(), Vec::new(), Vec::new());
         for (address, incarnation) in keys {
             match address {
@@ -850,14 +853,17 @@ impl Tx for SqliteTx {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use sqlx::Connection as _;
 
     use super::*;
     use crate::domain::Limits;
+    use crate::domain::command::CreateOutcome;
     use crate::domain::ids::UserId;
     use crate::domain::session::{Creation, IfExists};
+    use crate::store::Store as _;
     use crate::store::transactions::Transactions;
-    use crate::store::{CreateOutcome, Store as _};
 
     fn key() -> SessionKey {
         let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };

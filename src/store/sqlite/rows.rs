@@ -14,8 +14,8 @@ use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments as _, AssertSqlSafe, Encode, Sqlite, Type};
 
-use super::StoreError;
 use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
+use crate::store::error::StoreError;
 
 /// How many rows a list may have. With 16 columns each, the most are far below SQLite's limit of 32766 parameters.
 const SIZES: [usize; 4] = [1, 4, 16, MOST];

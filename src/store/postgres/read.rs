@@ -3,12 +3,12 @@
 use sqlx::query_builder::QueryBuilder;
 use sqlx::{FromRow, Postgres};
 
-use super::StoreError;
-use super::sql::{HEAD_COLUMNS, POSTGRES_CLOCK, ViewRow, pinned};
 use super::statement::{Statement, sessions};
 use crate::domain::event::StoredEvent;
 use crate::domain::query::{EventQuery, SessionQuery, SessionView, StateFilter};
 use crate::domain::time::Micros;
+use crate::store::error::StoreError;
+use crate::store::sql::{HEAD_COLUMNS, POSTGRES_CLOCK, ViewRow, pinned};
 
 /// The statement of [plain](SessionQuery::is_plain) queries; with more than one, of such as ask for the whole state.
 ///

@@ -1,5 +1,5 @@
-//! Calls that share a statement, or a transaction: reads, and creations. (Appends have an order to keep, and so a
-//! mechanism of their own: `service/group_commit.rs`.)
+//! Coalesced calls: reads that share a statement, creations that share a transaction. (Appends have an order to keep, and
+//! so a mechanism of their own: [`appends`](super::appends).)
 //!
 //! While the database is quick, a few are under way at once, and what arrives meanwhile forms the next one: a call that
 //! comes alone goes alone, at once. Where it is slow, be it for the disk or the distance, more of them go side by side, as
@@ -14,7 +14,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Cause, StoreError};
+use crate::store::error::{Cause, StoreError};
+use crate::store::limits::Deadline;
 
 /// Under way at once, while they are quick: as many as this machine has processors, taken for the database's too, and this
 /// many at least. With more, all of them take longer, and the slowest much longer.
@@ -23,16 +24,14 @@ const FEW: usize = 2;
 const MOST: usize = 16;
 /// The time from which on the last one is not quick.
 const LONG: Duration = Duration::from_millis(10);
-/// The least time that calls are given together, or one whose time is nearly up would take others down with it.
-const LEAST_TIME: Duration = Duration::from_millis(500);
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-pub struct Group<Q, A> {
+pub struct Calls<Q, A> {
     queue: Mutex<Queue<Q, A>>,
 }
 
-impl<Q, A> Default for Group<Q, A> {
+impl<Q, A> Default for Calls<Q, A> {
     fn default() -> Self {
         Self { queue: Mutex::default() }
     }
@@ -76,11 +75,11 @@ enum Turn<Q, A> {
 
 /// The right to go ahead. Dropping it, be it unused, gives it to the next who wait.
 struct Lead<Q, A> {
-    group: Arc<Group<Q, A>>,
+    calls: Arc<Calls<Q, A>>,
     others: Vec<Waiting<Q, A>>,
 }
 
-impl<Q: Clone, A> Group<Q, A> {
+impl<Q: Clone, A> Calls<Q, A> {
     /// Asks `query`, together with others if there are any: `ask` asks them all, and answers in their order.
     ///
     /// # Errors
@@ -89,12 +88,12 @@ impl<Q: Clone, A> Group<Q, A> {
     pub async fn ask(
         self: &Arc<Self>,
         query: &Q,
-        deadline: Instant,
-        ask: impl AsyncFnOnce(&[&Q], Instant) -> Result<Vec<A>>,
+        deadline: Deadline,
+        ask: impl AsyncFnOnce(&[&Q], Deadline) -> Result<Vec<A>>,
     ) -> Result<A> {
         let mut lead = match self.enter(query) {
             Ok(lead) => lead,
-            Err(Place { ticket, turn }) => match timeout_at(deadline, turn).await {
+            Err(Place { ticket, turn }) => match timeout_at(deadline.at(), turn).await {
                 Ok(Ok(Turn::Answer(answer))) => return answer,
                 Ok(Ok(Turn::Lead(lead))) => lead,
                 Ok(Err(_)) => {
@@ -114,8 +113,7 @@ impl<Q: Clone, A> Group<Q, A> {
             },
         };
         let queries: Vec<&Q> = std::iter::once(query).chain(lead.others.iter().map(|other| &other.query)).collect();
-        let deadline = if queries.len() == 1 { deadline } else { deadline.max(Instant::now() + LEAST_TIME) };
-        let answers = ask(&queries, deadline).await;
+        let answers = ask(&queries, deadline.for_group(queries.len())).await;
         let others = mem::take(&mut lead.others);
         // The next need not wait until these are answered.
         drop(lead);
@@ -140,7 +138,7 @@ impl<Q: Clone, A> Group<Q, A> {
         if queue.may_begin() {
             let others = queue.take(MOST - 1);
             queue.begin();
-            return Ok(Lead { group: self.clone(), others });
+            return Ok(Lead { calls: self.clone(), others });
         }
         let (turn, turned) = oneshot::channel();
         queue.tickets += 1;
@@ -157,7 +155,7 @@ impl<Q: Clone, A> Group<Q, A> {
     }
 }
 
-impl<Q, A> Group<Q, A> {
+impl<Q, A> Calls<Q, A> {
     fn queue(&self) -> MutexGuard<'_, Queue<Q, A>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -189,7 +187,7 @@ impl<Q, A> Queue<Q, A> {
 
 impl<Q, A> Drop for Lead<Q, A> {
     fn drop(&mut self) {
-        let mut queue = self.group.queue();
+        let mut queue = self.calls.queue();
         queue.under_way -= 1;
         // Of a lead that came to nothing, those who would have gone with it come first.
         for other in self.others.drain(..).rev() {
@@ -203,7 +201,7 @@ impl<Q, A> Drop for Lead<Q, A> {
         drop(queue);
         let first = next.remove(0);
         // Of one who has just stopped to wait, the lead comes back, and is dropped.
-        let _ = first.turn.send(Turn::Lead(Lead { group: self.group.clone(), others: next }));
+        let _ = first.turn.send(Turn::Lead(Lead { calls: self.calls.clone(), others: next }));
     }
 }
 
@@ -213,12 +211,13 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
+    use crate::store::limits::StoreLimits;
 
     const NEVER: Duration = Duration::MAX;
 
     /// A database whose statements wait to be let go, and that keeps what each was about.
     struct Slow {
-        group: Arc<Group<String, String>>,
+        calls: Arc<Calls<String, String>>,
         go: Semaphore,
         statements: Mutex<Vec<String>>,
         fail: bool,
@@ -226,9 +225,9 @@ mod tests {
 
     impl Slow {
         fn new(long: Duration, fail: bool) -> Arc<Self> {
-            let group = Arc::new(Group::default());
-            *group.queue() = Queue { few: 2, long, ..Queue::default() };
-            Arc::new(Self { group, go: Semaphore::new(0), statements: Mutex::default(), fail })
+            let calls = Arc::new(Calls::default());
+            *calls.queue() = Queue { few: 2, long, ..Queue::default() };
+            Arc::new(Self { calls, go: Semaphore::new(0), statements: Mutex::default(), fail })
         }
 
         /// Begins to ask, as far as it gets at once.
@@ -239,7 +238,7 @@ mod tests {
         async fn ask_within(self: &Arc<Self>, limit: Duration, name: &'static str) -> JoinHandle<Result<String>> {
             let slow = self.clone();
             let task = tokio::spawn(async move {
-                let deadline = Instant::now() + limit;
+                let deadline = Deadline::new(Instant::now() + limit, &StoreLimits::default());
                 let ask = async |names: &[&String], _| {
                     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
                     slow.statements.lock().unwrap().push(names.join(" "));
@@ -249,7 +248,7 @@ mod tests {
                         false => Ok(names.iter().map(|name| name.to_uppercase()).collect()),
                     }
                 };
-                slow.group.ask(&name.to_owned(), deadline, ask).await
+                slow.calls.ask(&name.to_owned(), deadline, ask).await
             });
             tokio::task::yield_now().await;
             task
@@ -273,14 +272,14 @@ mod tests {
             assert_eq!(task.await.unwrap().unwrap(), answer);
         }
         assert_eq!(slow.statements(), ["a", "b", "c d e"]);
-        assert_eq!(slow.group.queue().under_way, 0);
+        assert_eq!(slow.calls.queue().under_way, 0);
     }
 
     #[tokio::test]
     async fn a_slow_database_is_asked_side_by_side() {
         let slow = Slow::new(NEVER, false);
         let mut tasks = vec![slow.ask("a").await, slow.ask("b").await, slow.ask("c").await];
-        slow.group.queue().long = Duration::ZERO;
+        slow.calls.queue().long = Duration::ZERO;
         tasks.push(slow.ask("d").await);
         assert_eq!(slow.statements(), ["a", "b", "d c"]);
         slow.go.add_permits(3);

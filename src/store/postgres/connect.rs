@@ -12,9 +12,9 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, PgConnection, Row as _};
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-use super::pool::Connect;
-use super::{Cause, StoreError};
 use crate::domain::tag::Timeline;
+use crate::store::error::{Cause, StoreError};
+use crate::store::pool::Connect;
 
 type Result<T> = std::result::Result<T, StoreError>;
 

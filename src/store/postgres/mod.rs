@@ -1,8 +1,12 @@
 //! PostgreSQL, 13 and later, also behind PgBouncer in transaction mode.
 
+pub mod connect;
+mod read;
+mod statement;
+mod write;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use sqlx::migrate::{Migration, Migrator};
@@ -10,18 +14,17 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection as _, FromRow as _, PgConnection};
 use url::Url;
 
-use super::look::{Look, LookRow};
-use super::pool::{Lease, Pool};
-use super::postgres_connect::{self, Server, durable};
-use super::read_statement::{ReadRow, read_statement};
-use super::shared::{COPIED_EVENTS, shared_helpers, shared_primitives};
+use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, SessionInsert, Tx, Verdict};
+use super::error::{Cause, StoreError, corrupt};
+use super::limits::StoreLimits;
+use super::migrations::all_applied;
+use super::pool::{Lease, Pool, PoolUse};
+use super::sql::heads::{HeadsQuery, HeadsRow};
+use super::sql::primitives::{COPIED_EVENTS, shared_helpers, shared_primitives};
 use super::sql::{
     self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, ScopeRow, StateRow, ViewRow,
     event_page, filter_text, pinned,
 };
-use super::transactions::{Backend, LockedSession, SessionInsert, Tx, Verdict, corrupt};
-use super::write_statement::{apps_of, insert_sessions, set_created_revisions, write_call};
-use super::{Batching, Busy, Cause, DatabaseClock, PoolUse, StoreError, StoreLimits};
 use crate::domain::command::Fork;
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
@@ -29,15 +32,18 @@ use crate::domain::ids::{
     AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserId, UserKey,
 };
 use crate::domain::json::RawJson;
-use crate::domain::loaded::{Heads, Held, Locked, Needs};
+use crate::domain::loaded::{Loaded, Needs, SessionHead, StateEntry};
 use crate::domain::query::{EventPage, EventQuery, ListQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::rewind::{self, Difference};
 use crate::domain::scope::join;
-use crate::domain::session::{Head, MetadataPatch};
+use crate::domain::session::{MetadataPatch, SessionInfo};
 use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::writes::Writes;
+use connect::{Server, durable};
+use read::{ReadRow, read_statement};
+use write::{apps_of, insert_sessions, set_created_revisions, write_call};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -78,8 +84,8 @@ macro_rules! judged {
 
 impl Postgres {
     pub fn open(url: &Url, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
-        let connect = postgres_connect::options(url)?;
-        postgres_connect::warn_if_exposed(&connect);
+        let connect = connect::options(url)?;
+        connect::warn_if_exposed(&connect);
         let settings = [
             ("statement_timeout", limits.statement),
             ("lock_timeout", limits.lock_wait),
@@ -197,7 +203,7 @@ impl Backend for Postgres {
     async fn migrate(&self) -> Result<()> {
         // Its own connection, closed afterwards: migrations take their time.
         let options = self.connect.clone().statement_cache_capacity(0);
-        let mut conn = postgres_connect::connect(&options, self.unit_limit()).await?;
+        let mut conn = connect::connect(&options, self.limits.unit()).await?;
         // In the transaction from the first look on: PgBouncer keeps the server's connection for that long only.
         let mut tx = conn.begin().await?;
         // To look takes no more than reading a table: who may not make tables can start a server all the same.
@@ -248,7 +254,7 @@ impl Backend for Postgres {
             }
         };
         tx.rollback().await?;
-        super::all_applied(&MIGRATOR, &applied)
+        all_applied(&MIGRATOR, &applied)
     }
 
     async fn clock(&self) -> Result<DatabaseClock> {
@@ -278,7 +284,7 @@ impl Backend for Postgres {
         self.begin(Some(&self.begin_write)).await
     }
 
-    async fn unlocked(&self) -> Result<PgTx> {
+    async fn optimistic(&self) -> Result<PgTx> {
         self.read(true).await
     }
 
@@ -287,8 +293,8 @@ impl Backend for Postgres {
         Batching { one_app: true, writers: (self.limits.connections as usize / 2).clamp(2, 8) }
     }
 
-    fn unit_limit(&self) -> Duration {
-        self.limits.acquire + self.limits.statement
+    fn limits(&self) -> StoreLimits {
+        self.limits
     }
 
     fn pool(&self) -> PoolUse {
@@ -388,7 +394,7 @@ fn counted<T>(rows: &[T], n: i64) -> Option<&T> {
 }
 
 impl Tx for PgTx {
-    const SHARED: bool = true;
+    const CONCURRENT: bool = true;
 
     shared_primitives!();
 
@@ -417,7 +423,7 @@ impl Tx for PgTx {
         Ok(views)
     }
 
-    async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, busy: Busy) -> Result<Vec<LockedSession>> {
+    async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, on_locked: OnLocked) -> Result<Vec<LockedSession>> {
         // Rows are looked for, and locked, one by one, in the order given: as in `sessiond_write`.
         macro_rules! lock {
             ($busy:literal) => {
@@ -436,9 +442,9 @@ impl Tx for PgTx {
         let keys: Vec<&SessionKey> = keys.iter().copied().collect();
         let mut locked = Vec::with_capacity(keys.len());
         for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
-            let rows: Vec<LockedRow> = sqlx::query_as(match busy {
-                Busy::Wait => lock!(""),
-                Busy::LeaveOut => lock!(" skip locked"),
+            let rows: Vec<LockedRow> = sqlx::query_as(match on_locked {
+                OnLocked::Wait => lock!(""),
+                OnLocked::Skip => lock!(" skip locked"),
             })
             .persistent(self.persistent)
             .bind(keys.first().map(|key| key.app().as_str()))
@@ -506,7 +512,7 @@ impl Tx for PgTx {
         row.map(LockedSession::try_from).transpose()
     }
 
-    async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, Held)>> {
+    async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, StateEntry)>> {
         // One list for all scopes, each row with the parts of its key that its scope has.
         let parts = |address: &StateAddress| match address {
             StateAddress::Session(key, name) => {
@@ -544,21 +550,21 @@ impl Tx for PgTx {
             .await?;
             found.extend(rows.into_iter().filter_map(|(n, value, revision)| {
                 let (address, _) = counted(&keys, n)?;
-                Some(((*address).clone(), Held { value: Some(RawJson::trusted(value)), revision }))
+                Some(((*address).clone(), StateEntry { value: Some(RawJson::trusted(value)), revision }))
             }));
         }
         Ok(found)
     }
 
     /// Of one app, all at one moment.
-    async fn look(&mut self, needs: &Needs<'_>) -> Result<Heads> {
-        let all = Look::at(needs);
-        let mut heads = Heads::default();
+    async fn read_heads(&mut self, needs: &Needs<'_>) -> Result<Loaded> {
+        let all = HeadsQuery::of(needs);
+        let mut heads = Loaded::default();
         for app in all.named_apps() {
             let look = all.of_app(app);
-            let Look { sessions, users, apps } = &look;
+            let HeadsQuery { sessions, users, apps } = &look;
             // Rows are looked for one by one, as in `sessiond_write`.
-            let rows: Vec<LookRow> = sqlx::query_as(concat!(
+            let rows: Vec<HeadsRow> = sqlx::query_as(concat!(
                 "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, ",
                 judged!("s"),
                 ", e.sequence, e.event_time, e.commit_time, e.digest, e.body \
@@ -601,7 +607,7 @@ impl Tx for PgTx {
         Ok(())
     }
 
-    async fn write_at_once(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
+    async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
         let mut apps = apps_of(writes).into_iter();
         match (apps.next(), apps.next()) {
             (Some(app), None) => self.write_app(app, writes).await,

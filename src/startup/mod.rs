@@ -1,0 +1,197 @@
+//! Starts what a running server is made of, in order, and stops it in order: for `main` and for tests alike.
+
+mod metrics_listener;
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt as _};
+use secrecy::ExposeSecret as _;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::config::{Config, ListenError};
+use crate::http::{App, HEALTH_PATHS, refusal, report_refusals, router};
+use crate::metrics::Metrics;
+use crate::server;
+use crate::service::{Service, SystemClock};
+use crate::store::Store;
+use crate::store::error::StoreError;
+use crate::store::open;
+
+/// How long a start waits for a database that starts beside it.
+const DATABASE_PATIENCE: Duration = Duration::from_secs(30);
+const DATABASE_PAUSE: Duration = Duration::from_millis(500);
+/// How often the log tells of the wait.
+const DATABASE_REPORT: Duration = Duration::from_secs(3);
+/// How long one look at the database may take.
+const DATABASE_CHECK: Duration = Duration::from_secs(5);
+/// How long the database may take to be closed.
+const CLOSE_GRACE: Duration = Duration::from_secs(2);
+
+/// Why a server cannot start. Never holds the database URL.
+#[derive(Debug)]
+pub enum StartError {
+    /// `--listen` names nothing that may be listened on.
+    Listen(ListenError),
+    Database(StoreError),
+    /// The socket cannot be had.
+    Socket(String),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen(error) => error.fmt(f),
+            Self::Database(error) => write!(f, "database: {error}"),
+            Self::Socket(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<ListenError> for StartError {
+    fn from(error: ListenError) -> Self {
+        Self::Listen(error)
+    }
+}
+
+impl From<StoreError> for StartError {
+    fn from(error: StoreError) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// What must be there before the first request.
+pub struct Prepared {
+    config: Config,
+    store: Arc<dyn Store>,
+    listener: TcpListener,
+}
+
+impl Prepared {
+    /// # Errors
+    /// The system does not know the socket's address.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// Prepares an address that we may use, a database of our version, the socket. In this order, so that a client meets a
+/// closed port rather than a silent one while the database is waited for.
+///
+/// # Errors
+/// One of them cannot be had.
+pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
+    let addresses = config.listen_addresses().await?;
+    let store = open(&config).await?;
+    ready(&*store, &config, !config.no_migrate).await?;
+    let listener = bind(&config, &addresses).await?;
+    Ok(Prepared { config, store, listener })
+}
+
+/// Brings the database into shape, and does nothing else.
+///
+/// # Errors
+/// It cannot be opened or migrated.
+pub async fn migrate(config: &Config) -> Result<(), StartError> {
+    let store = open(config).await?;
+    ready(&*store, config, true).await?;
+    store.close().await;
+    tracing::info!("the database is migrated");
+    Ok(())
+}
+
+async fn open(config: &Config) -> Result<Arc<dyn Store>, StoreError> {
+    open::database(config.database_url.expose_secret(), config.postgres_options(), config.store_limits()).await
+}
+
+/// Migrates the database, or sees that it is migrated. Waits for a server that starts at the same time as we do.
+async fn ready(store: &dyn Store, config: &Config, migrate: bool) -> Result<(), StoreError> {
+    // Nobody else can bring a file into shape while we hold it.
+    let patience = if config.database_is_file() { Duration::ZERO } else { DATABASE_PATIENCE };
+    let give_up = Instant::now() + patience;
+    let mut report = Instant::now();
+    loop {
+        let attempt = if migrate { store.migrate().await } else { store.check(Instant::now() + DATABASE_CHECK).await };
+        match attempt {
+            Err(error) if error.cause.may_pass() && Instant::now() + DATABASE_PAUSE < give_up => {
+                if Instant::now() >= report {
+                    tracing::warn!(%error, "waiting for the database");
+                    report = Instant::now() + DATABASE_REPORT;
+                }
+                sleep(DATABASE_PAUSE).await;
+            }
+            other => return other,
+        }
+    }
+}
+
+async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, StartError> {
+    let bound = TcpListener::bind(addresses).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
+    let (address, listener) =
+        bound.map_err(|error| StartError::Socket(format!("cannot listen on {}: {error}", config.listen)))?;
+    if !address.ip().to_canonical().is_loopback() {
+        tracing::warn!("no authentication: whoever reaches this address can read and change every session");
+    }
+    tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
+    Ok(listener)
+}
+
+/// Serves until `shutdown` says so; then not ready, but all else served for the shutdown's delay, or until
+/// `shutdown` says so again; then no new connections, what is in flight finished within the drain's deadline, the
+/// database closed.
+///
+/// # Errors
+/// The metrics' address, if it was asked for by name and cannot be had.
+pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Unpin) -> io::Result<()> {
+    let Prepared { config, store, listener } = prepared;
+    let clock = Arc::new(SystemClock);
+    let metrics = Arc::new(Metrics::new());
+    let watched = store.clone();
+    metrics.watch_pool(move || watched.pool());
+    let measured = metrics.clone();
+    store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
+    let service = Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone());
+    let settings = config.http_settings();
+    let origins = settings.origins.clone();
+    let app = App::new(service, settings, metrics.clone(), clock);
+
+    let (stop, stopped) = watch::channel(false);
+    let mut metrics_stopped = stopped.clone();
+    if let Some(listener) = metrics_listener::bind(&config).await? {
+        tokio::spawn(metrics_listener::serve(listener, metrics.clone(), origins, async move {
+            let _ = metrics_stopped.wait_for(|stopped| *stopped).await;
+        }));
+    }
+    let sweeper = tokio::spawn({
+        let (app, interval, unit) = (app.clone(), config.sweep_interval, config.statement_timeout);
+        async move { app.service.sweep_forever(interval, unit).await }
+    });
+
+    let refusals = tokio::spawn(report_refusals(metrics.clone()));
+
+    let not_ready = app.clone();
+    let shutdown = async move {
+        shutdown.next().await;
+        not_ready.stop();
+        tokio::select! {
+            () = sleep(config.shutdown_delay) => {}
+            Some(()) = shutdown.next() => {}
+        }
+    };
+    let limits = config.connection_limits(HEALTH_PATHS);
+    let drained = server::serve(listener, router(app), limits, metrics, refusal, shutdown).await;
+    sweeper.abort();
+    refusals.abort();
+    // A request that was cut off may still wait for the database, on a connection that the pool would wait for.
+    let _ = timeout(CLOSE_GRACE, store.close()).await;
+    let _ = stop.send(true);
+    tracing::info!(closed = drained.closed_cleanly, aborted = drained.aborted, "stopped");
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! Every limit of time on what is asked of a database.
+//!
+//! | step | ends at the latest |
+//! |---|---|
+//! | wait for a turn in a group commit | [`Deadline::turn`] |
+//! | a connection and `BEGIN`; then the statements: each of the two | [`Deadline::unit`] |
+//! | `COMMIT` | [`Deadline::commit`] |
+//! | one statement that writes and commits | [`Deadline::unit_with_commit`] |
+//!
+//! Within a unit, the server bounds each statement and each wait for a lock ([`StoreLimits`]); SQLite bounds the latter alone.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The least time for a `COMMIT`, however close the deadline is: an unknown outcome is worse than a late one.
+const COMMIT_GRACE: Duration = Duration::from_secs(1);
+
+/// The least time for what several calls share, or one call whose time is nearly up would fail the others.
+const GROUP_GRACE: Duration = Duration::from_millis(500);
+
+/// The settings.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreLimits {
+    /// One statement (`--statement-timeout`).
+    pub statement: Duration,
+    /// The wait for a lock (`--lock-timeout`).
+    pub lock_wait: Duration,
+    /// The wait for a turn, and for a connection (`--acquire-timeout`).
+    pub acquire: Duration,
+    /// Connections to the database (PostgreSQL) or readers (SQLite, which has one writer besides).
+    pub connections: u32,
+}
+
+impl Default for StoreLimits {
+    fn default() -> Self {
+        Self {
+            statement: Duration::from_secs(5),
+            lock_wait: Duration::from_secs(2),
+            acquire: Duration::from_secs(2),
+            connections: 16,
+        }
+    }
+}
+
+impl StoreLimits {
+    /// One step of a transaction, `COMMIT` aside.
+    pub fn unit(&self) -> Duration {
+        self.acquire + self.statement
+    }
+}
+
+/// When a call must be answered, and what its steps may take of that time.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    at: Instant,
+    acquire: Duration,
+    unit: Duration,
+}
+
+impl Deadline {
+    pub fn new(at: Instant, limits: &StoreLimits) -> Self {
+        Self { at, acquire: limits.acquire, unit: limits.unit() }
+    }
+
+    /// When the call must be answered.
+    pub fn at(&self) -> Instant {
+        self.at
+    }
+
+    /// For as many calls together, of which this is the earliest deadline.
+    pub fn for_group(self, calls: usize) -> Self {
+        let at = if calls == 1 { self.at } else { self.at.max(Instant::now() + GROUP_GRACE) };
+        Self { at, ..self }
+    }
+
+    pub fn turn(&self) -> Instant {
+        self.at.min(Instant::now() + self.acquire)
+    }
+
+    pub fn unit(&self) -> Instant {
+        self.at.min(Instant::now() + self.unit)
+    }
+
+    pub fn commit(&self) -> Instant {
+        self.at.max(Instant::now() + COMMIT_GRACE)
+    }
+
+    pub fn unit_with_commit(&self) -> Instant {
+        self.unit().max(Instant::now() + COMMIT_GRACE)
+    }
+}

@@ -1,0 +1,225 @@
+//! The cache of heads: what this process has seen lately of sessions, users and apps.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+use std::mem;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserKey};
+use crate::domain::loaded::{Loaded, Needs, SessionHead, UNREAD};
+use crate::domain::session::SessionInfo;
+use crate::domain::tag::Timeline;
+
+/// After an optimistic append that another process overtook, so many batches go the slower way: where processes write the
+/// same sessions or shared scopes in turns, trying costs more than it saves.
+const DOUBTS: u32 = 32;
+
+/// Of sessions, users and apps: the heads of so many, and up to twice as many, are cached.
+const REMEMBERED: usize = 16_384;
+
+/// The cache, and how far it is trusted. Never a source of truth: what is written on its word is compared first.
+#[derive(Default)]
+pub struct Remembered {
+    memory: Mutex<Memory>,
+    /// How many of the next batches are not to be decided from the cache, and how many not optimistically.
+    cache_doubts: AtomicU32,
+    doubts: AtomicU32,
+}
+
+impl Remembered {
+    /// What is cached of what decides, and what is not. Where others write too (`concurrent`), what an event only notes is
+    /// left to the statement that writes.
+    pub fn heads<'a>(&self, timeline: Timeline, needs: &Needs<'a>, concurrent: bool) -> (Loaded, Needs<'a>) {
+        let memory = self.memory_of(timeline);
+        let (mut heads, mut missing) = (Loaded::default(), Needs::default());
+        for key in &needs.sessions {
+            match memory.sessions.get(key) {
+                Some(head) => drop(heads.sessions.insert((*key).clone(), head)),
+                None => drop(missing.sessions.insert(key)),
+            }
+        }
+        missing.events.extend(needs.events.iter().filter(|(key, _)| missing.sessions.contains(key)));
+        recall(&memory.users, &needs.users, concurrent, &mut heads.users, &mut missing.users);
+        recall(&memory.apps, &needs.apps, concurrent, &mut heads.apps, &mut missing.apps);
+        (heads, missing)
+    }
+
+    /// Keeps the heads that an append has written, or found as they were.
+    pub fn keep(&self, heads: Loaded) {
+        let mut memory = self.memory_of(heads.timeline);
+        heads.sessions.into_iter().for_each(|(key, head)| memory.sessions.put(key, head));
+        // `raise` ignores `UNREAD`.
+        heads.users.into_iter().for_each(|(key, revision)| memory.users.raise(key, revision));
+        heads.apps.into_iter().for_each(|(key, revision)| memory.apps.raise(key, revision));
+    }
+
+    /// Keeps the head of a session that was created or found.
+    pub fn remember(&self, head: &SessionInfo) {
+        let mut memory = self.memory_of(head.timeline);
+        // It may have been found, and others may have appended since.
+        let is_later = |known: SessionHead| known.incarnation == head.incarnation && known.revision > head.revision;
+        if !memory.sessions.get(&head.key).is_some_and(is_later) {
+            memory.sessions.put(head.key.clone(), head.into());
+        }
+        memory.users.raise(head.key.user.clone(), head.user_revision);
+        memory.apps.raise(head.key.app().clone(), head.app_revision);
+    }
+
+    /// Evicts a session whose head this process changes in another way; what others change is found out.
+    pub fn evict_session(&self, key: &SessionKey) {
+        self.memory().sessions.evict(key);
+    }
+
+    pub fn evict_scope(&self, scope: &ScopeKey) {
+        match scope {
+            ScopeKey::User(key) => self.memory().users.evict(key),
+            ScopeKey::App(key) => self.memory().apps.evict(key),
+        }
+    }
+
+    pub fn evict(&self, needs: &Needs<'_>) {
+        let mut memory = self.memory();
+        needs.sessions.iter().for_each(|key| memory.sessions.evict(key));
+        needs.users.keys().for_each(|key| memory.users.evict(key));
+        needs.apps.keys().for_each(|key| memory.apps.evict(key));
+    }
+
+    /// An optimistic append was overtaken, or met a lock.
+    pub fn doubt(&self) {
+        self.doubts.store(DOUBTS, Relaxed);
+    }
+
+    /// The cache was out of date.
+    pub fn doubt_cache(&self) {
+        self.cache_doubts.store(DOUBTS, Relaxed);
+    }
+
+    /// Consumes one doubt; whether there was one.
+    pub fn take_doubt(&self) -> bool {
+        take(&self.doubts)
+    }
+
+    /// Consumes one doubt about the cache; whether there was one.
+    pub fn take_cache_doubt(&self) -> bool {
+        take(&self.cache_doubts)
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The cache of this timeline. On another one the same revisions may stand for other content, so all is evicted.
+    fn memory_of(&self, timeline: Timeline) -> MutexGuard<'_, Memory> {
+        let mut memory = self.memory();
+        if memory.timeline != timeline {
+            *memory = Memory { timeline, ..Memory::default() };
+        }
+        memory
+    }
+}
+
+fn take(doubts: &AtomicU32) -> bool {
+    doubts.fetch_update(Relaxed, Relaxed, |doubts| doubts.checked_sub(1)).is_ok()
+}
+
+#[derive(Default)]
+struct Memory {
+    timeline: Timeline,
+    sessions: Recent<SessionKey, SessionHead>,
+    users: Recent<UserKey, i64>,
+    apps: Recent<AppName, i64>,
+}
+
+fn recall<'a, K: Ord + Eq + Hash + Clone>(
+    memory: &Recent<K, i64>,
+    needs: &BTreeMap<&'a K, bool>,
+    concurrent: bool,
+    heads: &mut HashMap<K, i64>,
+    missing: &mut BTreeMap<&'a K, bool>,
+) {
+    for (key, held) in needs {
+        match if *held || !concurrent { memory.get(key) } else { Some(UNREAD) } {
+            Some(revision) => drop(heads.insert((*key).clone(), revision)),
+            None => drop(missing.insert(key, true)),
+        }
+    }
+}
+
+/// A map that keeps at least the last [`REMEMBERED`] entries, and at most twice as many.
+struct Recent<K, V> {
+    young: HashMap<K, V>,
+    old: HashMap<K, V>,
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { young: HashMap::new(), old: HashMap::new() }
+    }
+}
+
+impl<K: Eq + Hash, V: Copy> Recent<K, V> {
+    fn get(&self, key: &K) -> Option<V> {
+        self.young.get(key).or_else(|| self.old.get(key)).copied()
+    }
+
+    fn put(&mut self, key: K, value: V) {
+        if self.young.len() == REMEMBERED {
+            self.old = mem::take(&mut self.young);
+        }
+        self.young.insert(key, value);
+    }
+
+    fn evict(&mut self, key: &K) {
+        self.young.remove(key);
+        self.old.remove(key);
+    }
+}
+
+impl<K: Eq + Hash> Recent<K, i64> {
+    /// Puts a revision of a shared scope, unless a later one is there: who only read it may tell late what it was.
+    fn raise(&mut self, key: K, revision: i64) {
+        if revision > self.get(&key).unwrap_or(UNREAD) {
+            self.put(key, revision);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_last_is_remembered_and_no_more_than_that() {
+        let mut recent = Recent::default();
+        for key in 0..10 * REMEMBERED {
+            recent.put(key, key);
+            assert_eq!(recent.get(&key), Some(key));
+            assert_eq!(recent.get(&key.saturating_sub(REMEMBERED - 1)), Some(key.saturating_sub(REMEMBERED - 1)));
+        }
+        assert!(recent.young.len() + recent.old.len() <= 2 * REMEMBERED);
+        assert_eq!(recent.get(&0), None);
+    }
+
+    #[test]
+    fn what_is_forgotten_does_not_come_back() {
+        let mut recent = Recent::default();
+        (0..=REMEMBERED).for_each(|key| recent.put(key, 1));
+        recent.put(0, 2);
+        assert_eq!((recent.old.get(&0), recent.young.get(&0)), (Some(&1), Some(&2)));
+        recent.evict(&0);
+        assert_eq!(recent.get(&0), None);
+    }
+
+    #[test]
+    fn an_earlier_revision_takes_no_later_ones_place() {
+        let mut recent = Recent::default();
+        for (revision, then) in
+            [(UNREAD, None), (0, Some(0)), (5, Some(5)), (4, Some(5)), (UNREAD, Some(5)), (6, Some(6))]
+        {
+            recent.raise("app", revision);
+            assert_eq!(recent.get(&"app"), then);
+        }
+    }
+}

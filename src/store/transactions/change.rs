@@ -1,0 +1,100 @@
+//! Changes that append no event: metadata, deletions, shared state on its own.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::append::{lock_scopes, values};
+use super::read::{view, whole_session};
+use crate::domain::command::{DeleteOutcome, Deletion, MetadataUpdate, ScopeOutcome, UpdateOutcome};
+use crate::domain::ids::{ScopeKey, SessionKey};
+use crate::domain::loaded::Needs;
+use crate::domain::resolve::Mismatch;
+use crate::domain::scope_write::{ScopeWrite, decide_scope};
+use crate::domain::tag::{IfMatch, Tag};
+use crate::domain::time::Micros;
+use crate::store::backend::{LockedSession, OnLocked, Tx};
+use crate::store::error::StoreError;
+use crate::store::runner::End;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+pub async fn locked_live<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LockedSession>> {
+    Ok(tx.lock_sessions(&BTreeSet::from([key]), OnLocked::Wait).await?.into_iter().find(|row| row.head.is_live(now)))
+}
+
+/// Whether the precondition of a change that writes no state holds; the scopes are read, not held.
+pub async fn mismatch<X: Tx>(tx: &mut X, row: &LockedSession, if_match: Option<&IfMatch>) -> Result<Option<Mismatch>> {
+    let Some(if_match) = if_match else { return Ok(None) };
+    let (user, app) = (&row.key.user, row.key.app());
+    let scopes =
+        Needs { users: BTreeMap::from([(user, false)]), apps: BTreeMap::from([(app, false)]), ..Needs::default() };
+    let found = tx.read_heads(&scopes).await?;
+    let tag = Tag {
+        revision: row.head.revision,
+        user: found.users.get(user).copied().unwrap_or(0),
+        app: found.apps.get(app).copied().unwrap_or(0),
+        incarnation: row.head.incarnation,
+        timeline: tx.timeline(),
+        metadata: row.head.metadata_revision,
+    };
+    Ok((!if_match.holds(&tag)).then(|| Mismatch::of_session(&tag, Vec::new())))
+}
+
+pub async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Result<(UpdateOutcome, End)> {
+    let Some(row) = locked_live(tx, &update.key, update.now).await? else {
+        return Ok((UpdateOutcome::SessionNotFound, End::Release));
+    };
+    if let Some(mismatch) = mismatch(tx, &row, update.if_match.as_ref()).await? {
+        return Ok((UpdateOutcome::RevisionMismatch(mismatch), End::Release));
+    }
+    let mut end = End::Release;
+    if !update.patch.is_empty() {
+        tx.set_metadata(&update.key, &update.patch, update.now).await?;
+        end = End::Commit;
+    }
+    Ok((view(tx, &whole_session(&update.key, update.now)).await.map(UpdateOutcome::Done)?, end))
+}
+
+pub async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutcome, End)> {
+    let row = tx.lock_sessions(&BTreeSet::from([&delete.key]), OnLocked::Wait).await?.into_iter().next();
+    let Some(row) = row.filter(|row| row.head.incarnation == delete.incarnation) else {
+        return Ok((DeleteOutcome::Done, End::Release));
+    };
+    if let Some(mismatch) = mismatch(tx, &row, delete.if_match.as_ref()).await? {
+        return Ok((DeleteOutcome::RevisionMismatch(mismatch), End::Release));
+    }
+    tx.bury(&delete.key, row.head.incarnation).await?;
+    Ok((DeleteOutcome::Done, End::Commit))
+}
+
+pub async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutcome, End)> {
+    let scope = match &write.scope {
+        ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
+        ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
+    };
+    lock_scopes(tx, &scope).await?;
+    let heads = tx.read_heads(&scope).await?;
+    let revision = heads.users.into_values().chain(heads.apps.into_values()).next().unwrap_or(0);
+    if let Some(request) = &write.request
+        && let Some(digest) = tx.patched_by(&write.scope, &request.key).await?
+    {
+        let outcome = match request.is_retry_of(&digest) {
+            true => ScopeOutcome::Replayed(tx.scope(&write.scope).await?),
+            false => ScopeOutcome::KeyConflict,
+        };
+        return Ok((outcome, End::Release));
+    }
+    let values = values(tx, &write.needs(), &HashMap::new()).await?;
+    let writes = match decide_scope(&values, write, revision) {
+        Ok(writes) => writes,
+        Err(refusal) => return Ok((ScopeOutcome::Refused(refusal), End::Release)),
+    };
+    let mut end = End::Release;
+    if !writes.is_empty() || write.request.is_some() {
+        tx.apply(&writes).await?;
+        end = End::Commit;
+    }
+    if let Some(request) = &write.request {
+        tx.remember_patch(&write.scope, request, write.now).await?;
+    }
+    Ok((ScopeOutcome::Done(tx.scope(&write.scope).await?), end))
+}

@@ -1,0 +1,229 @@
+//! Creations: alone, or several in one transaction.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use super::append::{lock_scopes, values};
+use super::read::{not_there, on_timeline, view, whole_session};
+use crate::domain::append::{creation_needs, decide_creation, distinct_events};
+use crate::domain::change::Change;
+use crate::domain::command::CreateOutcome;
+use crate::domain::event::NewEvent;
+use crate::domain::ids::{SessionKey, UserKey};
+use crate::domain::json::ObjectText;
+use crate::domain::loaded::SessionHead;
+use crate::domain::query::{ANY_TIME, SessionQuery};
+use crate::domain::request_key::RequestKey;
+use crate::domain::resolve::{Mismatch, Refusal};
+use crate::domain::scope::Scope;
+use crate::domain::session::{Creation, IfExists};
+use crate::domain::time::Micros;
+use crate::domain::writes::Writes;
+use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx};
+use crate::store::error::StoreError;
+use crate::store::limits::Deadline;
+use crate::store::runner::{End, Runner};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Creates a session in a transaction of its own.
+pub async fn alone<B: Backend>(runner: &Runner<B>, creation: &Creation, deadline: Deadline) -> Result<CreateOutcome> {
+    runner.write(deadline, async |tx| create(tx, creation).await).await
+}
+
+/// Creates sessions in one transaction. Each that it does not create is to be tried alone, and so are all if it fails,
+/// perhaps because of one of them.
+pub async fn batch<B: Backend>(
+    runner: &Runner<B>,
+    batch: &[&Arc<Creation>],
+    deadline: Deadline,
+) -> Result<Vec<Result<Option<CreateOutcome>>>> {
+    if let [creation] = batch {
+        return Ok(vec![alone(runner, creation, deadline).await.map(Some)]);
+    }
+    let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
+    let created = async {
+        let mut tx = runner.begin(deadline, runner.backend.write()).await?;
+        let (outcomes, end) = runner.within(deadline, create_together(&mut tx, &creations)).await?;
+        Ok::<_, StoreError>((tx, outcomes, end))
+    };
+    let (tx, outcomes, end) = match created.await {
+        Ok(created) => created,
+        Err(error) if error.is_transient() => return Err(error),
+        Err(_) => return Ok(batch.iter().map(|_| Ok(None)).collect()),
+    };
+    match runner.end(tx, end, deadline).await {
+        Ok(()) => Ok(outcomes.into_iter().map(Ok).collect()),
+        // Of what it did not create, nothing can have been committed.
+        Err(error) if error.unclear => {
+            Ok(outcomes.into_iter().map(|made| made.map_or(Ok(None), |_| Err(error.share()))).collect())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Inserts the session first, so that its row is the first lock, as everywhere.
+async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome, End)> {
+    let events = match distinct_events(creation) {
+        Ok(events) => events,
+        Err(refusal) => return Ok((CreateOutcome::Refused(refusal), End::Release)),
+    };
+    let query = whole_session(&creation.key, creation.now);
+    let inserts = [insert(creation, &events)];
+    // Others may delete and create the same id meanwhile; each turn sees what they have committed by then.
+    while tx.insert_sessions(&inserts).await?.is_empty() {
+        let request = creation.request.as_ref();
+        let outcome = match in_the_way(tx, &creation.key, request, creation.incarnation, creation.now).await? {
+            InTheWay::Nothing => continue,
+            InTheWay::OurOwn => CreateOutcome::Created(view(tx, &query).await?),
+            InTheWay::Retried(key) => CreateOutcome::Replayed(view(tx, &whole_session(&key, creation.now)).await?),
+            InTheWay::OtherRequest => CreateOutcome::KeyConflict,
+            InTheWay::Other => match creation.if_exists {
+                IfExists::Refuse => CreateOutcome::AlreadyExists,
+                IfExists::Return => CreateOutcome::Existing(view(tx, &query).await?),
+                IfExists::Mismatch => {
+                    let tag = view(tx, &query).await?.head.tag();
+                    CreateOutcome::Refused(Refusal::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())))
+                }
+            },
+        };
+        return Ok((outcome, End::Release));
+    }
+    match populate(tx, &[(creation, events)]).await? {
+        Some(refusal) => Ok((CreateOutcome::Refused(refusal), End::Release)),
+        None => Ok((view(tx, &query).await.map(CreateOutcome::Created)?, End::Commit)),
+    }
+}
+
+/// Creates several sessions, and reads them as all of it left them. What is not simply created is `None`, and so are all, and
+/// nothing is to be committed, if one is refused.
+async fn create_together<X: Tx>(tx: &mut X, creations: &[&Creation]) -> Result<(Vec<Option<CreateOutcome>>, End)> {
+    let inserts: Vec<SessionInsert<'_>> = creations.iter().map(|creation| insert(creation, &[])).collect();
+    let made: HashSet<i64> = tx.insert_sessions(&inserts).await?.into_iter().collect();
+    let is_made = |creation: &&Creation| made.contains(&creation.incarnation);
+    let fresh: Vec<_> = creations.iter().copied().filter(is_made).map(|creation| (creation, Vec::new())).collect();
+    if fresh.is_empty() || populate(tx, &fresh).await?.is_some() {
+        return Ok((creations.iter().map(|_| None).collect(), End::Release));
+    }
+    let queries: Vec<SessionQuery> = fresh.iter().map(|(creation, _)| whole_session(&creation.key, ANY_TIME)).collect();
+    let views = tx.views(&queries.iter().collect::<Vec<_>>()).await?;
+    let mut views = queries.iter().zip(views).map(|(query, view)| on_timeline(view, query, tx.timeline()));
+    let mut outcome = || views.next().flatten().map(CreateOutcome::Created).ok_or_else(not_there);
+    let outcomes = creations.iter().map(|creation| is_made(creation).then(&mut outcome).transpose());
+    Ok((outcomes.collect::<Result<_>>()?, End::Commit))
+}
+
+fn insert<'a>(creation: &'a Creation, events: &[&NewEvent]) -> SessionInsert<'a> {
+    SessionInsert {
+        creation,
+        revision: events.len() as i64,
+        update_time: events.last().map_or_else(|| creation.now.into(), |last| last.timestamp.clone()),
+        initial_state: initial_state(&creation.state),
+    }
+}
+
+/// Gives sessions that were just inserted their states and events, and notes which shared scopes they saw; the refusal of the
+/// first that is refused.
+async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) -> Result<Option<Refusal>> {
+    let needs = creation_needs(creations.iter().map(|(creation, _)| *creation));
+    lock_scopes(tx, &needs).await?;
+    let mut heads = tx.read_heads(&needs).await?;
+    // No row of their state is there yet.
+    let fresh = |creation: &Creation| SessionHead {
+        incarnation: creation.incarnation,
+        revision: 0,
+        metadata_revision: 0,
+        update_time: creation.now,
+        expire_time: None,
+    };
+    let sessions = creations.iter().map(|(creation, _)| (creation.key.clone(), fresh(creation))).collect();
+    heads.values = values(tx, &needs.keys, &sessions).await?;
+    let mut writes = Writes::default();
+    let mut seen = Vec::new();
+    for (creation, events) in creations {
+        match decide_creation(&mut heads, creation, events, &mut writes) {
+            Ok(tag) if (tag.user, tag.app) != (0, 0) => seen.push((&creation.key, tag.user, tag.app)),
+            Ok(_) => {}
+            Err(refusal) => return Ok(Some(refusal)),
+        }
+    }
+    // The rows were inserted with the revisions and times that they end with.
+    writes.sessions.clear();
+    tx.apply(&writes).await?;
+    if !seen.is_empty() {
+        tx.set_created_revisions(&seen).await?;
+    }
+    Ok(None)
+}
+
+/// What keeps a row from being inserted.
+pub enum InTheWay {
+    /// Nothing any more: it had expired, and is buried now, or it is gone.
+    Nothing,
+    /// The very one, from a try whose COMMIT was not answered.
+    OurOwn,
+    /// The request had come before, and made this session.
+    Retried(SessionKey),
+    /// Another request of the same key had come before.
+    OtherRequest,
+    /// A session of the same id.
+    Other,
+}
+
+pub async fn in_the_way<X: Tx>(
+    tx: &mut X,
+    key: &SessionKey,
+    request: Option<&RequestKey>,
+    incarnation: i64,
+    now: Micros,
+) -> Result<InTheWay> {
+    if let Some(request) = request
+        && let Some(found) = made_before(tx, &key.user, request, incarnation, now).await?
+    {
+        return Ok(found);
+    }
+    let Some(existing) = tx.lock_sessions(&BTreeSet::from([key]), OnLocked::Wait).await?.into_iter().next() else {
+        return Ok(InTheWay::Nothing);
+    };
+    if existing.head.is_live(now) {
+        return Ok(if existing.head.incarnation == incarnation { InTheWay::OurOwn } else { InTheWay::Other });
+    }
+    tx.bury(key, existing.head.incarnation).await?;
+    Ok(InTheWay::Nothing)
+}
+
+/// What an earlier request of the same key made, if that is still there. The session is locked, so that it stays.
+pub async fn made_before<X: Tx>(
+    tx: &mut X,
+    user: &UserKey,
+    request: &RequestKey,
+    incarnation: i64,
+    now: Micros,
+) -> Result<Option<InTheWay>> {
+    // It may go meanwhile, and with it the memory of the request; each turn sees what is committed by then.
+    while let Some((key, found, digest)) = tx.made_by(user, &request.key).await? {
+        let row = tx.lock_sessions(&BTreeSet::from([&key]), OnLocked::Wait).await?.into_iter().next();
+        let Some(row) = row.filter(|row| row.head.incarnation == found) else { continue };
+        if !row.head.is_live(now) {
+            tx.bury(&key, found).await?;
+            continue;
+        }
+        return Ok(Some(if found == incarnation {
+            InTheWay::OurOwn
+        } else if request.is_retry_of(&digest) {
+            InTheWay::Retried(key)
+        } else {
+            InTheWay::OtherRequest
+        }));
+    }
+    Ok(None)
+}
+
+/// The session keys of an initial state, as one JSON object.
+fn initial_state(changes: &[Change]) -> String {
+    let mut state = ObjectText::default();
+    for change in changes.iter().filter(|change| change.scope == Scope::Session) {
+        state.push(&change.key, change.value.text());
+    }
+    state.close()
+}

@@ -1,0 +1,228 @@
+//! The transactions, one file for each use, written once over [`Tx`](super::backend::Tx).
+//!
+//! Locks are taken in one order everywhere: sessions, then users, then apps, rows of one kind in key order. What
+//! everybody shares is locked last and so held the shortest, and no two transactions can wait for each other.
+
+mod append;
+mod change;
+mod create;
+mod optimistic;
+mod past;
+mod read;
+mod sweep;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use super::Store;
+use super::backend::{Backend, DatabaseClock, Tx};
+use super::error::{StoreError, corrupt};
+use super::pool::PoolUse;
+use super::remembered::Remembered;
+use super::runner::{OnWait, Runner};
+use super::together::Sharing;
+use super::together::appends::Appends;
+use super::together::calls::Calls;
+use crate::domain::append::Append;
+use crate::domain::command::{
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, RewindOutcome,
+    RewindRequest, ScopeOutcome, UpdateOutcome,
+};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId};
+use crate::domain::json::RawJson;
+use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
+use crate::domain::scope::Scope;
+use crate::domain::scope_write::ScopeWrite;
+use crate::domain::session::{Creation, SessionInfo};
+use crate::domain::time::Micros;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Every [`Backend`] is a [`Store`].
+pub struct Transactions<B> {
+    runner: Arc<Runner<B>>,
+    remembered: Arc<Remembered>,
+    appends: Appends,
+    reads: Arc<Calls<SessionQuery, Option<SessionView>>>,
+    creations: Arc<Calls<Arc<Creation>, Result<Option<CreateOutcome>>>>,
+}
+
+impl<B: Backend> Transactions<B> {
+    pub fn new(backend: B) -> Self {
+        let batching = backend.batching();
+        let (runner, remembered) = (Arc::new(Runner::new(backend)), Arc::new(Remembered::default()));
+        let appends = {
+            let (runner, remembered) = (runner.clone(), remembered.clone());
+            Appends::new(batching, move |batch, on_locked, deadline| {
+                let (runner, remembered) = (runner.clone(), remembered.clone());
+                Box::pin(async move { append::batch(&runner, &remembered, &batch, on_locked, deadline).await })
+            })
+        };
+        Self { runner, remembered, appends, reads: Arc::default(), creations: Arc::default() }
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Store for Transactions<B> {
+    async fn migrate(&self) -> Result<()> {
+        self.runner.backend.migrate().await
+    }
+
+    async fn check(&self, deadline: Instant) -> Result<()> {
+        self.runner.within(self.runner.deadline(deadline), self.runner.backend.check()).await
+    }
+
+    async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome> {
+        let deadline = self.runner.deadline(deadline);
+        let mut outcome = None;
+        // Two transactions with several requests each could wait for one another: there is no order of both ids and keys.
+        if creation.is_simple() && (creation.request.is_none() || !B::Tx::CONCURRENT) {
+            let create = async |batch: &[&Arc<Creation>], deadline| create::batch(&self.runner, batch, deadline).await;
+            outcome = self.creations.ask(creation, deadline, create).await??;
+        }
+        let outcome = match outcome {
+            Some(outcome) => outcome,
+            None => create::alone(&self.runner, creation, deadline).await?,
+        };
+        if self.runner.backend.is_optimistic()
+            && let CreateOutcome::Created(view) | CreateOutcome::Existing(view) | CreateOutcome::Replayed(view) =
+                &outcome
+        {
+            self.remembered.remember(&view.head);
+        }
+        Ok(outcome)
+    }
+
+    async fn append(&self, append: &Arc<Append>, sharing: Sharing, deadline: Instant) -> Result<AppendOutcome> {
+        let deadline = self.runner.deadline(deadline);
+        match sharing {
+            Sharing::Group => self.appends.append(append.clone(), deadline).await,
+            Sharing::Alone => self.appends.append_alone(append.clone(), deadline).await,
+        }
+    }
+
+    async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome> {
+        self.remembered.evict_session(&update.key);
+        self.runner.write(self.runner.deadline(deadline), async |tx| change::update_metadata(tx, update).await).await
+    }
+
+    async fn delete(&self, deletion: &Deletion, deadline: Instant) -> Result<DeleteOutcome> {
+        self.remembered.evict_session(&deletion.key);
+        self.runner.write(self.runner.deadline(deadline), async |tx| change::delete(tx, deletion).await).await
+    }
+
+    async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Result<ScopeOutcome> {
+        self.remembered.evict_scope(&write.scope);
+        self.runner.write(self.runner.deadline(deadline), async |tx| change::write_scope(tx, write).await).await
+    }
+
+    async fn fork(&self, request: &Fork, deadline: Instant) -> Result<ForkOutcome> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| past::fork(tx, request).await).await
+    }
+
+    async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Result<RewindOutcome> {
+        self.remembered.evict_session(&request.key);
+        self.runner.write(self.runner.deadline(deadline), async |tx| past::rewind(tx, request).await).await
+    }
+
+    async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment> {
+        self.runner.read(false, self.runner.deadline(deadline), async |tx| past::moment(tx, query).await).await
+    }
+
+    async fn session(&self, query: &SessionQuery, deadline: Instant) -> Result<Option<SessionView>> {
+        let deadline = self.runner.deadline(deadline);
+        if self.runner.backend.may_share(query) {
+            let ask = async |queries: &[&SessionQuery], deadline| {
+                self.runner.read(true, deadline, async |tx| read::sessions(tx, queries).await).await
+            };
+            // It was only read.
+            return self.reads.ask(query, deadline, ask).await.map_err(StoreError::of_read);
+        }
+        let single = self.runner.backend.is_one_statement(query);
+        self.runner.read(single, deadline, async |tx| read::session(tx, query).await).await
+    }
+
+    async fn event(
+        &self,
+        key: &SessionKey,
+        id: &EventId,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<Option<(SessionInfo, Option<StoredEvent>)>> {
+        let event = async |tx: &mut B::Tx| {
+            let Some(head) = read::head(tx, key, now).await? else { return Ok(None) };
+            let event = tx.event(key, head.incarnation, id).await?;
+            Ok(Some((head, event)))
+        };
+        self.runner.read(false, self.runner.deadline(deadline), event).await
+    }
+
+    async fn value(
+        &self,
+        key: &SessionKey,
+        scope: Scope,
+        state_key: &str,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<Option<(SessionInfo, Option<RawJson>)>> {
+        let value = async |tx: &mut B::Tx| {
+            let Some(head) = read::head(tx, key, now).await? else { return Ok(None) };
+            let value = tx.value(&StateAddress::new(key, scope, state_key), head.incarnation).await?;
+            Ok(Some((head, value)))
+        };
+        self.runner.read(false, self.runner.deadline(deadline), value).await
+    }
+
+    async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| tx.scope(scope).await).await
+    }
+
+    async fn sessions(&self, query: &ListQuery, now: Micros, deadline: Instant) -> Result<Page<SessionView>> {
+        let deadline = self.runner.deadline(deadline);
+        let mut tx = self.runner.begin(deadline, self.runner.backend.read(true)).await?;
+        let mut page = self.runner.within(deadline, tx.list(query, now)).await?;
+        page.items.iter_mut().for_each(|view| view.head.timeline = tx.timeline());
+        if page.cut {
+            // Unread rows are of unknown size: the connection is closed rather than drained.
+            drop(tx);
+        } else {
+            self.runner.release(tx, deadline).await;
+        }
+        Ok(page)
+    }
+
+    async fn apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<AppName>> {
+        let names = async |tx: &mut B::Tx| tx.apps(after, limit as i64).await;
+        let names = self.runner.read(true, self.runner.deadline(deadline), names).await?;
+        names.iter().map(|name| AppName::parse(name).map_err(corrupt)).collect()
+    }
+
+    async fn users(&self, app: &AppName, after: &str, limit: usize, deadline: Instant) -> Result<Vec<UserId>> {
+        let names = async |tx: &mut B::Tx| tx.users(app, after, limit as i64).await;
+        let names = self.runner.read(true, self.runner.deadline(deadline), names).await?;
+        names.iter().map(|name| UserId::parse(name).map_err(corrupt)).collect()
+    }
+
+    async fn clock(&self, deadline: Instant) -> Result<DatabaseClock> {
+        self.runner.within(self.runner.deadline(deadline), self.runner.backend.clock()).await
+    }
+
+    async fn sweep(&self, now: Micros, expired: bool, deadline: Instant) -> Result<bool> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| sweep::sweep(tx, now, expired).await).await
+    }
+
+    fn pool(&self) -> PoolUse {
+        self.runner.backend.pool()
+    }
+
+    fn watch_waits(&self, on_wait: OnWait) {
+        self.runner.watch_waits(on_wait);
+    }
+
+    async fn close(&self) {
+        self.runner.backend.close().await;
+    }
+}

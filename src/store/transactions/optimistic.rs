@@ -1,0 +1,170 @@
+//! The optimistic append: decided without locks on heads from the cache, or just read, which are compared before
+//! anything is written. Where nobody else writes the same sessions and scopes, it is one round trip.
+//!
+//! Why nothing is lost: the write locks the heads as it compares them (on SQLite the whole file), and writes nothing if one
+//! has changed. So what is written follows from what is there, however old the cache is. A decision to write must depend
+//! only on what the write compares; a refusal or a replay writes nothing, so it is never decided from the cache.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+use std::sync::Arc;
+
+use tokio::time::timeout_at;
+
+use super::append::load_keys;
+use crate::domain::append::{Append, Done, Outcome, decide, needs};
+use crate::domain::command::AppendOutcome;
+use crate::domain::loaded::{Loaded, Needs, UNREAD};
+use crate::domain::writes::{ScopeUpdate, Writes};
+use crate::store::backend::{Backend, Tx, Verdict};
+use crate::store::error::StoreError;
+use crate::store::limits::Deadline;
+use crate::store::remembered::Remembered;
+use crate::store::runner::{Runner, out_of_time};
+use crate::store::together::appends::Judged;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// What became of a try.
+enum Try {
+    Done(Vec<Outcome>),
+    /// Whether it was committed is open.
+    Unclear(Vec<Outcome>, StoreError),
+    /// Another process came first; nothing happened.
+    Overtaken,
+    /// Another process has a head locked; nothing happened.
+    Busy,
+    /// It has to be decided in a surer way.
+    Unsure,
+}
+
+/// Where the heads come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Cache,
+    Database,
+}
+
+/// Appends optimistically; `None` if that is not to be tried, or was in vain: nothing happened then.
+///
+/// # Errors
+/// As of [`batch`](super::append::batch).
+pub async fn append<B: Backend>(
+    runner: &Runner<B>,
+    remembered: &Remembered,
+    batch: &[Arc<Append>],
+    deadline: Deadline,
+) -> Result<Option<Vec<Judged>>> {
+    if !runner.backend.is_optimistic() {
+        return Ok(None);
+    }
+    let needs = needs(batch.iter().map(|append| &**append));
+    let spans_apps = B::Tx::CONCURRENT && needs.apps.len() > 1;
+    if spans_apps || batch.iter().any(|append| append.with_state) || remembered.take_doubt() {
+        remembered.evict(&needs);
+        return Ok(None);
+    }
+    let mut tx = runner.begin(deadline, runner.backend.optimistic()).await?;
+    let mut done = Try::Unsure;
+    if !remembered.take_cache_doubt() {
+        let (mut heads, missing) = remembered.heads(tx.timeline(), &needs, B::Tx::CONCURRENT);
+        if !heads.sessions.is_empty() {
+            if !missing.is_empty() {
+                heads.extend(runner.within(deadline, tx.read_heads(&missing)).await?);
+            }
+            done = attempt(runner, remembered, &mut tx, batch, &needs, heads, Source::Cache, deadline).await?;
+        }
+        if matches!(done, Try::Overtaken) {
+            remembered.evict(&needs);
+            remembered.doubt_cache();
+        }
+    }
+    if matches!(done, Try::Overtaken | Try::Unsure) {
+        let heads = runner.within(deadline, tx.read_heads(&needs)).await?;
+        done = attempt(runner, remembered, &mut tx, batch, &needs, heads, Source::Database, deadline).await?;
+    }
+    if matches!(done, Try::Overtaken | Try::Busy) {
+        remembered.doubt();
+    }
+    if let Try::Unclear(outcomes, error) = done {
+        // Its connection is in an unknown state, and goes.
+        remembered.evict(&needs);
+        return Ok(Some(Judged::after_unclear(outcomes.into_iter().map(Some), &error)));
+    }
+    runner.release(tx, deadline).await;
+    let Try::Done(outcomes) = done else {
+        remembered.evict(&needs);
+        return Ok(None);
+    };
+    Ok(Some(outcomes.into_iter().map(|outcome| Judged::Done(AppendOutcome { outcome, view: None })).collect()))
+}
+
+/// Decides on `heads`, which are of one moment, and values, which are of a later one: whoever changed a value in between
+/// changed a head too, and the write fails.
+#[expect(clippy::too_many_arguments, reason = "the parts of one step, of which nobody else has use")]
+async fn attempt<B: Backend>(
+    runner: &Runner<B>,
+    remembered: &Remembered,
+    tx: &mut B::Tx,
+    batch: &[Arc<Append>],
+    needs: &Needs<'_>,
+    mut heads: Loaded,
+    source: Source,
+    deadline: Deadline,
+) -> Result<Try> {
+    heads.timeline = tx.timeline();
+    runner.within(deadline, load_keys(tx, needs, &mut heads)).await?;
+    let mut writes = Writes::default();
+    let mut outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, &mut writes)).collect();
+    // What is written is compared with what was decided on. A refusal, because of a value or at all, is not.
+    let may_be_stale = source == Source::Cache || !needs.keys.is_empty();
+    let unsure = may_be_stale && !outcomes.iter().all(Outcome::is_fresh);
+    if unsure || !writes.is_empty() && !guard(needs, &heads, &mut writes) {
+        return Ok(Try::Unsure);
+    }
+    if !writes.is_empty() {
+        let written = match timeout_at(deadline.unit_with_commit(), tx.commit_if_unchanged(&writes)).await {
+            Ok(written) => written.map_err(StoreError::in_one_statement),
+            Err(_) if tx.may_have_committed() => Err(out_of_time().in_commit()),
+            Err(_) => Err(out_of_time()),
+        };
+        let seen = match written {
+            Ok(Verdict::Written(seen)) => seen,
+            Ok(Verdict::Conflict) => return Ok(Try::Overtaken),
+            Ok(Verdict::Busy) => return Ok(Try::Busy),
+            Err(error) if error.unclear => return Ok(Try::Unclear(outcomes, error)),
+            Err(error) => return Err(error),
+        };
+        for outcome in &mut outcomes {
+            if let Outcome::Done(Done { tag, .. }) = outcome
+                && let Some(&(user, app)) = seen.get(&tag.incarnation)
+            {
+                tag.user = if tag.user == UNREAD { user } else { tag.user };
+                tag.app = if tag.app == UNREAD { app } else { tag.app };
+            }
+        }
+    }
+    remembered.keep(heads);
+    Ok(Try::Done(outcomes))
+}
+
+/// Adds to `writes` the heads that were decided on and are not written, so that they are compared; whether that can be
+/// done: a scope that is not there cannot be compared.
+fn guard<'a>(needs: &Needs<'a>, heads: &Loaded, writes: &mut Writes<'a>) -> bool {
+    guard_scopes(&needs.users, &heads.users, &mut writes.users)
+        && guard_scopes(&needs.apps, &heads.apps, &mut writes.apps)
+}
+
+fn guard_scopes<'a, K: Ord + Eq + Hash>(
+    needs: &BTreeMap<&'a K, bool>,
+    heads: &HashMap<K, i64>,
+    writes: &mut BTreeMap<&'a K, ScopeUpdate>,
+) -> bool {
+    needs.iter().filter(|(_, held)| **held).all(|(key, _)| {
+        let revision = heads.get(*key).copied().unwrap_or(0);
+        if revision > 0 {
+            writes.entry(key).or_insert(ScopeUpdate { was: revision, revision });
+        }
+        writes.contains_key(key)
+    })
+}

@@ -1,0 +1,175 @@
+//! What a session was: forks, rewinds, and reading a moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::change::{locked_live, mismatch};
+use super::create::{InTheWay, in_the_way, made_before};
+use super::read::{head, view, whole_session};
+use crate::domain::Limits;
+use crate::domain::append::{Append, Outcome, decide};
+use crate::domain::command::{Fork, ForkOutcome, RewindOutcome, RewindRequest};
+use crate::domain::event::{EventDraft, Rewind, StoredEvent};
+use crate::domain::ids::{SessionKey, StateAddress};
+use crate::domain::json::Json;
+use crate::domain::loaded::{Needs, StateEntry};
+use crate::domain::query::{Moment, MomentQuery};
+use crate::domain::resolve::Refusal;
+use crate::domain::rewind::{self, RewindTarget};
+use crate::domain::scope::Scope;
+use crate::domain::tag::Tag;
+use crate::domain::time::Timestamp;
+use crate::domain::writes::Writes;
+use crate::store::backend::{LockedSession, Tx};
+use crate::store::error::{Cause, StoreError};
+use crate::store::runner::End;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Copies the past of one session to a new one.
+pub async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, End)> {
+    let key = SessionKey { user: fork.source.user.clone(), session: fork.session.clone() };
+    // First of all: a retry is answered also if the source is gone by now.
+    if let Some(request) = &fork.request
+        && let Some(found) = made_before(tx, &key.user, request, fork.incarnation, fork.now).await?
+        && let Some(outcome) = forked_before(tx, fork, &key, found).await?
+    {
+        return Ok((outcome, End::Release));
+    }
+    let Some(source) = tx.keep_session(&fork.source).await?.filter(|row| row.head.is_live(fork.now)) else {
+        return Ok((ForkOutcome::SessionNotFound, End::Release));
+    };
+    let revision = fork.at.unwrap_or(source.head.revision);
+    if revision > source.head.revision {
+        return Ok((ForkOutcome::Beyond(source.head.revision), End::Release));
+    }
+    let update_time = match revision {
+        0 => fork.now.into(),
+        _ => timestamp_of(&event_of(tx, &source, revision).await?)?,
+    };
+    while !tx.insert_fork(&source, fork, revision, &update_time).await? {
+        let found = in_the_way(tx, &key, fork.request.as_ref(), fork.incarnation, fork.now).await?;
+        if let Some(outcome) = forked_before(tx, fork, &key, found).await? {
+            return Ok((outcome, End::Release));
+        }
+    }
+    tx.copy_history(&source, fork, revision).await?;
+    Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, End::Commit))
+}
+
+/// What a fork comes to if something is in its way.
+async fn forked_before<X: Tx>(
+    tx: &mut X,
+    fork: &Fork,
+    key: &SessionKey,
+    found: InTheWay,
+) -> Result<Option<ForkOutcome>> {
+    Ok(match found {
+        InTheWay::Nothing => None,
+        InTheWay::OurOwn => Some(ForkOutcome::Created(view(tx, &whole_session(key, fork.now)).await?)),
+        InTheWay::Retried(key) => Some(ForkOutcome::Replayed(view(tx, &whole_session(&key, fork.now)).await?)),
+        InTheWay::OtherRequest => Some(ForkOutcome::KeyConflict),
+        InTheWay::Other => Some(ForkOutcome::AlreadyExists),
+    })
+}
+
+/// An event that must be there, because sequences are dense.
+async fn event_of<X: Tx>(tx: &mut X, row: &LockedSession, sequence: i64) -> Result<StoredEvent> {
+    let event = tx.event_at(&row.key, row.head.incarnation, sequence).await?;
+    event.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))
+}
+
+fn timestamp_of(event: &StoredEvent) -> Result<Timestamp> {
+    let timestamp = Json::trusted(&event.body).get("timestamp").and_then(|number| Timestamp::parse(number).ok());
+    timestamp.ok_or_else(|| StoreError::new(Cause::Internal, "a stored event has no timestamp"))
+}
+
+/// Appends the event that takes others back: what it sets follows from what is there, under lock.
+pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(RewindOutcome, End)> {
+    let Some(row) = locked_live(tx, &request.key, request.now).await? else {
+        return Ok((RewindOutcome::SessionNotFound, End::Release));
+    };
+    let query = whole_session(&request.key, request.now);
+    let needs = Needs {
+        sessions: BTreeSet::from([&request.key]),
+        users: BTreeMap::from([(&request.key.user, false)]),
+        apps: BTreeMap::from([(request.key.app(), false)]),
+        events: BTreeSet::from([(&request.key, &request.event_id)]),
+        ..Needs::default()
+    };
+    let mut heads = tx.read_heads(&needs).await?;
+    if let Some(known) = heads.known.remove(&request.key).and_then(|mut known| known.remove(&request.event_id)) {
+        let outcome = match request.target.is_of(&known.event.body) {
+            true => RewindOutcome::Done { view: view(tx, &query).await?, replayed: true },
+            false => RewindOutcome::Refused(Refusal::EventIdConflict),
+        };
+        return Ok((outcome, End::Release));
+    }
+    if let Some(mismatch) = mismatch(tx, &row, request.if_match.as_ref()).await? {
+        return Ok((RewindOutcome::Refused(Refusal::RevisionMismatch(mismatch)), End::Release));
+    }
+    let (to, before) = match &request.target {
+        RewindTarget::BeforeInvocation(invocation) => {
+            match tx.first_of_invocation(&request.key, row.head.incarnation, invocation).await? {
+                Some(first) => (first - 1, invocation.clone()),
+                None => return Ok((RewindOutcome::InvocationNotFound, End::Release)),
+            }
+        }
+        RewindTarget::Revision(revision) if *revision >= row.head.revision => {
+            let refusal = Refusal::Rejected(RewindTarget::beyond(row.head.revision));
+            return Ok((RewindOutcome::Refused(refusal), End::Release));
+        }
+        RewindTarget::Revision(revision) => {
+            let first = event_of(tx, &row, revision + 1).await?;
+            let invocation = Json::trusted(&first.body).get("invocationId").and_then(Json::as_str);
+            (*revision, invocation.unwrap_or_default().into_owned())
+        }
+    };
+    let differences = tx.differences(&row, to).await?;
+    let text = rewind::event(&request.invocation_id, &request.target, &before, &differences);
+    let limits = Limits::none();
+    let draft = EventDraft::parse(Json::trusted(&text), "", None, &limits)
+        .map_err(|_| StoreError::new(Cause::Internal, "the event of a rewind is none"))?;
+    let mut event = draft.seal(request.event_id.clone(), request.now);
+    event.rewind = Some(Rewind::To(to));
+    let append = Append {
+        key: request.key.clone(),
+        events: vec![event],
+        if_match: None,
+        only_if_present: None,
+        limits,
+        now: request.now,
+        with_state: false,
+    };
+    let held = differences.into_iter().map(|difference| {
+        let held = StateEntry { value: difference.now, revision: row.head.revision };
+        (StateAddress::new(&append.key, Scope::Session, &difference.key), held)
+    });
+    heads.values = held.collect();
+    let mut writes = Writes::default();
+    if let Outcome::Refused(refusal) = decide(&mut heads, &append, &mut writes) {
+        return Ok((RewindOutcome::Refused(refusal), End::Release));
+    }
+    tx.apply(&writes).await?;
+    Ok((RewindOutcome::Done { view: view(tx, &query).await?, replayed: false }, End::Commit))
+}
+
+/// Reads the state of a moment that is past, or of now.
+pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
+    let Some(head) = head(tx, &query.key, query.now).await? else { return Ok(Moment::SessionNotFound) };
+    if query.revision > head.revision {
+        return Ok(Moment::Beyond(head.revision));
+    }
+    let seen = tx.seen_revisions(&query.key, head.incarnation, query.revision).await?;
+    let (user, app) =
+        seen.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))?;
+    let tag = Tag {
+        revision: query.revision,
+        user,
+        app,
+        incarnation: head.incarnation,
+        timeline: head.timeline,
+        metadata: 0,
+    };
+    let state = tx.state_then(&head, &tag, &query.filter).await?;
+    Ok(Moment::Then { tag, state })
+}

@@ -1,0 +1,56 @@
+//! Reads of a session.
+
+use crate::domain::ids::SessionKey;
+use crate::domain::query::{ANY_TIME, EventQuery, SessionQuery, SessionView, StateFilter};
+use crate::domain::session::SessionInfo;
+use crate::domain::tag::Timeline;
+use crate::domain::time::Micros;
+use crate::store::backend::Tx;
+use crate::store::error::{Cause, StoreError};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+pub async fn session<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<Option<SessionView>> {
+    Ok(on_timeline(tx.view(query).await?, query, tx.timeline()))
+}
+
+/// Several at once, in their order.
+pub async fn sessions<X: Tx>(tx: &mut X, queries: &[&SessionQuery]) -> Result<Vec<Option<SessionView>>> {
+    let views = tx.views(queries).await?;
+    Ok(queries.iter().zip(views).map(|(query, view)| on_timeline(view, query, tx.timeline())).collect())
+}
+
+pub fn session_state(key: &SessionKey, now: Micros) -> SessionQuery {
+    SessionQuery { state: Some(StateFilter::default()), ..head_alone(key, now) }
+}
+
+fn head_alone(key: &SessionKey, now: Micros) -> SessionQuery {
+    SessionQuery { key: key.clone(), now, incarnation: None, timeline: None, state: None, events: None }
+}
+
+/// Says of what was read where that was; nothing, if the query goes on with what was read on another timeline.
+pub fn on_timeline(view: Option<SessionView>, query: &SessionQuery, timeline: Timeline) -> Option<SessionView> {
+    let mut view = view.filter(|_| query.timeline.is_none_or(|wanted| wanted == timeline))?;
+    view.head.timeline = timeline;
+    Some(view)
+}
+
+pub fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
+    SessionQuery { events: Some(EventQuery::all()), ..session_state(key, now) }
+}
+
+/// Reads a session that this transaction holds. That it is not there would be a bug.
+pub async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView> {
+    // A session that was created already expired is shown once, to its creator.
+    let query = SessionQuery { now: ANY_TIME, ..query.clone() };
+    on_timeline(tx.view(&query).await?, &query, tx.timeline()).ok_or_else(not_there)
+}
+
+pub fn not_there() -> StoreError {
+    StoreError::new(Cause::Internal, "a locked session is not there")
+}
+
+pub async fn head<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<SessionInfo>> {
+    let query = head_alone(key, now);
+    Ok(on_timeline(tx.view(&query).await?, &query, tx.timeline()).map(|view| view.head))
+}

@@ -1,0 +1,36 @@
+//! Removes what has expired or was deleted, a chunk at a time.
+
+use crate::domain::time::Micros;
+use crate::store::backend::Tx;
+use crate::store::error::StoreError;
+use crate::store::runner::End;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// How much one sweep does: it must fit into one time limit also where the database is far away, and it holds locks.
+const SWEEP_SESSIONS: i64 = 50;
+
+const SWEEP_ROWS: i64 = 1000;
+
+/// How long a scope remembers requests, in microseconds: for 24 hours, and an hour more for clocks that do not agree.
+const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
+
+/// Buries what has expired, if that is wanted, forgets requests, then removes rows of one buried incarnation.
+pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(bool, End)> {
+    let limit = if expired { SWEEP_SESSIONS } else { 0 };
+    for (key, incarnation) in tx.expired(now, limit).await? {
+        tx.bury(&key, incarnation).await?;
+    }
+    let limit = if expired { SWEEP_ROWS } else { 0 };
+    let forgotten = tx.forget_patches(now.plus(-REQUEST_MEMORY), limit).await?;
+    let Some((key, incarnation)) = tx.next_buried().await? else { return Ok(worked(forgotten > 0)) };
+    if tx.purge(&key, incarnation, SWEEP_ROWS).await? == 0 {
+        tx.forget(&key, incarnation).await?;
+    }
+    Ok(worked(true))
+}
+
+/// Whether there may be more to do, and how the transaction ends.
+fn worked(worked: bool) -> (bool, End) {
+    (worked, if worked { End::Commit } else { End::Release })
+}
