@@ -96,7 +96,7 @@ macro_rules! postgres_clock {
 pub(super) use postgres_clock;
 pub const POSTGRES_CLOCK: &str = postgres_clock!();
 
-/// The time of a [`SessionQuery`](super::SessionQuery) that does not leave it to PostgreSQL's clock.
+/// The time of a [`SessionQuery`] that does not leave it to PostgreSQL's clock.
 pub fn pinned(now: Micros) -> Option<i64> {
     (now == ANY_TIME).then_some(now.0)
 }
