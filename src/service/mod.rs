@@ -37,7 +37,7 @@ use crate::metrics::Metrics;
 use crate::store::Store;
 use crate::store::backend::DatabaseClock;
 use crate::store::error::{Cause, StoreError};
-use crate::store::sql::CLOCK_TOLERANCE;
+use crate::store::limits::CLOCK_TOLERANCE;
 use crate::store::together::Sharing;
 
 pub use clock::{Clock, SystemClock};

@@ -9,7 +9,7 @@
 //! - `remembered`: the cache of heads
 //! - [`together`]: group commit, and coalesced reads and creations
 //! - `transactions`: the transactions, written once over [`backend::Tx`], one file for each use
-//! - [`sql`]: the statements and rows that both databases share; `postgres`, `sqlite`: the two backends
+//! - `sql`: the statements and rows that both databases share; `postgres`, `sqlite`: the two backends
 //! - [`open`]: the database that a URL names
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
 //!
@@ -22,10 +22,10 @@ pub mod limits;
 mod migrations;
 pub mod open;
 pub mod pool;
-pub mod postgres;
+mod postgres;
 mod remembered;
 pub mod runner;
-pub mod sql;
+mod sql;
 mod sqlite;
 pub mod together;
 mod transactions;

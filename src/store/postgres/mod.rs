@@ -3,47 +3,40 @@
 pub mod connect;
 mod read;
 mod statement;
+pub mod words;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use connect::{Server, durable};
 use futures_util::TryStreamExt as _;
+use read::{ReadRow, read_statement};
 use sqlx::migrate::{Migration, Migrator};
-use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, Connection as _, FromRow as _, PgConnection};
+use sqlx::postgres::{PgArguments, PgConnectOptions};
+use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use url::Url;
+use words::{STATEMENTS, clock, pinned};
+use write::{apps_of, insert_sessions, set_created_revisions, write_call};
 
 use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, SessionInsert, Tx, Verdict};
-use super::error::{Cause, StoreError, corrupt};
-use super::limits::StoreLimits;
+use super::error::{Cause, StoreError};
+use super::limits::{PostgresOptions, StoreLimits};
 use super::migrations::all_applied;
 use super::pool::{Lease, Pool, PoolUse};
 use super::sql::heads::{HeadsQuery, HeadsRow};
-use super::sql::primitives::{COPIED_EVENTS, shared_helpers, shared_primitives};
-use super::sql::{
-    self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, ScopeRow, StateRow, ViewRow,
-    event_page, filter_text, pinned,
-};
-use crate::domain::command::Fork;
-use crate::domain::event::StoredEvent;
-use crate::domain::history;
-use crate::domain::ids::{
-    AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserId, UserKey,
-};
+use super::sql::primitives::view_in_parts;
+use super::sql::query::{Query, Row, Sql, Value};
+use super::sql::rows::{IncarnationRow, LockedRow};
+use super::sql::statements::Statements;
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::loaded::{Loaded, Needs, SessionHead, StateEntry};
-use crate::domain::query::{EventPage, EventQuery, ListQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter};
-use crate::domain::request_key::RequestKey;
-use crate::domain::rewind::{self, Difference};
-use crate::domain::scope::join;
-use crate::domain::session::{MetadataPatch, SessionInfo};
-use crate::domain::tag::{Tag, Timeline};
-use crate::domain::time::{Micros, Timestamp};
+use crate::domain::loaded::{Loaded, Needs, StateEntry};
+use crate::domain::query::{SessionQuery, SessionView, StateFilter};
+use crate::domain::tag::Timeline;
+use crate::domain::time::Micros;
 use crate::domain::writes::Writes;
-use connect::{Server, durable};
-use read::{ReadRow, read_statement};
-use write::{apps_of, insert_sessions, set_created_revisions, write_call};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -51,13 +44,6 @@ pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
-
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PostgresOptions {
-    /// The server is reached through PgBouncer in transaction mode: every statement runs in an explicit transaction,
-    /// nothing is prepared by name, nothing is set for longer than a transaction.
-    pub pgbouncer: bool,
-}
 
 pub struct Postgres {
     pool: Pool<Arc<Server>>,
@@ -76,7 +62,7 @@ macro_rules! judged {
             "case when ",
             $row,
             ".expire_time <= ",
-            sql::postgres_clock!(),
+            clock!(),
             " then '-9223372036854775808'::bigint end as expire_time"
         )
     };
@@ -259,10 +245,8 @@ impl Backend for Postgres {
 
     async fn clock(&self) -> Result<DatabaseClock> {
         let mut tx = self.read(true).await?;
-        let now: i64 = sqlx::query_scalar(concat!("select ", sql::postgres_clock!()))
-            .persistent(tx.persistent)
-            .fetch_one(&mut *tx.conn)
-            .await?;
+        let now: i64 =
+            sqlx::query_scalar(concat!("select ", clock!())).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
         tx.rollback().await?;
         Ok(DatabaseClock::Own(Micros(now)))
     }
@@ -319,23 +303,6 @@ pub struct PgTx {
 }
 
 impl PgTx {
-    const DIALECT: Dialect = sql::POSTGRES;
-
-    fn keys(keys: Option<&[String]>) -> Option<&[String]> {
-        keys
-    }
-
-    fn numbers(numbers: Vec<i64>) -> Vec<i64> {
-        numbers
-    }
-
-    /// Null: by the database's clock.
-    fn at(now: Micros) -> Option<i64> {
-        pinned(now)
-    }
-
-    shared_helpers!();
-
     async fn end(mut self, statement: &'static str) -> Result<()> {
         if self.in_transaction {
             sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
@@ -393,23 +360,69 @@ fn counted<T>(rows: &[T], n: i64) -> Option<&T> {
     rows.get(usize::try_from(n).ok()?.checked_sub(1)?)
 }
 
+impl Sql for PgTx {
+    fn statements(&self) -> &'static Statements {
+        &STATEMENTS
+    }
+
+    async fn fetch<R: Row>(&mut self, query: Query<'_>) -> Result<Vec<R>> {
+        let (text, values) = query.into_parts();
+        let query = sqlx::query_as_with(text, arguments(values)?).persistent(self.persistent);
+        Ok(query.fetch_all(&mut *self.conn).await?)
+    }
+
+    async fn fetch_until<R: Row>(
+        &mut self,
+        query: Query<'_>,
+        mut take: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+    ) -> Result<()> {
+        let (text, values) = query.into_parts();
+        let query = sqlx::query_as_with(text, arguments(values)?).persistent(self.persistent);
+        let mut rows = query.fetch(&mut *self.conn);
+        while let Some(row) = rows.try_next().await? {
+            if take(row)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn execute(&mut self, query: Query<'_>) -> Result<u64> {
+        let (text, values) = query.into_parts();
+        let query = sqlx::query_with(text, arguments(values)?).persistent(self.persistent);
+        Ok(query.execute(&mut *self.conn).await?.rows_affected())
+    }
+}
+
+fn arguments(values: Vec<Value<'_>>) -> Result<PgArguments> {
+    let mut arguments = PgArguments::default();
+    for value in values {
+        match value {
+            Value::Text(text) => arguments.add(text.as_deref()),
+            Value::Integer(number) => arguments.add(number),
+            Value::Bytes(bytes) => arguments.add(bytes),
+            Value::Flag(flag) => arguments.add(flag),
+            Value::Texts(texts) => arguments.add(texts),
+            Value::Integers(numbers) => arguments.add(numbers),
+        }
+        .map_err(sqlx::Error::Encode)?;
+    }
+    Ok(arguments)
+}
+
 impl Tx for PgTx {
     const CONCURRENT: bool = true;
-
-    shared_primitives!();
 
     fn timeline(&self) -> Timeline {
         self.timeline
     }
 
-    async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
-        if !query.is_plain() {
-            return self.view_in_parts(query).await;
-        }
-        Ok(self.views(&[query]).await?.pop().flatten())
-    }
-
     async fn views(&mut self, queries: &[&SessionQuery]) -> Result<Vec<Option<SessionView>>> {
+        if let [query] = queries
+            && !query.is_plain()
+        {
+            return Ok(vec![view_in_parts(self, query, pinned(query.now)).await?]);
+        }
         let mut views: Vec<Option<SessionView>> = queries.iter().map(|_| None).collect();
         let Some(mut statement) = read_statement(queries) else { return Ok(views) };
         let rows: Vec<ReadRow> =
@@ -632,7 +645,7 @@ impl Tx for PgTx {
     async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
         let rows: Vec<IncarnationRow> = sqlx::query_as(concat!(
             "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= ",
-            sql::postgres_clock!(),
+            clock!(),
             " order by app_name, user_id, id limit $1 for update skip locked"
         ))
         .persistent(self.persistent)

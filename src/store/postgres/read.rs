@@ -4,11 +4,13 @@ use sqlx::query_builder::QueryBuilder;
 use sqlx::{FromRow, Postgres};
 
 use super::statement::{Statement, sessions};
+use super::words::{clock, pinned};
 use crate::domain::event::StoredEvent;
 use crate::domain::query::{EventQuery, SessionQuery, SessionView, StateFilter};
 use crate::domain::time::Micros;
 use crate::store::error::StoreError;
-use crate::store::sql::{HEAD_COLUMNS, POSTGRES_CLOCK, ViewRow, pinned};
+use crate::store::sql::columns::head_columns;
+use crate::store::sql::rows::ViewRow;
 
 /// The statement of [plain](SessionQuery::is_plain) queries; with more than one, of such as ask for the whole state.
 ///
@@ -31,7 +33,7 @@ pub fn read_statement(queries: &[&SessionQuery]) -> Option<QueryBuilder<Postgres
             .numbers(number(|events| events.max_bytes as i64, 0));
     });
     let mut sql = statement.end()?;
-    sql.push(" select q.n, ").push(HEAD_COLUMNS);
+    sql.push(" select q.n, ").push(head_columns());
     let filter = match queries {
         [query] => query.state.clone().unwrap_or_default(),
         _ => StateFilter::default(),
@@ -62,7 +64,7 @@ pub fn read_statement(queries: &[&SessionQuery]) -> Option<QueryBuilder<Postgres
          from q join sessions s on s.app_name = q.app_name and s.user_id = q.user_id and s.id = q.id \
            and (s.expire_time is null or s.expire_time > coalesce(q.now, ",
     )
-    .push(POSTGRES_CLOCK)
+    .push(clock!())
     .push(
         ")) cross join lateral ( \
            select min(sequence) as first, array_agg(commit_time) as commit_times, \

@@ -9,6 +9,7 @@ use sqlx::query_builder::QueryBuilder;
 use sqlx::{FromRow, Postgres};
 
 use super::statement::{Statement, sessions};
+use super::words::clock;
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::{SessionHead, UNREAD};
@@ -16,7 +17,9 @@ use crate::domain::session::Creation;
 use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
 use crate::store::backend::{SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
-use crate::store::sql::{POSTGRES_CORRECTION, SESSION_COLUMNS, filter_text};
+use crate::store::sql::columns::session_columns;
+use crate::store::sql::filter::filter_text;
+use crate::store::sql::statements::ttl_correction;
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
@@ -174,9 +177,10 @@ pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Pos
     let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
     rows.sort_by_key(|insert| &insert.creation.key);
     let rows = rows.iter();
+    let columns = session_columns();
     let mut statement = Statement::default();
-    statement.rows("k", format_args!("{SESSION_COLUMNS}, ttl_from"), rows.len(), |columns| {
-        sessions(columns, rows.clone().map(|row| &row.creation.key))
+    statement.rows("k", format_args!("{columns}, ttl_from"), rows.len(), |k| {
+        sessions(k, rows.clone().map(|row| &row.creation.key))
             .numbers(rows.clone().map(|row| row.creation.incarnation))
             .numbers(rows.clone().map(|row| row.revision))
             .numbers(rows.clone().map(|row| row.creation.now.0))
@@ -193,10 +197,10 @@ pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Pos
     statement.part(
         "made",
         format_args!(
-            "(insert into sessions ({SESSION_COLUMNS}, created_user_revision, created_app_revision) \
+            "(insert into sessions ({columns}, created_user_revision, created_app_revision) \
              select {}, 0, 0 from k on conflict do nothing \
              returning app_name, user_id, id, update_time, incarnation)",
-            SESSION_COLUMNS.replace("expire_time", &format!("expire_time + {POSTGRES_CORRECTION}"))
+            columns.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from")))
         ),
     );
     statement.part(

@@ -15,6 +15,7 @@ use crate::store::error::StoreError;
 use crate::store::limits::Deadline;
 use crate::store::remembered::Remembered;
 use crate::store::runner::{End, Runner};
+use crate::store::sql::primitives;
 use crate::store::together::appends::Judged;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -121,7 +122,7 @@ pub async fn load_keys<X: Tx>(tx: &mut X, needs: &Needs<'_>, heads: &mut Loaded)
     heads.values = values(tx, &needs.keys, &heads.sessions).await?;
     for (key, invocation) in &needs.invocations {
         if let Some(locked) = heads.sessions.get(*key)
-            && let Some(sequence) = tx.first_of_invocation(key, locked.incarnation, invocation).await?
+            && let Some(sequence) = primitives::first_of_invocation(tx, key, locked.incarnation, invocation).await?
         {
             heads.invocations.entry((*key).clone()).or_default().insert((*invocation).to_owned(), sequence);
         }
@@ -153,7 +154,9 @@ pub async fn values<X: Tx>(
         let (asked, since): (Vec<&StateAddress>, Vec<i64>) =
             keys.iter().filter_map(|(address, since)| Some((*address, (**since)?))).unzip();
         let removed = match (asked.first(), since.iter().min()) {
-            (Some(first), Some(since)) => tx.removed_since(&asked, locked(first).flatten(), *since).await?,
+            (Some(first), Some(since)) => {
+                primitives::removed_since(tx, &asked, locked(first).flatten(), *since).await?
+            }
             _ => HashMap::new(),
         };
         for (address, since) in keys {

@@ -23,6 +23,7 @@ use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx};
 use crate::store::error::StoreError;
 use crate::store::limits::Deadline;
 use crate::store::runner::{End, Runner};
+use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -188,7 +189,7 @@ pub async fn in_the_way<X: Tx>(
     if existing.head.is_live(now) {
         return Ok(if existing.head.incarnation == incarnation { InTheWay::OurOwn } else { InTheWay::Other });
     }
-    tx.bury(key, existing.head.incarnation).await?;
+    primitives::bury(tx, key, existing.head.incarnation).await?;
     Ok(InTheWay::Nothing)
 }
 
@@ -201,11 +202,11 @@ pub async fn made_before<X: Tx>(
     now: Micros,
 ) -> Result<Option<InTheWay>> {
     // It may go meanwhile, and with it the memory of the request; each turn sees what is committed by then.
-    while let Some((key, found, digest)) = tx.made_by(user, &request.key).await? {
+    while let Some((key, found, digest)) = primitives::made_by(tx, user, &request.key).await? {
         let row = tx.lock_sessions(&BTreeSet::from([&key]), OnLocked::Wait).await?.into_iter().next();
         let Some(row) = row.filter(|row| row.head.incarnation == found) else { continue };
         if !row.head.is_live(now) {
-            tx.bury(&key, found).await?;
+            primitives::bury(tx, &key, found).await?;
             continue;
         }
         return Ok(Some(if found == incarnation {

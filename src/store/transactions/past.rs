@@ -22,6 +22,7 @@ use crate::domain::writes::Writes;
 use crate::store::backend::{LockedSession, Tx};
 use crate::store::error::{Cause, StoreError};
 use crate::store::runner::End;
+use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -46,13 +47,13 @@ pub async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, End)> 
         0 => fork.now.into(),
         _ => timestamp_of(&event_of(tx, &source, revision).await?)?,
     };
-    while !tx.insert_fork(&source, fork, revision, &update_time).await? {
+    while !primitives::insert_fork(tx, &source, fork, revision, &update_time).await? {
         let found = in_the_way(tx, &key, fork.request.as_ref(), fork.incarnation, fork.now).await?;
         if let Some(outcome) = forked_before(tx, fork, &key, found).await? {
             return Ok((outcome, End::Release));
         }
     }
-    tx.copy_history(&source, fork, revision).await?;
+    primitives::copy_history(tx, &source, fork, revision).await?;
     Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, End::Commit))
 }
 
@@ -74,7 +75,7 @@ async fn forked_before<X: Tx>(
 
 /// An event that must be there, because sequences are dense.
 async fn event_of<X: Tx>(tx: &mut X, row: &LockedSession, sequence: i64) -> Result<StoredEvent> {
-    let event = tx.event_at(&row.key, row.head.incarnation, sequence).await?;
+    let event = primitives::event_at(tx, &row.key, row.head.incarnation, sequence).await?;
     event.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))
 }
 
@@ -109,7 +110,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
     }
     let (to, before) = match &request.target {
         RewindTarget::BeforeInvocation(invocation) => {
-            match tx.first_of_invocation(&request.key, row.head.incarnation, invocation).await? {
+            match primitives::first_of_invocation(tx, &request.key, row.head.incarnation, invocation).await? {
                 Some(first) => (first - 1, invocation.clone()),
                 None => return Ok((RewindOutcome::InvocationNotFound, End::Release)),
             }
@@ -124,7 +125,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
             (*revision, invocation.unwrap_or_default().into_owned())
         }
     };
-    let differences = tx.differences(&row, to).await?;
+    let differences = primitives::differences(tx, &row, to).await?;
     let text = rewind::event(&request.invocation_id, &request.target, &before, &differences);
     let limits = Limits::none();
     let draft = EventDraft::parse(Json::trusted(&text), "", None, &limits)
@@ -159,7 +160,7 @@ pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
     if query.revision > head.revision {
         return Ok(Moment::Beyond(head.revision));
     }
-    let seen = tx.seen_revisions(&query.key, head.incarnation, query.revision).await?;
+    let seen = primitives::seen_revisions(tx, &query.key, head.incarnation, query.revision).await?;
     let (user, app) =
         seen.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))?;
     let tag = Tag {
@@ -170,6 +171,6 @@ pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
         timeline: head.timeline,
         metadata: 0,
     };
-    let state = tx.state_then(&head, &tag, &query.filter).await?;
+    let state = primitives::state_then(tx, &head, &tag, &query.filter).await?;
     Ok(Moment::Then { tag, state })
 }
