@@ -16,6 +16,8 @@
 //! Here is [`Store`] alone: one method is one transaction, and no transaction handle leaves this folder.
 
 pub mod backend;
+#[cfg(test)]
+mod documented;
 pub mod error;
 pub mod inspect;
 pub mod limits;

@@ -3,6 +3,7 @@
 pub mod connect;
 mod read;
 mod statement;
+pub mod statements;
 pub mod words;
 mod write;
 
@@ -16,8 +17,14 @@ use read::{ReadRow, read_statement};
 use sqlx::migrate::{Migration, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
+use statements::{
+    DROP_APP, DROP_USERS, EXPIRED, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP,
+    MAKE_USERS, NEXT_BURIED, READ_HEADS, VALUES,
+};
 use url::Url;
 use words::{STATEMENTS, clock, pinned};
+#[cfg(test)]
+pub use write::composed;
 use write::{apps_of, insert_sessions, set_created_revisions, write_call};
 
 use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, SessionInsert, Tx, Verdict};
@@ -53,19 +60,6 @@ pub struct Postgres {
     limits: StoreLimits,
     begin_read: String,
     begin_write: String,
-}
-
-/// The expiry of a row of sessions as the database judges it: of one that is live, nothing.
-macro_rules! judged {
-    ($row:literal) => {
-        concat!(
-            "case when ",
-            $row,
-            ".expire_time <= ",
-            clock!(),
-            " then '-9223372036854775808'::bigint end as expire_time"
-        )
-    };
 }
 
 impl Postgres {
@@ -315,23 +309,19 @@ impl PgTx {
     async fn lock_user_rows<'k>(&mut self, keys: &[&'k UserKey]) -> Result<HashSet<&'k UserKey>> {
         let mut found = HashSet::new();
         for keys in keys.chunk_by(|a, b| a.app == b.app) {
-            let rows: Vec<i64> = sqlx::query_scalar(
-                "select k.n from unnest($2::text[]) with ordinality as k(user_id, n) \
-                 cross join lateral (select 1 from user_scopes l \
-                                     where l.app_name = $1 and l.user_id = k.user_id for update) s",
-            )
-            .persistent(self.persistent)
-            .bind(app_of(keys))
-            .bind(user_ids(keys))
-            .fetch_all(&mut *self.conn)
-            .await?;
+            let rows: Vec<i64> = sqlx::query_scalar(LOCK_USERS)
+                .persistent(self.persistent)
+                .bind(app_of(keys))
+                .bind(user_ids(keys))
+                .fetch_all(&mut *self.conn)
+                .await?;
             found.extend(rows.into_iter().filter_map(|n| counted(keys, n)).copied());
         }
         Ok(found)
     }
 
     async fn lock_app_row(&mut self, key: &AppName) -> Result<bool> {
-        let row = sqlx::query("select 1 from app_scopes where app_name = $1 for update")
+        let row = sqlx::query(LOCK_APP)
             .persistent(self.persistent)
             .bind(key.as_str())
             .fetch_optional(&mut *self.conn)
@@ -437,27 +427,12 @@ impl Tx for PgTx {
     }
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, on_locked: OnLocked) -> Result<Vec<LockedSession>> {
-        // Rows are looked for, and locked, one by one, in the order given: as in `sessiond_write`.
-        macro_rules! lock {
-            ($busy:literal) => {
-                concat!(
-                    "select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) \
-                     cross join lateral (select l.app_name, l.user_id, l.id, l.incarnation, l.revision, \
-                         l.metadata_revision, l.update_time, ",
-                    judged!("l"),
-                    " from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id \
-                       for no key update",
-                    $busy,
-                    ") s"
-                )
-            };
-        }
         let keys: Vec<&SessionKey> = keys.iter().copied().collect();
         let mut locked = Vec::with_capacity(keys.len());
         for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
             let rows: Vec<LockedRow> = sqlx::query_as(match on_locked {
-                OnLocked::Wait => lock!(""),
-                OnLocked::Skip => lock!(" skip locked"),
+                OnLocked::Wait => LOCK_SESSIONS,
+                OnLocked::Skip => LOCK_SESSIONS_SKIPPING,
             })
             .persistent(self.persistent)
             .bind(keys.first().map(|key| key.app().as_str()))
@@ -480,15 +455,12 @@ impl Tx for PgTx {
         }
         for keys in missing.chunk_by(|a, b| a.app == b.app) {
             // Two statements, because a row that another transaction just made is visible only to the next one.
-            sqlx::query(
-                "insert into user_scopes (app_name, user_id, revision) \
-                 select $1, k.user_id, 0 from unnest($2::text[]) as k(user_id) on conflict do nothing",
-            )
-            .persistent(self.persistent)
-            .bind(app_of(keys))
-            .bind(user_ids(keys))
-            .execute(&mut *self.conn)
-            .await?;
+            sqlx::query(MAKE_USERS)
+                .persistent(self.persistent)
+                .bind(app_of(keys))
+                .bind(user_ids(keys))
+                .execute(&mut *self.conn)
+                .await?;
         }
         self.made_users.extend(missing.into_iter().cloned());
         self.lock_user_rows(keys).await?;
@@ -498,11 +470,7 @@ impl Tx for PgTx {
     async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<()> {
         for key in keys {
             if !self.lock_app_row(key).await? {
-                sqlx::query("insert into app_scopes (app_name, revision) values ($1, 0) on conflict do nothing")
-                    .persistent(self.persistent)
-                    .bind(key.as_str())
-                    .execute(&mut *self.conn)
-                    .await?;
+                sqlx::query(MAKE_APP).persistent(self.persistent).bind(key.as_str()).execute(&mut *self.conn).await?;
                 self.made_apps.push((*key).clone());
                 self.lock_app_row(key).await?;
             }
@@ -511,17 +479,13 @@ impl Tx for PgTx {
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
-        let row: Option<LockedRow> = sqlx::query_as(concat!(
-            "select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, ",
-            judged!("s"),
-            " from sessions s where app_name = $1 and user_id = $2 and id = $3 for key share"
-        ))
-        .persistent(self.persistent)
-        .bind(key.app().as_str())
-        .bind(key.user.user.as_str())
-        .bind(key.session.as_str())
-        .fetch_optional(&mut *self.conn)
-        .await?;
+        let row: Option<LockedRow> = sqlx::query_as(KEEP_SESSION)
+            .persistent(self.persistent)
+            .bind(key.app().as_str())
+            .bind(key.user.user.as_str())
+            .bind(key.session.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
         row.map(LockedSession::try_from).transpose()
     }
 
@@ -541,26 +505,16 @@ impl Tx for PgTx {
         let mut found = Vec::with_capacity(keys.len());
         for (app, keys) in by_app {
             let parts: Vec<_> = keys.iter().map(|(address, _)| parts(address)).collect();
-            let rows: Vec<(i64, String, i64)> = sqlx::query_as(
-                "with k as materialized (select * from unnest($2::smallint[], $3::text[], $4::text[], \
-                     $5::bigint[], $6::text[]) with ordinality as k(scope, user_id, session_id, incarnation, key, n)) \
-                 select k.n, s.value, s.revision from k cross join lateral (select * from session_state l \
-                     where l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id \
-                       and l.incarnation = k.incarnation and l.key = k.key offset 0) s where k.scope = 0 \
-                 union all select k.n, s.value, s.revision from k cross join lateral (select * from user_state l \
-                     where l.app_name = $1 and l.user_id = k.user_id and l.key = k.key offset 0) s where k.scope = 1 \
-                 union all select k.n, s.value, s.revision from k cross join lateral (select * from app_state l \
-                     where l.app_name = $1 and l.key = k.key offset 0) s where k.scope = 2",
-            )
-            .persistent(self.persistent)
-            .bind(app.as_str())
-            .bind(parts.iter().map(|(scope, ..)| *scope).collect::<Vec<_>>())
-            .bind(parts.iter().map(|(_, user, ..)| user.as_ref().map(UserId::as_str)).collect::<Vec<_>>())
-            .bind(parts.iter().map(|(.., session, _)| session.as_ref().map(SessionId::as_str)).collect::<Vec<_>>())
-            .bind(keys.iter().map(|(_, incarnation)| *incarnation).collect::<Vec<_>>())
-            .bind(parts.iter().map(|(.., name)| name.as_str()).collect::<Vec<_>>())
-            .fetch_all(&mut *self.conn)
-            .await?;
+            let rows: Vec<(i64, String, i64)> = sqlx::query_as(VALUES)
+                .persistent(self.persistent)
+                .bind(app.as_str())
+                .bind(parts.iter().map(|(scope, ..)| *scope).collect::<Vec<_>>())
+                .bind(parts.iter().map(|(_, user, ..)| user.as_ref().map(UserId::as_str)).collect::<Vec<_>>())
+                .bind(parts.iter().map(|(.., session, _)| session.as_ref().map(SessionId::as_str)).collect::<Vec<_>>())
+                .bind(keys.iter().map(|(_, incarnation)| *incarnation).collect::<Vec<_>>())
+                .bind(parts.iter().map(|(.., name)| name.as_str()).collect::<Vec<_>>())
+                .fetch_all(&mut *self.conn)
+                .await?;
             found.extend(rows.into_iter().filter_map(|(n, value, revision)| {
                 let (address, _) = counted(&keys, n)?;
                 Some(((*address).clone(), StateEntry { value: Some(RawJson::trusted(value)), revision }))
@@ -576,33 +530,16 @@ impl Tx for PgTx {
         for app in all.named_apps() {
             let look = all.of_app(app);
             let HeadsQuery { sessions, users, apps } = &look;
-            // Rows are looked for one by one, as in `sessiond_write`.
-            let rows: Vec<HeadsRow> = sqlx::query_as(concat!(
-                "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, ",
-                judged!("s"),
-                ", e.sequence, e.event_time, e.commit_time, e.digest, e.body \
-                 from unnest($2::text[], $3::text[], $4::text[]) with ordinality as k(user_id, session_id, id, n) \
-                 cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = k.user_id \
-                                       and l.id = k.session_id offset 0) s \
-                 left join lateral (select * from events l where l.app_name = $1 and l.user_id = k.user_id \
-                                      and l.session_id = k.session_id and l.incarnation = s.incarnation \
-                                      and l.id = k.id offset 0) e on true \
-                 union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null \
-                 from unnest($5::text[]) with ordinality as k(user_id, n) \
-                 cross join lateral (select l.revision from user_scopes l \
-                                     where l.app_name = $1 and l.user_id = k.user_id offset 0) s \
-                 union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null \
-                 from app_scopes s where s.app_name = $1 and $6"
-            ))
-            .persistent(self.persistent)
-            .bind(app.as_str())
-            .bind(sessions.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
-            .bind(sessions.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
-            .bind(sessions.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
-            .bind(user_ids(users))
-            .bind(!apps.is_empty())
-            .fetch_all(&mut *self.conn)
-            .await?;
+            let rows: Vec<HeadsRow> = sqlx::query_as(READ_HEADS)
+                .persistent(self.persistent)
+                .bind(app.as_str())
+                .bind(sessions.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
+                .bind(sessions.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
+                .bind(sessions.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
+                .bind(user_ids(users))
+                .bind(!apps.is_empty())
+                .fetch_all(&mut *self.conn)
+                .await?;
             heads.extend(look.heads(rows)?);
         }
         Ok(heads)
@@ -643,25 +580,14 @@ impl Tx for PgTx {
     }
 
     async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let rows: Vec<IncarnationRow> = sqlx::query_as(concat!(
-            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= ",
-            clock!(),
-            " order by app_name, user_id, id limit $1 for update skip locked"
-        ))
-        .persistent(self.persistent)
-        .bind(limit)
-        .fetch_all(&mut *self.conn)
-        .await?;
+        let rows: Vec<IncarnationRow> =
+            sqlx::query_as(EXPIRED).persistent(self.persistent).bind(limit).fetch_all(&mut *self.conn).await?;
         rows.into_iter().map(IncarnationRow::decode).collect()
     }
 
     async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64)>> {
-        let row: Option<IncarnationRow> = sqlx::query_as(
-            "select app_name, user_id, session_id, incarnation from buried_sessions limit 1 for update skip locked",
-        )
-        .persistent(self.persistent)
-        .fetch_optional(&mut *self.conn)
-        .await?;
+        let row: Option<IncarnationRow> =
+            sqlx::query_as(NEXT_BURIED).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
         row.map(IncarnationRow::decode).transpose()
     }
 
@@ -679,7 +605,7 @@ impl PgTx {
     async fn drop_unused_scopes(&mut self, writes: &Writes<'_>) -> Result<()> {
         let users: Vec<&UserKey> = self.made_users.iter().filter(|key| !writes.users.contains_key(key)).collect();
         for keys in users.chunk_by(|a, b| a.app == b.app) {
-            sqlx::query("delete from user_scopes where app_name = $1 and user_id = any($2::text[]) and revision = 0")
+            sqlx::query(DROP_USERS)
                 .persistent(self.persistent)
                 .bind(app_of(keys))
                 .bind(user_ids(keys))
@@ -687,11 +613,7 @@ impl PgTx {
                 .await?;
         }
         for key in self.made_apps.iter().filter(|key| !writes.apps.contains_key(key)) {
-            sqlx::query("delete from app_scopes where app_name = $1 and revision = 0")
-                .persistent(self.persistent)
-                .bind(key.as_str())
-                .execute(&mut *self.conn)
-                .await?;
+            sqlx::query(DROP_APP).persistent(self.persistent).bind(key.as_str()).execute(&mut *self.conn).await?;
         }
         Ok(())
     }

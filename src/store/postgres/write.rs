@@ -234,3 +234,59 @@ pub fn set_created_revisions(seen: &[(&SessionKey, i64, i64)]) -> Option<QueryBu
     );
     Some(sql)
 }
+
+/// The statements that are put together for each request, over one row and over two, with their names.
+#[cfg(test)]
+pub fn composed() -> Vec<(String, String)> {
+    use super::read::read_statement;
+    use crate::domain::Limits;
+    use crate::domain::ids::{SessionId, UserId};
+    use crate::domain::query::{EventQuery, SessionQuery, StateFilter};
+    use crate::domain::session::IfExists;
+    use crate::domain::time::{Micros, Timestamp};
+
+    let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
+    let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
+    let creation = Creation {
+        key: key.clone(),
+        incarnation: 1,
+        now: Micros(0),
+        state: Vec::new(),
+        events: Vec::new(),
+        display_name: None,
+        labels: None,
+        expiry: None,
+        if_exists: IfExists::Refuse,
+        request: None,
+        limits: Limits::default(),
+    };
+    let insert = || SessionInsert {
+        creation: &creation,
+        revision: 0,
+        update_time: Timestamp::from(Micros(0)),
+        initial_state: String::new(),
+    };
+    let query = SessionQuery {
+        key: key.clone(),
+        now: Micros(0),
+        incarnation: None,
+        timeline: None,
+        state: Some(StateFilter::default()),
+        events: Some(EventQuery::all()),
+    };
+    let some = StateFilter::keys(["k", "user:k", "app:k"].into_iter());
+    let keys = SessionQuery { state: Some(some), ..query.clone() };
+    let statements = [
+        ("insert_session", insert_sessions(&[insert()])),
+        ("insert_sessions", insert_sessions(&[insert(), insert()])),
+        ("set_created_revision", set_created_revisions(&[(&key, 0, 0)])),
+        ("set_created_revisions", set_created_revisions(&[(&key, 0, 0), (&key, 0, 0)])),
+        ("read_session", read_statement(&[&query])),
+        ("read_session_keys", read_statement(&[&keys])),
+        ("read_sessions", read_statement(&[&query, &query])),
+    ];
+    let composed = statements
+        .into_iter()
+        .filter_map(|(name, statement)| Some((name.to_owned(), statement?.sql().as_str().to_owned())));
+    composed.chain([("write".to_owned(), CALL.to_owned())]).collect()
+}

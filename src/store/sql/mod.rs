@@ -11,7 +11,7 @@
 pub mod columns;
 pub mod filter;
 pub mod heads;
-mod list;
+pub mod list;
 pub mod primitives;
 pub mod query;
 pub mod rows;

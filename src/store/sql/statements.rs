@@ -26,6 +26,7 @@ macro_rules! statements {
             }
 
             /// All of them, with their names.
+            #[cfg(test)]
             pub fn all(&self) -> Vec<(&'static str, &str)> {
                 vec![$((stringify!($name), &*self.$name)),*]
             }

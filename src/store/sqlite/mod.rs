@@ -2,6 +2,7 @@
 
 mod rows;
 pub mod words;
+mod write;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::TryStreamExt as _;
-use rows::{Columns, STATEMENTS, Script, Values, piece, pieces};
+use rows::{Columns, STATEMENTS, Script, piece, pieces};
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteRow, SqliteSynchronous,
@@ -22,28 +23,33 @@ use sqlx::sqlite::{
 use sqlx::{Arguments as _, ConnectOptions as _, FromRow, Row as _};
 use tokio::time::{Instant, timeout_at};
 use words::PLAIN_VIEW;
+use write::{
+    EXPIRED, NEXT_BURIED, find, insert_events, insert_sessions, parts, set_created_revisions, set_revisions,
+    update_sessions, write_passed, write_state,
+};
 
 use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, Seen, SessionInsert, Tx, Verdict};
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
 use super::migrations::all_applied;
 use super::pool::{Connect, Lease, Pool, PoolUse};
-use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE, event_columns, session_columns};
-use super::sql::filter::filter_text;
+use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
 use super::sql::query::{Query, Row, Sql, Value};
 use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::event::StoredEvent;
-use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
 use crate::domain::json::{RawJson, push_string};
 use crate::domain::loaded::{Loaded, Needs, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::writes::{EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
+use crate::domain::writes::{Passed, StateWrite, Writes};
+
+#[cfg(test)]
+pub use write::composed;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -263,228 +269,6 @@ impl Backend for Sqlite {
     }
 }
 
-/// The node (domain/history.rs) of a span from `revision` to `first`: in the latter, all bits below the highest in which the
-/// two differ are cleared. Its place is counted in hexadecimal digits, for want of a logarithm.
-const NODE: &str = "first & (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') \
-                                    from (select printf('%x', (revision | first) - (revision & first)) as h)))";
-
-impl Columns for EventWrite<'_> {
-    fn add_to(&self, values: &mut Values) {
-        (self.key, self.incarnation, self.sequence, &self.event.id).add_to(values);
-        (self.event.timestamp.micros.0, self.commit_time.0).add_to(values);
-        values.add(filter_text(&self.event.author));
-        values.add(filter_text(&self.event.invocation_id));
-        values.add(self.event.branch.as_deref().map(filter_text));
-        (self.user_revision, self.app_revision, self.rewind_to).add_to(values);
-        values.add(&self.event.digest[..]);
-        values.add(Arc::clone(&self.body));
-    }
-}
-
-/// Looks for rows by all columns of a key, one by one in that order; `n` counts the keys from 0.
-fn find<K: Columns>(table: &str, key: &str, columns: &str, keys: &[K]) -> Script {
-    let mut statement = Script::over([keys.len()]);
-    statement.with(
-        &format!("n, {key}"),
-        (0..).zip(keys),
-        format_args!("select {columns}, n from k cross join {table} using ({key})"),
-    );
-    statement
-}
-
-/// What an append looks at.
-fn look(
-    sessions: &[(i64, (&SessionKey, Option<&str>))],
-    users: &[(i64, &UserKey)],
-    apps: &[(i64, &AppName)],
-) -> Script {
-    let mut statement = Script::over([sessions.len(), users.len(), apps.len()]);
-    statement.list("with ks", "n, app_name, user_id, session_id, id", sessions.iter());
-    statement.list(", ku", "n, app_name, user_id", users.iter());
-    statement.list(", ka", "n, app_name", apps.iter());
-    statement.push(
-        " select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
-            e.sequence, e.event_time, e.commit_time, e.digest, e.body \
-          from ks as k cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
-          left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name \
-            and e.user_id = k.user_id and e.session_id = k.session_id \
-          union all select 1, n, revision, null, null, null, null, null, null, null, null, null \
-          from ku cross join user_scopes using (app_name, user_id) \
-          union all select 2, n, revision, null, null, null, null, null, null, null, null, null \
-          from ka cross join app_scopes using (app_name)",
-    );
-    statement
-}
-
-impl Columns for SessionInsert<'_> {
-    fn add_to(&self, values: &mut Values) {
-        let creation = self.creation;
-        (&creation.key, creation.incarnation, self.revision, creation.now.0, self.update_time.micros.0).add_to(values);
-        values.add(self.update_time.number.text());
-        values.add(creation.display_name.as_ref().map(RawJson::text));
-        values.add(creation.labels.as_ref().map(RawJson::text));
-        values.add(creation.expire_time().map(|time| time.0));
-        values.add(self.initial_state.as_str());
-        let request = creation.request.as_ref();
-        values.add(request.map(|request| request.key.as_str()));
-        values.add(request.map(|request| &request.digest[..]));
-    }
-}
-
-/// Inserts rows of sessions of which neither the id nor the request is there, and their places in the list by last update; returns the incarnations of
-/// those.
-fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
-    let mut statements = Script::over([rows.len()]);
-    statements.insert(
-        "sessions",
-        &format!("{}, created_user_revision, created_app_revision", session_columns()),
-        rows.iter().map(|row| (row, 0, 0)),
-        " on conflict do nothing returning incarnation",
-    );
-    statements.with(
-        "app_name, user_id, id, incarnation",
-        rows.iter().map(|row| (&row.creation.key, row.creation.incarnation)),
-        // One that an earlier try of ours inserted is there already.
-        "insert or ignore into session_updates (app_name, user_id, id, update_time) \
-         select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id, id, incarnation)",
-    );
-    statements
-}
-
-/// Notes which revisions of user and app the creations of sessions saw.
-fn set_created_revisions(seen: &[(&SessionKey, i64, i64)]) -> Script {
-    let mut statements = Script::over([seen.len()]);
-    statements.with(
-        "app_name, user_id, id, user_revision, app_revision",
-        seen.iter(),
-        "update sessions as s set created_user_revision = k.user_revision, created_app_revision = k.app_revision \
-         from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
-    );
-    statements
-}
-
-/// An event, with the heads that it was decided on.
-impl Columns for (&EventWrite<'_>, &Writes<'_>) {
-    fn add_to(&self, values: &mut Values) {
-        let (event, writes) = self;
-        let was = writes.sessions.get(event.key).and_then(|update| update.was);
-        let user = writes.users.get(&event.key.user).map_or(event.user_revision, |update| update.was);
-        let app = writes.apps.get(event.key.app()).map_or(event.app_revision, |update| update.was);
-        (*event, was.map(|was| was.revision), was.map(|was| was.metadata_revision), user, app).add_to(values);
-    }
-}
-
-fn insert_events(statements: &mut Script, rows: &[EventWrite<'_>], writes: &Writes<'_>) {
-    // Of a session that this transaction made, or just of changes of shared state.
-    if writes.sessions.is_empty() {
-        return statements.insert("events", &event_columns(), rows.iter(), "");
-    }
-    // If a head is no more what was decided on, a column becomes null, which it must not be.
-    let columns = event_columns();
-    statements.with(
-        &format!("{columns}, was, metadata_was, user_was, app_was"),
-        rows.iter().map(|row| (row, writes)),
-        format_args!(
-            "insert into events ({columns}) select app_name, user_id, session_id, \
-               (select s.incarnation from sessions s where s.app_name = k.app_name and s.user_id = k.user_id \
-                  and s.id = k.session_id and s.incarnation = k.incarnation and s.revision = k.was \
-                  and s.metadata_revision = k.metadata_was), \
-               sequence, id, event_time, commit_time, author, invocation_id, branch, \
-               (select k.user_revision where k.user_was = \
-                  coalesce((select s.revision from user_scopes s where s.app_name = k.app_name \
-                              and s.user_id = k.user_id), 0)), \
-               (select k.app_revision where k.app_was = \
-                  coalesce((select s.revision from app_scopes s where s.app_name = k.app_name), 0)), \
-               rewind_to, digest, body from k"
-        ),
-    );
-}
-
-fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionUpdate<'_>)]) {
-    statements.with(
-        "app_name, user_id, id, revision, update_time, update_time_number",
-        rows.iter()
-            .map(|(key, update)| (key, update.revision, update.update_time.micros.0, update.update_time.number.text())),
-        "update sessions as s set revision = k.revision, update_time = k.update_time, \
-           update_time_number = k.update_time_number \
-         from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
-    );
-    statements.with(
-        "app_name, user_id, id, update_time, old_update_time",
-        rows.iter().map(|(key, update)| (key, update.update_time.micros.0, update.was.map(|was| was.update_time.0))),
-        "update session_updates as o set update_time = k.update_time from k where o.app_name = k.app_name \
-           and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id = k.id",
-    );
-}
-
-fn set_revisions<K: Columns>(statements: &mut Script, scopes: &str, owner: &str, rows: &[(&&K, &ScopeUpdate)]) {
-    statements.insert(
-        scopes,
-        &format!("{owner}, revision"),
-        rows.iter().map(|(key, update)| (key, update.revision)),
-        format_args!(" on conflict ({owner}) do update set revision = excluded.revision"),
-    );
-}
-
-/// What was there until now gets a span that ends with `first`, a change of shared state is logged, and the values are set,
-/// or the rows, which then have none, removed.
-fn write_state<K: Columns>(
-    statements: &mut Script,
-    tables: &StateTables,
-    rows: &[(&K, &StateWrite<'_>)],
-    removed: bool,
-) {
-    let StateTables { owner, state, spans, log } = tables;
-    let value = if log.is_some() { "" } else { ", value" };
-    statements.with(
-        &format!("{owner}, key, first"),
-        rows.iter().map(|(key, row)| (key, row.first)),
-        format_args!(
-            "insert into {spans} ({owner}, key, node, valid_from, valid_to{value}) \
-             select {owner}, key, {NODE}, revision, first{value} from k cross join {state} using ({owner}, key)"
-        ),
-    );
-    let written = rows.iter().map(|(key, row)| (key, row.revision, text(row.value.as_ref())));
-    let names = format!("{owner}, key, revision, value");
-    if let Some(log) = log {
-        statements.insert(log, &names, written.clone(), "");
-    }
-    if removed {
-        statements.with(
-            &format!("{owner}, key"),
-            rows.iter().map(|(key, _)| key),
-            format_args!("delete from {state} where ({owner}, key) in k"),
-        );
-    } else {
-        let replace = format_args!(
-            " on conflict ({owner}, key) do update set value = excluded.value, revision = excluded.revision"
-        );
-        statements.insert(state, &names, written, replace);
-    }
-}
-
-/// What did not outlast its batch: spans, of what was not removed, and the log.
-fn write_passed<K: Columns>(statements: &mut Script, tables: &StateTables, rows: &[&Passed<'_, K>], removed: bool) {
-    let StateTables { owner, spans, log, .. } = tables;
-    let names = format!("{owner}, key, node, valid_from, valid_to");
-    let held = rows.iter().map(|row| (&row.key, history::node(row.from, row.to), row.from, row.to));
-    let values = rows.iter().map(|row| text(row.value.as_ref()));
-    match log {
-        None => statements.insert(spans, &format!("{names}, value"), held.zip(values), ""),
-        Some(log) => {
-            let written = rows.iter().map(|row| (&row.key, row.from)).zip(values);
-            statements.insert(log, &format!("{owner}, key, revision, value"), written, "");
-            if !removed {
-                statements.insert(spans, &names, held, "");
-            }
-        }
-    }
-}
-
-fn text<'a>(value: Option<&'a Cow<'_, RawJson>>) -> Option<&'a str> {
-    value.map(|value| value.text())
-}
-
 fn held((value, revision): (String, i64)) -> StateEntry {
     StateEntry { value: Some(RawJson::trusted(value)), revision }
 }
@@ -667,13 +451,6 @@ impl SqliteTx {
     }
 }
 
-type StateRows<'w, 'a, K> = Vec<(&'w K, &'w StateWrite<'a>)>;
-
-/// The rows that are set, and those that are removed.
-fn parts<'w, 'a, K>(writes: &'w StateWrites<'a, K>) -> (StateRows<'w, 'a, K>, StateRows<'w, 'a, K>) {
-    writes.rows.iter().partition(|(_, row)| row.value.is_some())
-}
-
 impl Sql for SqliteTx {
     fn statements(&self) -> &'static Statements {
         &words::STATEMENTS
@@ -777,7 +554,7 @@ impl Tx for SqliteTx {
         let apps: Vec<_> = (1..).zip(keys.apps.iter().copied()).collect();
         let mut rows: Vec<HeadsRow> = Vec::new();
         for from in pieces([sessions.len(), users.len(), apps.len()]) {
-            let statement = look(piece(&sessions, from), piece(&users, from), piece(&apps, from));
+            let statement = write::read_heads(piece(&sessions, from), piece(&users, from), piece(&apps, from));
             for row in statement.build()?.fetch_all(&mut *self.conn).await? {
                 rows.push(HeadsRow::from_row(&row)?);
             }
@@ -856,21 +633,13 @@ impl Tx for SqliteTx {
     }
 
     async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let rows: Vec<IncarnationRow> = sqlx::query_as(
-            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2",
-        )
-        .bind(now.0)
-        .bind(limit)
-        .fetch_all(&mut *self.conn)
-        .await?;
+        let rows: Vec<IncarnationRow> =
+            sqlx::query_as(EXPIRED).bind(now.0).bind(limit).fetch_all(&mut *self.conn).await?;
         rows.into_iter().map(IncarnationRow::decode).collect()
     }
 
     async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64)>> {
-        let row: Option<IncarnationRow> =
-            sqlx::query_as("select app_name, user_id, session_id, incarnation from buried_sessions limit 1")
-                .fetch_optional(&mut *self.conn)
-                .await?;
+        let row: Option<IncarnationRow> = sqlx::query_as(NEXT_BURIED).fetch_optional(&mut *self.conn).await?;
         row.map(IncarnationRow::decode).transpose()
     }
 
@@ -891,97 +660,17 @@ impl Tx for SqliteTx {
 mod tests {
     use std::time::Duration;
 
-    use sqlx::{AssertSqlSafe, Connection as _};
-
     use super::*;
     use crate::domain::Limits;
     use crate::domain::command::CreateOutcome;
     use crate::domain::ids::{SessionId, UserId};
     use crate::domain::session::{Creation, IfExists};
-    use crate::domain::time::Timestamp;
     use crate::store::Store as _;
     use crate::store::transactions::Transactions;
 
     fn key() -> SessionKey {
         let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
         SessionKey { user, session: SessionId::parse("s").unwrap() }
-    }
-
-    const TABLES: [&str; 13] = [
-        "sessions",
-        "session_updates",
-        "events",
-        "session_state",
-        "session_spans",
-        "user_scopes",
-        "user_state",
-        "user_log",
-        "user_spans",
-        "app_scopes",
-        "app_state",
-        "app_log",
-        "app_spans",
-    ];
-
-    /// The statements that are put together here.
-    fn over_rows() -> Vec<Script> {
-        let (key, time) = (key(), Timestamp::from(Micros(0)));
-        let (user, app) = (&key.user, key.app());
-        let session = || SessionUpdate { revision: 1, update_time: &time, was: None };
-        let write = StateWrite { value: None, first: 1, revision: 1 };
-        let scope = ScopeUpdate { was: 0, revision: 1 };
-        let mut all = vec![
-            look(&[(1, (&key, Some("e"))); 2], &[(1, user); 2], &[(1, app); 2]),
-            find("sessions", "app_name, user_id, id", "revision", &[&key; 2]),
-            find("session_state", "app_name, user_id, session_id, incarnation, key", "value", &[(&key, 1, "k"); 2]),
-            find("user_state", "app_name, user_id, key", "value", &[(user, "k"); 2]),
-            find("app_state", "app_name, key", "value", &[(app, "k"); 2]),
-        ];
-        let mut writes = Script::over([2]);
-        insert_events(&mut writes, &[], &Writes { sessions: [(&key, session())].into(), ..Writes::default() });
-        update_sessions(&mut writes, &[(&&key, &session()); 2]);
-        set_revisions(&mut writes, "user_scopes", USER_STATE.owner, &[(&user, &scope); 2]);
-        set_revisions(&mut writes, "app_scopes", APP_STATE.owner, &[(&app, &scope); 2]);
-        write_passed(
-            &mut writes,
-            &SESSION_STATE,
-            &[&Passed { key: (&key, 1, "k"), from: 1, to: 2, value: None }; 2],
-            false,
-        );
-        for removed in [false, true] {
-            write_state(&mut writes, &SESSION_STATE, &[(&(&key, 1, "k"), &write); 2], removed);
-            write_state(&mut writes, &USER_STATE, &[(&(user, "k"), &write); 2], removed);
-            write_state(&mut writes, &APP_STATE, &[(&(app, "k"), &write); 2], removed);
-            let of_user = Passed { key: (user, "k"), from: 1, to: 2, value: None };
-            write_passed(&mut writes, &USER_STATE, &[&of_user; 2], removed);
-            let of_app = Passed { key: (app, "k"), from: 1, to: 2, value: None };
-            write_passed(&mut writes, &APP_STATE, &[&of_app; 2], removed);
-        }
-        all.push(writes);
-        all
-    }
-
-    #[tokio::test]
-    async fn rows_are_found_by_their_keys() {
-        let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        MIGRATOR.run_direct(None, &mut conn, false).await.unwrap();
-        let fixed = words::STATEMENTS.all().into_iter().map(|(_, text)| text.to_owned());
-        let fixed = fixed.chain([PLAIN_VIEW.clone()]);
-        for text in over_rows().into_iter().map(Script::text).chain(fixed) {
-            for statement in text.split_terminator("; ") {
-                let explain = AssertSqlSafe(format!("explain query plan {statement}"));
-                for row in sqlx::raw_sql(explain).fetch_all(&mut conn).await.unwrap() {
-                    let step: String = row.get("detail");
-                    // A table by its name, or by the letter that stands for it; other things are lists that are bound.
-                    let scanned = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
-                    let scans = scanned.is_some_and(|name| {
-                        let is_table = !statement.contains(&format!(") as {name}"));
-                        TABLES.contains(&name) || is_table && ["s", "t", "o", "l", "e", "u", "a"].contains(&name)
-                    });
-                    assert!(!scans && !step.contains("AUTOMATIC"), "{step}: {statement}");
-                }
-            }
-        }
     }
 
     /// In WAL mode a COMMIT waits for nobody, so here the file is in another.
