@@ -4,26 +4,25 @@
 -- head
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3
-    and (s.expire_time is null or s.expire_time > coalesce($4, (extract(epoch from statement_timestamp()) *
-    1000000)::bigint));
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
+    is null or s.expire_time > coalesce($4, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
 -- view
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ','
-    order by t.key) from app_state t where t.app_name = s.app_name and ($5::text[] is null or t.key = any($5)))
-    as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key)
-    from user_state t where t.app_name = s.app_name and t.user_id = s.user_id and ($6::text[] is null or t.key
-    = any($6))) as user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key)
-    from session_state t where t.app_name = s.app_name and t.user_id = s.user_id and t.session_id = s.id and
-    t.incarnation = s.incarnation and ($7::text[] is null or t.key = any($7))) as session_state from sessions s
-    where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time >
-    coalesce($4, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1 and ($5::text[] is null or t.key = any($5))) as app_state, (select
+    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
+    t.app_name = $1 and t.user_id = s.user_id and ($6::text[] is null or t.key = any($6))) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation and
+    ($7::text[] is null or t.key = any($7))) as session_state from sessions s where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint));
 
 -- events_ascending
 select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
@@ -68,8 +67,8 @@ select sequence, commit_time, total, (select e.body from events e where e.app_na
     limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence desc;
 
 -- event
-select sequence, commit_time, body from events where app_name || '' = $1 and user_id || '' = $2 and session_id
-    || '' = $3 and incarnation = $4 and id = $5;
+select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and id = $5;
 
 -- event_at
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
@@ -111,23 +110,23 @@ select coalesce((select revision from app_scopes where app_name = $1), 0) as rev
 -- state_then
 select (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from (select
     t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $7 and ($11::text[] is null or
-    t.key = any($11)) union all select t.key, (select l.value from app_log l where l.app_name = t.app_name and
-    l.key = t.key and l.revision = t.valid_from) from unnest($10::bigint[]) as n(node) cross join lateral
-    (select * from app_spans s where app_name = $1 and s.node = n.node offset 0) as t where t.valid_from <= $7
-    and t.valid_to > $7 and ($11::text[] is null or t.key = any($11))) as t) as app_state, (select
+    t.key = any($11)) union all select t.key, (select l.value from app_log l where l.app_name = $1 and l.key =
+    t.key and l.revision = t.valid_from) from unnest($10::bigint[]) as n(node) cross join lateral (select *
+    from app_spans s where app_name = $1 and s.node = n.node offset 0) as t where t.valid_from <= $7 and
+    t.valid_to > $7 and ($11::text[] is null or t.key = any($11))) as t) as app_state, (select
     string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from (select t.key,
     t.value from user_state t where t.app_name = $1 and t.user_id = $2 and t.revision <= $6 and ($12::text[] is
-    null or t.key = any($12)) union all select t.key, (select l.value from user_log l where l.app_name =
-    t.app_name and l.user_id = t.user_id and l.key = t.key and l.revision = t.valid_from) from
-    unnest($9::bigint[]) as n(node) cross join lateral (select * from user_spans s where app_name = $1 and
-    user_id = $2 and s.node = n.node offset 0) as t where t.valid_from <= $6 and t.valid_to > $6 and
-    ($12::text[] is null or t.key = any($12))) as t) as user_state, (select string_agg(to_json(t.key)::text ||
-    ':' || t.value, ',' order by t.key) from (select t.key, t.value from session_state t where t.app_name = $1
-    and t.user_id = $2 and t.session_id = $3 and t.incarnation = $4 and t.revision <= $5 and ($13::text[] is
-    null or t.key = any($13)) union all select t.key, t.value from unnest($8::bigint[]) as n(node) cross join
-    lateral (select * from session_spans s where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and s.node = n.node offset 0) as t where t.valid_from <= $5 and t.valid_to > $5 and
-    ($13::text[] is null or t.key = any($13))) as t) as session_state;
+    null or t.key = any($12)) union all select t.key, (select l.value from user_log l where l.app_name = $1 and
+    l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from unnest($9::bigint[]) as n(node) cross
+    join lateral (select * from user_spans s where app_name = $1 and user_id = $2 and s.node = n.node offset 0)
+    as t where t.valid_from <= $6 and t.valid_to > $6 and ($12::text[] is null or t.key = any($12))) as t) as
+    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from (select
+    t.key, t.value from session_state t where t.app_name = $1 and t.user_id = $2 and t.session_id = $3 and
+    t.incarnation = $4 and t.revision <= $5 and ($13::text[] is null or t.key = any($13)) union all select
+    t.key, t.value from unnest($8::bigint[]) as n(node) cross join lateral (select * from session_spans s where
+    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t
+    where t.valid_from <= $5 and t.valid_to > $5 and ($13::text[] is null or t.key = any($13))) as t) as
+    session_state;
 
 -- differences
 select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (select t.key, t.value from
@@ -155,6 +154,10 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - $10) > 5000000 then (extract(epoch
     from statement_timestamp()) * 1000000)::bigint - $10 else 0 end else expire_time end where app_name = $1
     and user_id = $2 and id = $3;
+
+-- set_created_revisions
+update sessions set created_user_revision = $4, created_app_revision = $5 where app_name = $1 and user_id = $2
+    and id = $3;
 
 -- made_by
 select id, incarnation, creation_digest from sessions where app_name = $1 and user_id = $2 and creation_key =
@@ -259,142 +262,140 @@ with recursive names(name) as (select min(n) from (select min(user_id) as n from
 -- list_of_app_by_update
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from session_updates o cross join lateral (select * from sessions l where
-    l.app_name = o.app_name and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (o.update_time, o.user_id, o.id) > ($2, $3, $4) order by o.update_time asc, o.user_id asc, o.id asc
-    limit 0 + $5;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time,
+    o.user_id, o.id) > ($2, $3, $4) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $5;
 
 -- list_of_app_by_update_backwards
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from session_updates o cross join lateral (select * from sessions l where
-    l.app_name = o.app_name and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (o.update_time, o.user_id, o.id) < ($2, $3, $4) order by o.update_time desc, o.user_id desc, o.id desc
-    limit 0 + $5;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time,
+    o.user_id, o.id) < ($2, $3, $4) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $5;
 
 -- list_of_app_by_update_labelled_with_state
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ','
-    order by t.key) from app_state t where t.app_name = s.app_name) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = s.app_name and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text
-    || ':' || t.value, ',' order by t.key) from session_state t where t.app_name = s.app_name and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates
-    o cross join lateral (select * from sessions l where l.app_name = o.app_name and l.user_id = o.user_id and
-    l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2, $3, $4) and
-    (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $7;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from session_updates o cross join lateral (select * from sessions l where
+    l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and
+    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+    and (o.update_time, o.user_id, o.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6 order by
+    o.update_time asc, o.user_id asc, o.id asc limit 0 + $7;
 
 -- list_of_user_by_update
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from session_updates o cross join lateral (select * from sessions l where
-    l.app_name = o.app_name and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and
-    o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (o.update_time, o.id) > ($3, $4) order by o.update_time asc, o.id asc limit 0 + $5;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
+    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+    and (o.update_time, o.id) > ($3, $4) order by o.update_time asc, o.id asc limit 0 + $5;
 
 -- list_of_user_by_update_backwards
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from session_updates o cross join lateral (select * from sessions l where
-    l.app_name = o.app_name and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and
-    o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (o.update_time, o.id) < ($3, $4) order by o.update_time desc, o.id desc limit 0 + $5;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
+    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+    and (o.update_time, o.id) < ($3, $4) order by o.update_time desc, o.id desc limit 0 + $5;
 
 -- list_of_user_by_update_labelled_with_state
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ','
-    order by t.key) from app_state t where t.app_name = s.app_name) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = s.app_name and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text
-    || ':' || t.value, ',' order by t.key) from session_state t where t.app_name = s.app_name and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates
-    o cross join lateral (select * from sessions l where l.app_name = o.app_name and l.user_id = o.user_id and
-    l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) >
-    ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.id asc limit 0 + $7;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from session_updates o cross join lateral (select * from sessions l where
+    l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id =
+    $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
+    1000000)::bigint) and (o.update_time, o.id) > ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by
+    o.update_time asc, o.id asc limit 0 + $7;
 
 -- list_of_app_by_create
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time,
-    s.user_id, s.id) > ($2, $3, $4) order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $5;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2,
+    $3, $4) order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $5;
 
 -- list_of_app_by_create_backwards
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time,
-    s.user_id, s.id) < ($2, $3, $4) order by s.create_time desc, s.user_id desc, s.id desc limit 0 + $5;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) < ($2,
+    $3, $4) order by s.create_time desc, s.user_id desc, s.id desc limit 0 + $5;
 
 -- list_of_app_by_create_labelled_with_state
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ','
-    order by t.key) from app_state t where t.app_name = s.app_name) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = s.app_name and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text
-    || ':' || t.value, ',' order by t.key) from session_state t where t.app_name = s.app_name and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where
-    s.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6
-    order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $7;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from sessions s where s.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time,
+    s.user_id, s.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.user_id
+    asc, s.id asc limit 0 + $7;
 
 -- list_of_user_by_create
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.create_time, s.id) > ($3, $4) order by s.create_time asc, s.id asc limit 0 + $5;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) >
+    ($3, $4) order by s.create_time asc, s.id asc limit 0 + $5;
 
 -- list_of_user_by_create_backwards
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.create_time, s.id) < ($3, $4) order by s.create_time desc, s.id desc limit 0 + $5;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) <
+    ($3, $4) order by s.create_time desc, s.id desc limit 0 + $5;
 
 -- list_of_user_by_create_labelled_with_state
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ','
-    order by t.key) from app_state t where t.app_name = s.app_name) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = s.app_name and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text
-    || ':' || t.value, ',' order by t.key) from session_state t where t.app_name = s.app_name and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where
-    s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) > ($3, $4) and (s.labels::jsonb ->>
-    $5) = $6 order by s.create_time asc, s.id asc limit 0 + $7;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time
+    is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and
+    (s.create_time, s.id) > ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.id asc
+    limit 0 + $7;
 
 -- lock_sessions
 select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) cross join lateral (select l.app_name,
@@ -466,120 +467,112 @@ delete from user_scopes where app_name = $1 and user_id = any($2::text[]) and re
 delete from app_scopes where app_name = $1 and revision = 0;
 
 -- insert_session
-with k as not materialized (select * from (values ($1::text, $2::text, $3::text, $4::bigint, $5::bigint,
-    $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text, $14::bytea,
-    $15::bigint)) as r(app_name, user_id, id, incarnation, revision, create_time, update_time,
+with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
+    $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
+    $14::bytea, $15::bigint)) as r(user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
     ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
     update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
-    creation_digest, created_user_revision, created_app_revision) select app_name, user_id, id, incarnation,
+    creation_digest, created_user_revision, created_app_revision) select $1, user_id, id, incarnation,
     revision, create_time, update_time, update_time_number, display_name, labels, expire_time + case when
     abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then (extract(epoch
     from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state, creation_key,
-    creation_digest, 0, 0 from k on conflict do nothing returning app_name, user_id, id, update_time,
-    incarnation), listed as (insert into session_updates (app_name, user_id, id, update_time) select app_name,
-    user_id, id, update_time from made) select incarnation from made;
+    creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict
+    do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
+    session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from made)
+    select incarnation from made;
 
 -- insert_sessions
-with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[],
-    $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::text[],
-    $14::bytea[], $15::bigint[]) as r(app_name, user_id, id, incarnation, revision, create_time, update_time,
-    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
-    ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
+with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
+    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
+    $13::text[], $14::bytea[], $15::bigint[]) as r(user_id, id, incarnation, revision, create_time,
     update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
-    creation_digest, created_user_revision, created_app_revision) select app_name, user_id, id, incarnation,
-    revision, create_time, update_time, update_time_number, display_name, labels, expire_time + case when
-    abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state, creation_key,
-    creation_digest, 0, 0 from k on conflict do nothing returning app_name, user_id, id, update_time,
-    incarnation), listed as (insert into session_updates (app_name, user_id, id, update_time) select app_name,
-    user_id, id, update_time from made) select incarnation from made;
-
--- set_created_revision
-with k as not materialized (select * from (values ($1::text, $2::text, $3::text, $4::bigint, $5::bigint)) as
-    r(app_name, user_id, id, user_revision, app_revision)) update sessions s set created_user_revision =
-    k.user_revision, created_app_revision = k.app_revision from k where s.app_name = k.app_name and s.user_id =
-    k.user_id and s.id = k.id;
-
--- set_created_revisions
-with k as materialized (select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) as
-    r(app_name, user_id, id, user_revision, app_revision)) update sessions s set created_user_revision =
-    k.user_revision, created_app_revision = k.app_revision from k where s.app_name = k.app_name and s.user_id =
-    k.user_id and s.id = k.id;
+    creation_digest, ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
+    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
+    creation_key, creation_digest, created_user_revision, created_app_revision) select $1, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
+    case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
+    creation_key, creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
+    u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
+    on conflict do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
+    session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from made)
+    select incarnation from made;
 
 -- read_session
-with q as not materialized (select * from (values ($1::bigint, $2::text, $3::text, $4::text, $5::bigint,
-    $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, app_name, user_id, id, now, after,
+with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
+    $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, user_id, id, now, after,
     before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
     s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u where
-    u.app_name = s.app_name and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
-    app_scopes a where a.app_name = s.app_name), 0) as app_revision, (select string_agg(member, ',') from
-    (select to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name =
-    s.app_name order by t.key) as members) as app_state, (select string_agg(member, ',') from (select
-    to_json('user:' || t.key)::text || ':' || t.value as member from user_state t where t.app_name = s.app_name
-    and t.user_id = s.user_id order by t.key) as members) as user_state, (select string_agg(member, ',') from
-    (select to_json('' || t.key)::text || ':' || t.value as member from session_state t where t.app_name =
-    s.app_name and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by
-    t.key) as members) as session_state, p.first, p.commit_times, p.sizes, p.bodies from q join sessions s on
-    s.app_name = q.app_name and s.user_id = q.user_id and s.id = q.id and (s.expire_time is null or
-    s.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) cross join
-    lateral ( select min(sequence) as first, array_agg(commit_time) as commit_times,
+    u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
+    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
+    t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
+    t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
+    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select to_json('' ||
+    t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
+    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
+    session_state, p.first, p.commit_times, p.sizes, p.bodies from q cross join lateral (select * from sessions
+    l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
+    l.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) offset 0)
+    as s cross join lateral ( select min(sequence) as first, array_agg(commit_time) as commit_times,
     array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies from (select sequence, commit_time,
     body, size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select
-    sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = s.app_name
-    and e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence >
+    sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and
+    e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence >
     greatest(q.after, s.revision - q.last) and e.sequence < q.before order by e.sequence limit q.most_rows) as
     page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as p;
 
 -- read_session_keys
-with q as not materialized (select * from (values ($1::bigint, $2::text, $3::text, $4::text, $5::bigint,
-    $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, app_name, user_id, id, now, after,
+with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
+    $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, user_id, id, now, after,
     before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
     s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u where
-    u.app_name = s.app_name and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
-    app_scopes a where a.app_name = s.app_name), 0) as app_revision, (select string_agg(member, ',') from
-    (select to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name =
-    s.app_name and t.key = any($11) order by t.key) as members) as app_state, (select string_agg(member, ',')
-    from (select to_json('user:' || t.key)::text || ':' || t.value as member from user_state t where t.app_name
-    = s.app_name and t.user_id = s.user_id and t.key = any($12) order by t.key) as members) as user_state,
-    (select string_agg(member, ',') from (select to_json('' || t.key)::text || ':' || t.value as member from
-    session_state t where t.app_name = s.app_name and t.user_id = s.user_id and t.session_id = s.id and
-    t.incarnation = s.incarnation and t.key = any($13) order by t.key) as members) as session_state, p.first,
-    p.commit_times, p.sizes, p.bodies from q join sessions s on s.app_name = q.app_name and s.user_id =
-    q.user_id and s.id = q.id and (s.expire_time is null or s.expire_time > coalesce(q.now, (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint)) cross join lateral ( select min(sequence) as first,
-    array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes, string_agg(body, '') as
-    bodies from (select sequence, commit_time, body, size, sum(size) over (order by sequence rows unbounded
+    u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
+    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 and t.key
+    = any($11) order by t.key) as members) as app_state, (select string_agg(member, ',') from (select
+    to_json('user:' || t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and
+    t.user_id = s.user_id and t.key = any($12) order by t.key) as members) as user_state, (select
+    string_agg(member, ',') from (select to_json('' || t.key)::text || ':' || t.value as member from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation and t.key = any($13) order by t.key) as members) as session_state, p.first, p.commit_times,
+    p.sizes, p.bodies from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint)) offset 0) as s cross join lateral ( select min(sequence) as
+    first, array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes, string_agg(body, '')
+    as bodies from (select sequence, commit_time, body, size, sum(size) over (order by sequence rows unbounded
     preceding) as size_so_far from (select sequence, commit_time, body, octet_length(body) + 80 as size from
-    events e where e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id and e.incarnation
-    = s.incarnation and e.sequence > greatest(q.after, s.revision - q.last) and e.sequence < q.before order by
+    events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and e.incarnation =
+    s.incarnation and e.sequence > greatest(q.after, s.revision - q.last) and e.sequence < q.before order by
     e.sequence limit q.most_rows) as page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as
     p;
 
 -- read_sessions
-with q as materialized (select * from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[],
-    $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[]) as r(n, app_name, user_id, id, now,
-    after, before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation,
+with app as (select $1::text), q as materialized (select * from unnest($2::bigint[], $3::text[], $4::text[],
+    $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[]) as r(n, user_id, id,
+    now, after, before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation,
     s.revision, s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
     s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
-    where u.app_name = s.app_name and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision
-    from app_scopes a where a.app_name = s.app_name), 0) as app_revision, (select string_agg(member, ',') from
-    (select to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name =
-    s.app_name order by t.key) as members) as app_state, (select string_agg(member, ',') from (select
-    to_json('user:' || t.key)::text || ':' || t.value as member from user_state t where t.app_name = s.app_name
-    and t.user_id = s.user_id order by t.key) as members) as user_state, (select string_agg(member, ',') from
-    (select to_json('' || t.key)::text || ':' || t.value as member from session_state t where t.app_name =
-    s.app_name and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by
-    t.key) as members) as session_state, p.first, p.commit_times, p.sizes, p.bodies from q join sessions s on
-    s.app_name = q.app_name and s.user_id = q.user_id and s.id = q.id and (s.expire_time is null or
-    s.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) cross join
-    lateral ( select min(sequence) as first, array_agg(commit_time) as commit_times,
+    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
+    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
+    t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
+    t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
+    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select to_json('' ||
+    t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
+    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
+    session_state, p.first, p.commit_times, p.sizes, p.bodies from q cross join lateral (select * from sessions
+    l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
+    l.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) offset 0)
+    as s cross join lateral ( select min(sequence) as first, array_agg(commit_time) as commit_times,
     array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies from (select sequence, commit_time,
     body, size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select
-    sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = s.app_name
-    and e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence >
+    sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and
+    e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence >
     greatest(q.after, s.revision - q.last) and e.sequence < q.before order by e.sequence limit q.most_rows) as
     page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as p;
 

@@ -4,25 +4,25 @@
 -- head
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3
-    and (s.expire_time is null or s.expire_time > $4);
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
+    is null or s.expire_time > $4);
 
 -- view
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ','
-    order by t.key) from app_state t where t.app_name = s.app_name and ($5 is null or t.key in (select value
-    from json_each($5)))) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
-    ',' order by t.key) from user_state t where t.app_name = s.app_name and t.user_id = s.user_id and ($6 is
-    null or t.key in (select value from json_each($6)))) as user_state, (select group_concat(json_quote(t.key)
-    || ':' || t.value, ',' order by t.key) from session_state t where t.app_name = s.app_name and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation and ($7 is null or t.key in (select
-    value from json_each($7)))) as session_state from sessions s where s.app_name = $1 and s.user_id = $2 and
-    s.id = $3 and (s.expire_time is null or s.expire_time > $4);
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1 and ($5 is null or t.key in (select value from json_each($5)))) as
+    app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from
+    user_state t where t.app_name = $1 and t.user_id = s.user_id and ($6 is null or t.key in (select value from
+    json_each($6)))) as user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by
+    t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and
+    t.incarnation = s.incarnation and ($7 is null or t.key in (select value from json_each($7)))) as
+    session_state from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is
+    null or s.expire_time > $4);
 
 -- events_ascending
 select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
@@ -69,8 +69,8 @@ select sequence, commit_time, total, (select e.body from events e where e.app_na
     sequence desc;
 
 -- event
-select sequence, commit_time, body from events where app_name || '' = $1 and user_id || '' = $2 and session_id
-    || '' = $3 and incarnation = $4 and id = $5;
+select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and id = $5;
 
 -- event_at
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
@@ -113,13 +113,13 @@ select coalesce((select revision from app_scopes where app_name = $1), 0) as rev
 select (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from (select
     t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $7 and ($11 is null or t.key in
     (select value from json_each($11))) union all select t.key, (select l.value from app_log l where l.app_name
-    = t.app_name and l.key = t.key and l.revision = t.valid_from) from json_each($10) as n cross join app_spans
-    as t on app_name = $1 and t.node = n.value where t.valid_from <= $7 and t.valid_to > $7 and ($11 is null or
-    t.key in (select value from json_each($11)))) as t) as app_state, (select group_concat(json_quote('user:'
-    || t.key) || ':' || t.value, ',' order by t.key) from (select t.key, t.value from user_state t where
+    = $1 and l.key = t.key and l.revision = t.valid_from) from json_each($10) as n cross join app_spans as t on
+    app_name = $1 and t.node = n.value where t.valid_from <= $7 and t.valid_to > $7 and ($11 is null or t.key
+    in (select value from json_each($11)))) as t) as app_state, (select group_concat(json_quote('user:' ||
+    t.key) || ':' || t.value, ',' order by t.key) from (select t.key, t.value from user_state t where
     t.app_name = $1 and t.user_id = $2 and t.revision <= $6 and ($12 is null or t.key in (select value from
-    json_each($12))) union all select t.key, (select l.value from user_log l where l.app_name = t.app_name and
-    l.user_id = t.user_id and l.key = t.key and l.revision = t.valid_from) from json_each($9) as n cross join
+    json_each($12))) union all select t.key, (select l.value from user_log l where l.app_name = $1 and
+    l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from json_each($9) as n cross join
     user_spans as t on app_name = $1 and user_id = $2 and t.node = n.value where t.valid_from <= $6 and
     t.valid_to > $6 and ($12 is null or t.key in (select value from json_each($12)))) as t) as user_state,
     (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from (select t.key, t.value
@@ -154,6 +154,10 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
     when abs($10 - $10) > 5000000 then $10 - $10 else 0 end else expire_time end where app_name = $1 and
     user_id = $2 and id = $3;
+
+-- set_created_revisions
+update sessions set created_user_revision = $4, created_app_revision = $5 where app_name = $1 and user_id = $2
+    and id = $3;
 
 -- made_by
 select id, incarnation, creation_digest from sessions where app_name = $1 and user_id = $2 and creation_key =
@@ -257,161 +261,152 @@ with recursive names(name) as (select min(n) from (select min(user_id) as n from
 -- list_of_app_by_update
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from session_updates o cross join sessions s on s.app_name = o.app_name
-    and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time
-    > $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) order by o.update_time asc, o.user_id asc, o.id
-    asc limit 0 + $6;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time,
+    o.user_id, o.id) > ($3, $4, $5) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $6;
 
 -- list_of_app_by_update_backwards
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from session_updates o cross join sessions s on s.app_name = o.app_name
-    and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time
-    > $2) and (o.update_time, o.user_id, o.id) < ($3, $4, $5) order by o.update_time desc, o.user_id desc, o.id
-    desc limit 0 + $6;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time,
+    o.user_id, o.id) < ($3, $4, $5) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $6;
 
 -- list_of_app_by_update_labelled_with_state
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ','
-    order by t.key) from app_state t where t.app_name = s.app_name) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = s.app_name and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) ||
-    ':' || t.value, ',' order by t.key) from session_state t where t.app_name = s.app_name and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates
-    o cross join sessions s on s.app_name = o.app_name and s.user_id = o.user_id and s.id = o.id where
-    o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) >
-    ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time asc, o.user_id asc,
-    o.id asc limit 0 + $8;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from session_updates o cross join sessions s on s.app_name = $1 and
+    s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time >
+    $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7
+    order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $8;
 
 -- list_of_user_by_update
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from session_updates o cross join sessions s on s.app_name = o.app_name
-    and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is
-    null or s.expire_time > $3) and (o.update_time, o.id) > ($4, $5) order by o.update_time asc, o.id asc limit
-    0 + $6;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3)
+    and (o.update_time, o.id) > ($4, $5) order by o.update_time asc, o.id asc limit 0 + $6;
 
 -- list_of_user_by_update_backwards
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from session_updates o cross join sessions s on s.app_name = o.app_name
-    and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is
-    null or s.expire_time > $3) and (o.update_time, o.id) < ($4, $5) order by o.update_time desc, o.id desc
-    limit 0 + $6;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3)
+    and (o.update_time, o.id) < ($4, $5) order by o.update_time desc, o.id desc limit 0 + $6;
 
 -- list_of_user_by_update_labelled_with_state
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ','
-    order by t.key) from app_state t where t.app_name = s.app_name) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = s.app_name and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) ||
-    ':' || t.value, ',' order by t.key) from session_state t where t.app_name = s.app_name and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates
-    o cross join sessions s on s.app_name = o.app_name and s.user_id = o.user_id and s.id = o.id where
-    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time,
-    o.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time asc, o.id asc
-    limit 0 + $8;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from session_updates o cross join sessions s on s.app_name = $1 and
+    s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null
+    or s.expire_time > $3) and (o.update_time, o.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"')
+    = $7 order by o.update_time asc, o.id asc limit 0 + $8;
 
 -- list_of_app_by_create
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or
-    s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5) order by s.create_time asc,
-    s.user_id asc, s.id asc limit 0 + $6;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and
+    (s.create_time, s.user_id, s.id) > ($3, $4, $5) order by s.create_time asc, s.user_id asc, s.id asc limit 0
+    + $6;
 
 -- list_of_app_by_create_backwards
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or
-    s.expire_time > $2) and (s.create_time, s.user_id, s.id) < ($3, $4, $5) order by s.create_time desc,
-    s.user_id desc, s.id desc limit 0 + $6;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and
+    (s.create_time, s.user_id, s.id) < ($3, $4, $5) order by s.create_time desc, s.user_id desc, s.id desc
+    limit 0 + $6;
 
 -- list_of_app_by_create_labelled_with_state
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ','
-    order by t.key) from app_state t where t.app_name = s.app_name) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = s.app_name and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) ||
-    ':' || t.value, ',' order by t.key) from session_state t where t.app_name = s.app_name and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where
-    s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) >
-    ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by s.create_time asc, s.user_id asc,
-    s.id asc limit 0 + $8;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from sessions s where s.app_name = $1 and (s.expire_time is null or
+    s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5) and json_extract(s.labels, '$."' ||
+    $6 || '"') = $7 order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $8;
 
 -- list_of_user_by_create
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and
-    (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) order by s.create_time
-    asc, s.id asc limit 0 + $6;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) order by s.create_time asc, s.id asc limit 0 + $6;
 
 -- list_of_user_by_create_backwards
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and
-    (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) < ($4, $5) order by s.create_time
-    desc, s.id desc limit 0 + $6;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > $3) and (s.create_time, s.id) < ($4, $5) order by s.create_time desc, s.id desc limit 0 +
+    $6;
 
 -- list_of_user_by_create_labelled_with_state
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ','
-    order by t.key) from app_state t where t.app_name = s.app_name) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = s.app_name and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) ||
-    ':' || t.value, ',' order by t.key) from session_state t where t.app_name = s.app_name and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where
-    s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time,
-    s.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by s.create_time asc, s.id asc
-    limit 0 + $8;
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time
+    is null or s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) and json_extract(s.labels, '$."' || $6
+    || '"') = $7 order by s.create_time asc, s.id asc limit 0 + $8;
 
 -- plain_view
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = s.app_name and
-    u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name
-    = s.app_name), 0) as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ','
-    order by t.key) from app_state t where t.app_name = s.app_name and ($5 is null or t.key in (select value
-    from json_each($5)))) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
-    ',' order by t.key) from user_state t where t.app_name = s.app_name and t.user_id = s.user_id and ($6 is
-    null or t.key in (select value from json_each($6)))) as user_state, (select group_concat(json_quote(t.key)
-    || ':' || t.value, ',' order by t.key) from session_state t where t.app_name = s.app_name and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation and ($7 is null or t.key in (select
-    value from json_each($7)))) as session_state, (select group_concat(commit_time || ' ' || octet_length(body)
-    || ' ' || body, '' order by sequence) from (select sequence, commit_time, body, octet_length(body) + 80 as
-    size, sum(octet_length(body) + 80) over (order by sequence rows unbounded preceding) as size_so_far from
-    (select sequence, commit_time, body from events e where e.app_name = s.app_name and e.user_id = s.user_id
-    and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > max($8, s.revision -
-    coalesce($9, s.revision)) and e.sequence < $10 order by e.sequence limit 0 + $11)) where size_so_far <= $12
-    or size_so_far = size) as events from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
-    (s.expire_time is null or s.expire_time > $4);
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1 and ($5 is null or t.key in (select value from json_each($5)))) as
+    app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from
+    user_state t where t.app_name = $1 and t.user_id = s.user_id and ($6 is null or t.key in (select value from
+    json_each($6)))) as user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by
+    t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and
+    t.incarnation = s.incarnation and ($7 is null or t.key in (select value from json_each($7)))) as
+    session_state, (select group_concat(commit_time || ' ' || octet_length(body) || ' ' || body, '' order by
+    sequence) from (select sequence, commit_time, body, octet_length(body) + 80 as size, sum(octet_length(body)
+    + 80) over (order by sequence rows unbounded preceding) as size_so_far from (select sequence, commit_time,
+    body from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and
+    e.incarnation = s.incarnation and e.sequence > max($8, s.revision - coalesce($9, s.revision)) and
+    e.sequence < $10 order by e.sequence limit 0 + $11)) where size_so_far <= $12 or size_so_far = size) as
+    events from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
+    s.expire_time > $4);
 
 -- expired
 select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2;
@@ -449,18 +444,18 @@ with k(n, app_name, key) as (select * from (values (?, ?, ?)) limit 0 + ?) selec
     app_state using (app_name, key);
 
 -- insert_sessions
-insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
-    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
-    created_user_revision, created_app_revision) select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-    ?, ?, ?)) limit 0 + ? on conflict do nothing returning incarnation; with k(app_name, user_id, id,
-    incarnation) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore into session_updates
-    (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from k cross join sessions
-    using (app_name, user_id, id, incarnation);
-
--- set_created_revisions
-with k(app_name, user_id, id, user_revision, app_revision) as (select * from (values (?, ?, ?, ?, ?)) limit 0 +
-    ?) update sessions as s set created_user_revision = k.user_revision, created_app_revision = k.app_revision
-    from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id;
+with k(app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest) as (select * from (values
+    (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) insert into sessions (app_name, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
+    initial_state, creation_key, creation_digest, created_user_revision, created_app_revision) select app_name,
+    user_id, id, incarnation, revision, create_time, update_time, update_time_number, display_name, labels,
+    expire_time, initial_state, creation_key, creation_digest, coalesce((select u.revision from user_scopes u
+    where u.app_name = k.app_name and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a
+    where a.app_name = k.app_name), 0) from k where true on conflict do nothing returning incarnation; with
+    k(app_name, user_id, id, incarnation) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore
+    into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from k
+    cross join sessions using (app_name, user_id, id, incarnation);
 
 -- insert_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,

@@ -95,10 +95,9 @@ pub trait Tx: Sql {
     /// Whether a [`Tx::commit_if_unchanged`] that was cut off may have committed.
     fn may_have_committed(&self) -> bool;
 
-    /// Inserts the rows of sessions of which neither the id nor the request is there, in key order; the incarnations of those.
+    /// Inserts the rows of sessions of which neither the id nor the request is there, in key order, each with the revisions of
+    /// user and app state that are there; the incarnations of those.
     fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> impl Future<Output = Result<Vec<i64>>> + Send;
-    /// Notes the revisions of user and app that the creations of sessions saw.
-    fn set_created_revisions(&mut self, seen: &[(&SessionKey, i64, i64)]) -> impl Future<Output = Result<()>> + Send;
     fn apply(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<()>> + Send;
 
     /// The state rows of these keys, of sessions with their incarnations; keys that are not there are left out.

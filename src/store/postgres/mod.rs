@@ -25,7 +25,7 @@ use url::Url;
 use words::{STATEMENTS, clock, pinned};
 #[cfg(test)]
 pub use write::composed;
-use write::{apps_of, insert_sessions, set_created_revisions, write_call};
+use write::{apps_of, insert_sessions, write_call};
 
 use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, SessionInsert, Tx, Verdict};
 use super::error::{Cause, StoreError};
@@ -414,13 +414,20 @@ impl Tx for PgTx {
             return Ok(vec![view_in_parts(self, query, pinned(query.now)).await?]);
         }
         let mut views: Vec<Option<SessionView>> = queries.iter().map(|_| None).collect();
-        let Some(mut statement) = read_statement(queries) else { return Ok(views) };
-        let rows: Vec<ReadRow> =
-            statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-        for row in rows {
-            let at = usize::try_from(row.n).unwrap_or(usize::MAX);
-            if let (Some(query), Some(view)) = (queries.get(at), views.get_mut(at)) {
-                *view = row.view(query)?;
+        let mut by_app: BTreeMap<&AppName, Vec<usize>> = BTreeMap::new();
+        for (n, query) in queries.iter().enumerate() {
+            by_app.entry(query.key.app()).or_default().push(n);
+        }
+        for places in by_app.values() {
+            let of_app: Vec<&SessionQuery> = places.iter().filter_map(|n| queries.get(*n).copied()).collect();
+            let Some(mut statement) = read_statement(&of_app) else { continue };
+            let rows: Vec<ReadRow> =
+                statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
+            for row in rows {
+                let at = usize::try_from(row.n).unwrap_or(usize::MAX);
+                if let (Some(query), Some(view)) = (of_app.get(at), places.get(at).and_then(|n| views.get_mut(*n))) {
+                    *view = row.view(query)?;
+                }
             }
         }
         Ok(views)
@@ -546,15 +553,16 @@ impl Tx for PgTx {
     }
 
     async fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> Result<Vec<i64>> {
-        let Some(mut statement) = insert_sessions(inserts) else { return Ok(Vec::new()) };
-        Ok(statement.build_query_scalar().persistent(self.persistent).fetch_all(&mut *self.conn).await?)
-    }
-
-    async fn set_created_revisions(&mut self, seen: &[(&SessionKey, i64, i64)]) -> Result<()> {
-        if let Some(mut statement) = set_created_revisions(seen) {
-            statement.build().persistent(self.persistent).execute(&mut *self.conn).await?;
+        let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
+        rows.sort_by_key(|insert| &insert.creation.key);
+        let mut made = Vec::new();
+        for of_app in rows.chunk_by(|a, b| a.creation.key.app() == b.creation.key.app()) {
+            if let Some(mut statement) = insert_sessions(of_app) {
+                let statement = statement.build_query_scalar::<i64>().persistent(self.persistent);
+                made.extend(statement.fetch_all(&mut *self.conn).await?);
+            }
         }
-        Ok(())
+        Ok(made)
     }
 
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {

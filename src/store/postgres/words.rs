@@ -44,7 +44,7 @@ static WORDS: Words = Words {
              select app_name, user_id, id, update_time from made"
         )
     },
-    join_listed: "cross join lateral (select * from sessions l where l.app_name = o.app_name and l.user_id = o.user_id \
+    join_listed: "cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id \
                                         and l.id = o.id offset 0) s",
     visible: " and not exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) \
                                where sequence > h.first and sequence <= h.last)",

@@ -8,9 +8,9 @@ use sqlx::query::QueryAs;
 use sqlx::query_builder::QueryBuilder;
 use sqlx::{FromRow, Postgres};
 
-use super::statement::{Statement, sessions};
+use super::statement::Statement;
 use super::words::clock;
-use crate::domain::ids::{AppName, SessionKey, UserKey};
+use crate::domain::ids::{AppName, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::{SessionHead, UNREAD};
 use crate::domain::session::Creation;
@@ -171,16 +171,17 @@ impl<'w, K> StateRows<'w, K> {
     }
 }
 
-/// Inserts rows of sessions of which neither the id nor the request is there, in key order, and their places in the list by
-/// last update; returns the incarnations of those.
-pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
-    let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
-    rows.sort_by_key(|insert| &insert.creation.key);
+/// Inserts rows of sessions of one app, in key order, of which neither the id nor the request is there, and their places in the
+/// list by last update; returns the incarnations of those.
+pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
+    let mut statement = Statement::of_app(rows.first()?.creation.key.app());
     let rows = rows.iter();
     let columns = session_columns();
-    let mut statement = Statement::default();
-    statement.rows("k", format_args!("{columns}, ttl_from"), rows.len(), |k| {
-        sessions(k, rows.clone().map(|row| &row.creation.key))
+    // The app is the first column.
+    let (_, brought) = columns.split_once(", ")?;
+    statement.rows("k", format_args!("{brought}, ttl_from"), rows.len(), |k| {
+        k.texts(rows.clone().map(|row| row.creation.key.user.user.as_str()))
+            .texts(rows.clone().map(|row| row.creation.key.session.as_str()))
             .numbers(rows.clone().map(|row| row.creation.incarnation))
             .numbers(rows.clone().map(|row| row.revision))
             .numbers(rows.clone().map(|row| row.creation.now.0))
@@ -198,9 +199,10 @@ pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Pos
         "made",
         format_args!(
             "(insert into sessions ({columns}, created_user_revision, created_app_revision) \
-             select {}, 0, 0 from k on conflict do nothing \
-             returning app_name, user_id, id, update_time, incarnation)",
-            columns.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from")))
+             select $1, {}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
+                 and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) \
+             from k on conflict do nothing returning app_name, user_id, id, update_time, incarnation)",
+            brought.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from")))
         ),
     );
     statement.part(
@@ -218,29 +220,12 @@ fn counted_from(creation: &Creation) -> Option<i64> {
     Some(creation.expiry?.counted_from(creation.now)?.0)
 }
 
-/// Notes which revisions of user and app the creations of sessions saw.
-pub fn set_created_revisions(seen: &[(&SessionKey, i64, i64)]) -> Option<QueryBuilder<Postgres>> {
-    let rows = seen.iter();
-    let mut statement = Statement::default();
-    statement.rows("k", "app_name, user_id, id, user_revision, app_revision", rows.len(), |columns| {
-        sessions(columns, rows.clone().map(|(key, ..)| *key))
-            .numbers(rows.clone().map(|(_, user, _)| *user))
-            .numbers(rows.clone().map(|(.., app)| *app));
-    });
-    let mut sql = statement.end()?;
-    sql.push(
-        " update sessions s set created_user_revision = k.user_revision, created_app_revision = k.app_revision \
-         from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
-    );
-    Some(sql)
-}
-
 /// The statements that are put together for each request, over one row and over two, with their names.
 #[cfg(test)]
 pub fn composed() -> Vec<(String, String)> {
     use super::read::read_statement;
     use crate::domain::Limits;
-    use crate::domain::ids::{SessionId, UserId};
+    use crate::domain::ids::{SessionId, SessionKey, UserId};
     use crate::domain::query::{EventQuery, SessionQuery, StateFilter};
     use crate::domain::session::IfExists;
     use crate::domain::time::{Micros, Timestamp};
@@ -277,10 +262,8 @@ pub fn composed() -> Vec<(String, String)> {
     let some = StateFilter::keys(["k", "user:k", "app:k"].into_iter());
     let keys = SessionQuery { state: Some(some), ..query.clone() };
     let statements = [
-        ("insert_session", insert_sessions(&[insert()])),
-        ("insert_sessions", insert_sessions(&[insert(), insert()])),
-        ("set_created_revision", set_created_revisions(&[(&key, 0, 0)])),
-        ("set_created_revisions", set_created_revisions(&[(&key, 0, 0), (&key, 0, 0)])),
+        ("insert_session", insert_sessions(&[&insert()])),
+        ("insert_sessions", insert_sessions(&[&insert(), &insert()])),
         ("read_session", read_statement(&[&query])),
         ("read_session_keys", read_statement(&[&keys])),
         ("read_sessions", read_statement(&[&query, &query])),

@@ -31,24 +31,24 @@ pub fn event_columns() -> String {
     format!("{OWNER}, {EVENT}")
 }
 
-/// The columns of [`HeadRow`](super::rows::HeadRow), from `sessions s`.
+/// The columns of [`HeadRow`](super::rows::HeadRow), from `sessions s` of the app `$1`.
 pub fn head_columns() -> String {
     "s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, \
      s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, \
      coalesce((select u.revision from user_scopes u \
-               where u.app_name = s.app_name and u.user_id = s.user_id), 0) as user_revision, \
-     coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0) as app_revision"
+               where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, \
+     coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision"
         .to_owned()
 }
 
-/// The parts of the merged state, from `sessions s`, each as the members of an object, without braces; narrowed to some keys
+/// The parts of the merged state, from `sessions s` of the app `$1`, each as the members of an object, without braces; narrowed to some keys
 /// of app, user and session.
 pub fn state_columns(words: &Words, app: &str, user: &str, session: &str) -> String {
     let member = words.member;
     format!(
-        "(select {} from app_state t where t.app_name = s.app_name{app}) as app_state, \
-         (select {} from user_state t where t.app_name = s.app_name and t.user_id = s.user_id{user}) as user_state, \
-         (select {} from session_state t where t.app_name = s.app_name and t.user_id = s.user_id and t.session_id = s.id \
+        "(select {} from app_state t where t.app_name = $1{app}) as app_state, \
+         (select {} from user_state t where t.app_name = $1 and t.user_id = s.user_id{user}) as user_state, \
+         (select {} from session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id \
             and t.incarnation = s.incarnation{session}) as session_state",
         member("'app:' || t.key"),
         member("'user:' || t.key"),

@@ -57,6 +57,12 @@ pub async fn set_metadata(db: &mut impl Sql, key: &SessionKey, patch: &MetadataP
     db.execute(query).await.map(drop)
 }
 
+/// Notes the revisions of user and app state that a creation came to, if it changed them itself.
+pub async fn set_created_revisions(db: &mut impl Sql, key: &SessionKey, user: i64, app: i64) -> Result<()> {
+    let query = Query::new(&*db.statements().set_created_revisions).session(key).bind(user).bind(app);
+    db.execute(query).await.map(drop)
+}
+
 /// Removes the session's row and notes its incarnation for [`purge`].
 pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
     let statements = db.statements();

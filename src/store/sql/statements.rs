@@ -50,10 +50,8 @@ statements! { words,
     events_descending: events_page("desc", ""),
     visible_ascending: events_page("asc", words.visible),
     visible_descending: events_page("desc", words.visible),
-    /// The event of the id `$5`. What the key says beside the incarnation is compared so that no index serves it: only the
-    /// one by id is left.
-    event: "select sequence, commit_time, body from events \
-            where app_name || '' = $1 and user_id || '' = $2 and session_id || '' = $3 and incarnation = $4 and id = $5",
+    /// The event of the id `$5`.
+    event: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and id = $5"),
     /// The event of the sequence `$5`.
     event_at: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and sequence = $5"),
     first_of_invocation: format!("select min(sequence) from events where {OF_INCARNATION} and invocation_id = $5"),
@@ -110,6 +108,9 @@ statements! { words,
            expire_time = case when $8 then $9 + {} else expire_time end where app_name = $1 and user_id = $2 and id = $3",
         ttl_correction(words.ttl_clock, "$10")
     ),
+    /// Notes the revisions of user and app state, `$4` and `$5`, that a creation came to.
+    set_created_revisions: "update sessions set created_user_revision = $4, created_app_revision = $5 \
+                            where app_name = $1 and user_id = $2 and id = $3",
     /// The session that the request `$3` of a user made.
     made_by: "select id, incarnation, creation_digest from sessions \
               where app_name = $1 and user_id = $2 and creation_key = $3",
@@ -218,13 +219,13 @@ fn state_then(words: &Words) -> String {
     format!(
         "select (select {app_member} from (select t.key, t.value from app_state t where t.app_name = $1 \
              and t.revision <= $7{app_wanted} \
-           union all select t.key, (select l.value from app_log l where l.app_name = t.app_name and l.key = t.key \
+           union all select t.key, (select l.value from app_log l where l.app_name = $1 and l.key = t.key \
              and l.revision = t.valid_from) from {app_filed} \
              where t.valid_from <= $7 and t.valid_to > $7{app_wanted}) as t) as app_state, \
          (select {user_member} from (select t.key, t.value from user_state t where t.app_name = $1 and t.user_id = $2 \
              and t.revision <= $6{user_wanted} \
-           union all select t.key, (select l.value from user_log l where l.app_name = t.app_name \
-             and l.user_id = t.user_id and l.key = t.key and l.revision = t.valid_from) from {user_filed} \
+           union all select t.key, (select l.value from user_log l where l.app_name = $1 \
+             and l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from {user_filed} \
              where t.valid_from <= $6 and t.valid_to > $6{user_wanted}) as t) as user_state, \
          (select {session_member} from (select t.key, t.value from session_state t where t.app_name = $1 \
              and t.user_id = $2 and t.session_id = $3 and t.incarnation = $4 and t.revision <= $5{session_wanted} \

@@ -12,7 +12,6 @@ use std::mem;
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use futures_util::TryStreamExt as _;
 use rows::{Columns, STATEMENTS, Script, piece, pieces};
@@ -24,8 +23,8 @@ use sqlx::{Arguments as _, ConnectOptions as _, FromRow, Row as _};
 use tokio::time::{Instant, timeout_at};
 use words::PLAIN_VIEW;
 use write::{
-    EXPIRED, NEXT_BURIED, find, insert_events, insert_sessions, parts, set_created_revisions, set_revisions,
-    update_sessions, write_passed, write_state,
+    EXPIRED, NEXT_BURIED, find, insert_events, insert_sessions, parts, set_revisions, update_sessions, write_passed,
+    write_state,
 };
 
 use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, Seen, SessionInsert, Tx, Verdict};
@@ -580,13 +579,6 @@ impl Tx for SqliteTx {
         Ok(made)
     }
 
-    async fn set_created_revisions(&mut self, seen: &[(&SessionKey, i64, i64)]) -> Result<()> {
-        for from in pieces([seen.len()]) {
-            self.run(set_created_revisions(piece(seen, from))).await?;
-        }
-        Ok(())
-    }
-
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
         self.begins = true;
         if let Err(error) = self.write(writes).await {
@@ -658,6 +650,7 @@ impl Tx for SqliteTx {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;

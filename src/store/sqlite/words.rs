@@ -23,7 +23,7 @@ static WORDS: Words = Words {
                where changes() = 1 and app_name = $1 and user_id = $2 and id = {id}"
         )
     },
-    join_listed: "cross join sessions s on s.app_name = o.app_name and s.user_id = o.user_id and s.id = o.id",
+    join_listed: "cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id",
     visible: " and not exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key \
                                where sequence > first.value and sequence <= last.value)",
     remembered: str::to_owned,
@@ -42,7 +42,7 @@ pub static PLAIN_VIEW: LazyLock<String> = LazyLock::new(|| {
            from (select sequence, commit_time, body, octet_length(body) + 80 as size, \
                    sum(octet_length(body) + 80) over (order by sequence rows unbounded preceding) as size_so_far \
                  from (select sequence, commit_time, body from events e \
-                       where e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id \
+                       where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id \
                          and e.incarnation = s.incarnation \
                          and e.sequence > max($8, s.revision - coalesce($9, s.revision)) and e.sequence < $10 \
                        order by e.sequence limit 0 + $11)) \

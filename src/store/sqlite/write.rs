@@ -89,11 +89,17 @@ impl Columns for SessionInsert<'_> {
 /// those.
 pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
     let mut statements = Script::over([rows.len()]);
-    statements.insert(
-        "sessions",
-        &format!("{}, created_user_revision, created_app_revision", session_columns()),
-        rows.iter().map(|row| (row, 0, 0)),
-        " on conflict do nothing returning incarnation",
+    let columns = session_columns();
+    statements.with(
+        &columns,
+        rows.iter(),
+        format_args!(
+            "insert into sessions ({columns}, created_user_revision, created_app_revision) \
+             select {columns}, coalesce((select u.revision from user_scopes u where u.app_name = k.app_name \
+                 and u.user_id = k.user_id), 0), \
+               coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) \
+             from k where true on conflict do nothing returning incarnation"
+        ),
     );
     statements.with(
         "app_name, user_id, id, incarnation",
@@ -101,18 +107,6 @@ pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
         // One that an earlier try of ours inserted is there already.
         "insert or ignore into session_updates (app_name, user_id, id, update_time) \
          select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id, id, incarnation)",
-    );
-    statements
-}
-
-/// Notes which revisions of user and app the creations of sessions saw.
-pub fn set_created_revisions(seen: &[(&SessionKey, i64, i64)]) -> Script {
-    let mut statements = Script::over([seen.len()]);
-    statements.with(
-        "app_name, user_id, id, user_revision, app_revision",
-        seen.iter(),
-        "update sessions as s set created_user_revision = k.user_revision, created_app_revision = k.app_revision \
-         from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
     );
     statements
 }
@@ -274,7 +268,6 @@ pub fn composed() -> Vec<(String, String)> {
         ("find_user_state".to_owned(), find("user_state", &owner(&USER_STATE), "value", &[of_user]).text()),
         ("find_app_state".to_owned(), find("app_state", &owner(&APP_STATE), "value", &[of_app]).text()),
         ("insert_sessions".to_owned(), insert_sessions(&[]).text()),
-        ("set_created_revisions".to_owned(), set_created_revisions(&[(&key, 0, 0)]).text()),
     ];
     let mut add = |name: &str, add: &dyn Fn(&mut Script)| {
         let mut script = Script::over([1]);

@@ -140,10 +140,14 @@ async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) 
     let sessions = creations.iter().map(|(creation, _)| (creation.key.clone(), fresh(creation))).collect();
     heads.values = values(tx, &needs.keys, &sessions).await?;
     let mut writes = Writes::default();
-    let mut seen = Vec::new();
+    let mut changed = Vec::new();
     for (creation, events) in creations {
+        let before = (heads.users.get(&creation.key.user).copied(), heads.apps.get(creation.key.app()).copied());
         match decide_creation(&mut heads, creation, events, &mut writes) {
-            Ok(tag) if (tag.user, tag.app) != (0, 0) => seen.push((&creation.key, tag.user, tag.app)),
+            // Of scopes that it did not change, its row has the revisions already.
+            Ok(tag) if (tag.user, tag.app) != (before.0.unwrap_or(0), before.1.unwrap_or(0)) => {
+                changed.push((&creation.key, tag.user, tag.app));
+            }
             Ok(_) => {}
             Err(refusal) => return Ok(Some(refusal)),
         }
@@ -151,8 +155,8 @@ async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) 
     // The rows were inserted with the revisions and times that they end with.
     writes.sessions.clear();
     tx.apply(&writes).await?;
-    if !seen.is_empty() {
-        tx.set_created_revisions(&seen).await?;
+    for (key, user, app) in changed {
+        primitives::set_created_revisions(tx, key, user, app).await?;
     }
     Ok(None)
 }
