@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{self, Body, Header, Operation};
+use super::describe::{Body, Header, Operation, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use super::sessions::{REPLAYED, of_creation};
@@ -17,6 +17,7 @@ use crate::domain::rewind::RewindTarget;
 pub const FORK: Operation = Operation {
     id: "forkSession",
     tag: "Sessions",
+    serving: Serving::NATIVE,
     summary: "Fork a session",
     description: "A new session of the same user begins with the events up to `atRevision` (all by default), with the \
                   same ids, sequences and times, and with the session's own state as it was then; `forkedFrom` says so. \
@@ -27,7 +28,7 @@ pub const FORK: Operation = Operation {
     body: Some(Body { schema: "ForkSession", required: false }),
     answers: &[
         REPLAYED,
-        describe::Answer {
+        Reply {
             status: StatusCode::CREATED,
             about: "The new session.",
             schema: Some("Session"),
@@ -63,6 +64,7 @@ pub async fn fork(mut call: Call) -> Result<Response, Problem> {
 pub const REWIND: Operation = Operation {
     id: "rewindSession",
     tag: "Sessions",
+    serving: Serving::NATIVE,
     summary: "Rewind a session",
     description: "To before the first event of an invocation, or to right after the event `toRevision`. One event is \
                   appended, with `actions.rewindBeforeInvocationId` and what restores the session's own state: keys as \
@@ -71,7 +73,7 @@ pub const REWIND: Operation = Operation {
     query: &[],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "RewindSession", required: true }),
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::OK,
         about: "The session.",
         schema: Some("Session"),

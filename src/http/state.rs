@@ -4,10 +4,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{self, Body, Header, Kind, Operation, Param};
+use super::describe::{Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Query};
-use super::sessions::current;
 use crate::domain::change::{Edit, Keys, check_value, parse_delta, parse_ops, parse_preconditions};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{EventId, ScopeKey};
@@ -40,12 +39,13 @@ const AT_REVISION: Param = Param {
 pub const GET: Operation = Operation {
     id: "getState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Read the merged state",
     description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object, of one moment.",
     query: &[SCOPE, KEYS, AT_REVISION],
     headers: &[Header::IfNoneMatch],
     body: None,
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::OK,
         about: "The merged state, or the part that was asked for.",
         schema: Some("State"),
@@ -66,7 +66,7 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
         }
         return Ok(Answer::ok().tag(tag).json(state));
     }
-    if let Some(answer) = current(&mut call, &key).await? {
+    if let Some(answer) = call.current(&key).await? {
         return Ok(answer);
     }
     let view = call.app.service.session(key, Some(filter), None, call.deadline).await?;
@@ -94,6 +94,7 @@ fn filter(query: &Query, limits: &Limits) -> Result<StateFilter, Rejected> {
 pub const PATCH: Operation = Operation {
     id: "patchState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Change the state",
     description: "Through one appended event, whose id is `eventId` or `Idempotency-Key` if one is given; then a retry \
                   changes nothing twice. `stateDelta` replaces values whole, `temp:` keys dropped; then the operators \
@@ -101,7 +102,7 @@ pub const PATCH: Operation = Operation {
     query: &[],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "PatchState", required: true }),
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::OK,
         about: "The merged state.",
         schema: Some("State"),
@@ -182,17 +183,13 @@ const AUTHOR: Param =
 pub const GET_KEY: Operation = Operation {
     id: "getStateKey",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Read one key",
     description: "The bare JSON value, byte for byte as it was written. The key carries its prefix.",
     query: &[],
     headers: &[Header::IfNoneMatch],
     body: None,
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "The value.",
-        schema: Some("Value"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply { status: StatusCode::OK, about: "The value.", schema: Some("Value"), headers: &["ETag"] }],
     errors: &[Code::SessionNotFound, Code::StateKeyNotFound],
 };
 
@@ -210,6 +207,7 @@ pub async fn get_key(call: Call) -> Result<Response, Problem> {
 pub const PUT_KEY: Operation = Operation {
     id: "putStateKey",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Set one key",
     description: "Through one appended event; with `Idempotency-Key`, which becomes its id, a retry changes nothing \
                   twice. With `If-None-Match: *` only if the state has no such key. `temp:` keys are not stored, so they are \
@@ -217,7 +215,7 @@ pub const PUT_KEY: Operation = Operation {
     query: &[AUTHOR],
     headers: &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey],
     body: Some(Body { schema: "Value", required: true }),
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::OK,
         about: "The value, as written.",
         schema: Some("Value"),
@@ -256,12 +254,13 @@ pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
 pub const DELETE_KEY: Operation = Operation {
     id: "deleteStateKey",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Remove one key",
     description: "Through one appended event; a key that is not there is fine, and appends none.",
     query: &[AUTHOR],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: None,
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::NO_CONTENT,
         about: "The state has no such key now.",
         schema: None,
@@ -297,7 +296,7 @@ fn stored_key(call: &Call) -> Result<String, Problem> {
     }
 }
 
-const SCOPE_ANSWERS: &[describe::Answer] = &[describe::Answer {
+const SCOPE_ANSWERS: &[Reply] = &[Reply {
     status: StatusCode::OK,
     about: "The state of this scope, keys without prefix.",
     schema: Some("State"),
@@ -307,6 +306,7 @@ const SCOPE_ANSWERS: &[describe::Answer] = &[describe::Answer {
 pub const GET_APP: Operation = Operation {
     id: "getAppState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Read app state on its own",
     description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the app's state.",
     query: &[],
@@ -325,6 +325,7 @@ pub async fn get_app(call: Call) -> Result<Response, Problem> {
 pub const GET_USER: Operation = Operation {
     id: "getUserState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Read user state on its own",
     description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the user's state.",
     query: &[],
@@ -349,12 +350,12 @@ async fn get_scope(call: Call, scope: ScopeKey) -> Result<Response, Problem> {
     Ok(Answer::ok().tag(tag).json(view.state))
 }
 
-const PATCHED_SCOPE: &[describe::Answer] =
-    &[describe::Answer { headers: &["ETag", "Idempotent-Replayed"], ..SCOPE_ANSWERS[0] }];
+const PATCHED_SCOPE: &[Reply] = &[Reply { headers: &["ETag", "Idempotent-Replayed"], ..SCOPE_ANSWERS[0] }];
 
 pub const PATCH_APP: Operation = Operation {
     id: "patchAppState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Change app state on its own",
     description: "Needs no session. Keys have no prefix here. `stateDelta`, `stateOps` and `preconditions` mean what \
                   they mean in a change of a session's state. The scope remembers an `Idempotency-Key` for a day: then the \
@@ -376,6 +377,7 @@ pub async fn patch_app(call: Call) -> Result<Response, Problem> {
 pub const PATCH_USER: Operation = Operation {
     id: "patchUserState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Change user state on its own",
     description: PATCH_APP.description,
     query: PATCH_APP.query,
