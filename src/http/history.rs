@@ -13,6 +13,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::json::Kind;
 use crate::domain::query::EventQuery;
 use crate::domain::rewind::RewindTarget;
+use crate::service::Changed;
 
 pub const FORK: Operation = Operation {
     id: "forkSession",
@@ -87,6 +88,6 @@ pub async fn rewind(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
     let (if_match, id) = (call.if_match()?, call.idempotency_key()?);
     let target = RewindTarget::parse(call.required_body().await?.json()?)?;
-    let (replayed, view) = call.app.service.rewind(key, target, id, if_match, call.deadline).await?;
+    let Changed { replayed, after: view } = call.app.service.rewind(key, target, id, if_match, call.deadline).await?;
     Ok(answer::session(&call.app, Answer::ok().replayed(replayed), view, EventQuery::all()))
 }

@@ -7,16 +7,14 @@ use super::answer::{self, Answer};
 use super::describe::{Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Query};
-use crate::domain::change::{Edit, Keys, check_value, parse_delta, parse_ops, parse_preconditions};
+use crate::domain::change::{Keys, WrittenEdit, check_value};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{EventId, ScopeKey};
-use crate::domain::json::Json;
 use crate::domain::query::{ScopeView, StateFilter};
 use crate::domain::resolve::Mismatch;
 use crate::domain::scope::{Scope, split};
-use crate::domain::tag::Tag;
 use crate::domain::{FieldError, Limits, Rejected};
-use crate::service::{Error, StateChange};
+use crate::service::{Changed, Error, StateChange, StoredValue};
 
 const SCOPE: Param = Param {
     name: "scope",
@@ -118,8 +116,7 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let idempotency_key = call.idempotency_key()?;
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
-    let (delta, others) = take_edit(&mut fields);
-    read_edit(&mut fields, delta, &others, Keys::Merged, call.app.service.limits())?;
+    let edit = WrittenEdit::take(&mut fields, Keys::Merged, call.app.service.limits())?;
     let author = fields.take_str("author");
     let invocation_id = fields.take_str("invocationId");
     let event_id = fields.take_str_with("eventId", EventId::parse);
@@ -135,44 +132,9 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
         author: author.as_deref().unwrap_or(DEFAULT_AUTHOR),
         invocation_id: invocation_id.as_deref().unwrap_or_default(),
         if_match,
-        if_absent: None,
     };
-    let (replayed, view) = call.app.service.patch_state(delta, &others, change, call.deadline).await?;
+    let Changed { replayed, after: view } = call.app.service.patch_state(edit, change, call.deadline).await?;
     Ok(Answer::ok().tag(view.head.tag()).replayed(replayed).json(view.state.unwrap_or_default()))
-}
-
-/// Takes `stateDelta`, and what stands beside it, as they are.
-fn take_edit<'a>(fields: &mut Fields<'a>) -> (Option<Json<'a>>, Vec<(&'static str, Json<'a>)>) {
-    let delta = fields.take("stateDelta");
-    let others = ["stateOps", "preconditions"].into_iter().filter_map(|name| Some((name, fields.take(name)?)));
-    (delta, others.collect())
-}
-
-/// Reads what [`take_edit`] took.
-fn read_edit(
-    fields: &mut Fields<'_>,
-    delta: Option<Json<'_>>,
-    others: &[(&str, Json<'_>)],
-    keys: Keys,
-    limits: &Limits,
-) -> Result<Edit, Rejected> {
-    let mut edit = Edit::default();
-    if let Some(delta) = delta {
-        let pointer = fields.pointer("stateDelta");
-        edit.sets = fields.absorb(parse_delta(delta, keys, &pointer, limits))?.unwrap_or_default();
-    }
-    for (name, value) in others {
-        let pointer = fields.pointer(name);
-        match *name {
-            "stateOps" => edit.ops = fields.absorb(parse_ops(*value, keys, &pointer, limits))?.unwrap_or_default(),
-            _ => {
-                let read = parse_preconditions(*value, keys, &pointer, limits);
-                edit.preconditions = fields.absorb(read)?.unwrap_or_default();
-            }
-        }
-    }
-    limits.check_keys(edit.keys())?;
-    Ok(edit)
 }
 
 const DEFAULT_AUTHOR: &str = "user";
@@ -226,21 +188,16 @@ pub const PUT_KEY: Operation = Operation {
 
 pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
     let query = call.query(&PUT_KEY)?;
-    let (key, state_key) = (call.session()?, stored_key(&call)?);
+    let (key, (scope, state_key)) = (call.session()?, stored_key(&call)?);
     let (if_match, id) = (call.if_match()?, call.idempotency_key()?);
     let body = call.required_body().await?;
     let value = body.json()?;
     check_value(value, String::new, call.app.service.limits())?;
-    let change = StateChange {
-        key,
-        id,
-        author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR),
-        invocation_id: "",
-        if_match,
-        if_absent: call.is_create_only()?.then_some(&state_key),
-    };
-    let put = call.app.service.put_value(&state_key, value, change, call.deadline).await;
-    let (replayed, tag, stored) = put.map_err(|error| match error {
+    let change =
+        StateChange { key, id, author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR), invocation_id: "", if_match };
+    let if_absent = call.is_create_only()?;
+    let put = call.app.service.put_value((scope, &state_key), value, if_absent, change, call.deadline).await;
+    let Changed { replayed, after: StoredValue { tag, value } } = put.map_err(|error| match error {
         // The header is its only precondition on a key.
         Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
             let failed = vec![FieldError::new(Header::CreateOnly.title(), "the state has the key")];
@@ -248,7 +205,7 @@ pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
         }
         error => error,
     })?;
-    Ok(changed(StatusCode::OK, replayed, tag).json(stored.into_string()))
+    Ok(Answer::ok().tag(tag).replayed(replayed).json(value.into_string()))
 }
 
 pub const DELETE_KEY: Operation = Operation {
@@ -271,27 +228,23 @@ pub const DELETE_KEY: Operation = Operation {
 
 pub async fn delete_key(call: Call) -> Result<Response, Problem> {
     let query = call.query(&DELETE_KEY)?;
-    let (key, state_key) = (call.session()?, stored_key(&call)?);
+    let (key, (scope, state_key)) = (call.session()?, stored_key(&call)?);
     let change = StateChange {
         key,
         id: call.idempotency_key()?,
         author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR),
         invocation_id: "",
         if_match: call.if_match()?,
-        if_absent: None,
     };
-    let (replayed, tag) = call.app.service.delete_value(&state_key, change, call.deadline).await?;
-    Ok(changed(StatusCode::NO_CONTENT, replayed, tag).empty())
+    let delete = call.app.service.delete_value((scope, &state_key), change, call.deadline);
+    let Changed { replayed, after: tag } = delete.await?;
+    Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag).replayed(replayed).empty())
 }
 
-fn changed(status: StatusCode, replayed: bool, tag: Tag) -> Answer {
-    Answer::new(status).tag(tag).replayed(replayed)
-}
-
-fn stored_key(call: &Call) -> Result<String, Problem> {
-    let key = call.state_key()?;
-    match split(&key) {
-        Some(_) => Ok(key),
+/// The state key of the path, which must be one that is stored: its scope, and the key without prefix.
+fn stored_key(call: &Call) -> Result<(Scope, String), Problem> {
+    match split(&call.state_key()?) {
+        Some((scope, key)) => Ok((scope, key.to_owned())),
         None => Err(Problem::field("key", "`temp:` keys are never stored")),
     }
 }
@@ -398,11 +351,11 @@ async fn patch_scope(mut call: Call, key: ScopeKey, scope: Scope) -> Result<Resp
     let body = call.required_body().await?;
     let json = body.json()?;
     let mut fields = Fields::of(json, "")?;
-    let (delta, others) = take_edit(&mut fields);
-    let edit = read_edit(&mut fields, delta, &others, Keys::Of(scope), call.app.service.limits())?;
+    let WrittenEdit { edit, .. } = WrittenEdit::take(&mut fields, Keys::Of(scope), call.app.service.limits())?;
     fields.finish()?;
     let request = call.request_key(Some(json))?;
-    let (replayed, view) = call.app.service.write_scope(key, edit, if_match, request, call.deadline).await?;
+    let Changed { replayed, after: view } =
+        call.app.service.write_scope(key, edit, if_match, request, call.deadline).await?;
     Ok(Answer::ok().tag(scope_tag(&view)).replayed(replayed).json(view.state))
 }
 

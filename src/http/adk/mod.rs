@@ -24,14 +24,14 @@ use super::describe::{Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use crate::domain::Limits;
-use crate::domain::change::{Keys, parse_delta};
+use crate::domain::change::{Keys, WrittenEdit, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionId, SessionKey, UserKey};
 use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
-use crate::service::{self, Made, StateChange};
+use crate::service::{self, Changed, Made, StateChange};
 
 pub use self::shape::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
 
@@ -192,20 +192,23 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let id = call.idempotency_key()?;
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
-    let delta = fields.take("stateDelta");
-    if delta.is_none_or(|delta| delta.kind() != JsonKind::Object) {
+    let delta = fields.take("stateDelta").filter(|delta| delta.kind() == JsonKind::Object);
+    if delta.is_none() {
         fields.refuse("stateDelta", "must be an object");
     }
+    let pointer = fields.pointer("stateDelta");
     fields.ignore_others();
     fields.finish()?;
+    let limits = call.app.service.limits();
+    let edit = delta.map(|delta| WrittenEdit::of_delta(delta, &pointer, limits)).transpose()?.unwrap_or_default();
     let invocation_id = match &id {
         // A retry is the same event.
         Some(id) => format!("p-{id}"),
         None => format!("p-{}", call.app.clock.fresh_id()),
     };
     let invocation_id = &invocation_id;
-    let change = StateChange { key, id, author: "user", invocation_id, if_match: None, if_absent: None };
-    let (replayed, mut view) = call.app.service.patch_state(delta, &[], change, call.deadline).await?;
+    let change = StateChange { key, id, author: "user", invocation_id, if_match: None };
+    let Changed { replayed, after: mut view } = call.app.service.patch_state(edit, change, call.deadline).await?;
     // Of the events, nothing has been read yet.
     view.events.more = true;
     Ok(session(&call, Answer::ok().replayed(replayed), view))
