@@ -147,7 +147,7 @@ impl<'a> WrittenEdit<'a> {
 pub enum Keys {
     /// With prefixes, as the merged state shows them.
     Merged,
-    /// Bare: all are of one scope, which the path names.
+    /// Bare: all are of this scope.
     Of(Scope),
 }
 

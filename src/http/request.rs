@@ -361,7 +361,7 @@ impl Query {
     }
 
     pub fn time(&self, param: &Param) -> Option<Micros> {
-        self.text(param).and_then(|text| Micros::from_query(text).ok())
+        self.text(param).and_then(|text| Micros::from_text(text).ok())
     }
 
     pub fn labels(&self) -> &[(String, String)] {
@@ -392,7 +392,7 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
         }
         Kind::Boolean if value != "true" && value != "false" => Err("must be true or false".to_owned()),
         Kind::OneOf(words) if !words.contains(&value) => Err(format!("must be one of {}", words.join(", "))),
-        Kind::Time => Micros::from_query(value).map(drop).map_err(str::to_owned),
+        Kind::Time => Micros::from_text(value).map(drop).map_err(str::to_owned),
         Kind::StateKey => check_state_key(value).map_err(str::to_owned),
         Kind::StateKeys => value.split(',').try_for_each(check_state_key).map_err(str::to_owned),
         Kind::Boolean | Kind::OneOf(_) | Kind::Text | Kind::Labels => Ok(()),
