@@ -17,14 +17,14 @@ use crate::service::{Clock as _, SystemClock};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Where people will look for a page, though no endpoint serves one: a link from another site to it finds nothing, which is
-/// no reason to call it foreign.
-const PLACES_OF_PAGES: [&str; 2] = ["/", "/console/"];
+/// Paths where people look for a page though no endpoint serves one: a link from another site is answered with 404, not with
+/// 403.
+const UNSERVED_PAGES: [&str; 2] = ["/", "/console/"];
 
 /// For how long, in seconds, a browser may remember a preflight.
 const PREFLIGHT_SECONDS: &str = "600";
 
-/// Checks a request. To `pages`, other sites may link: they show nothing that is stored.
+/// Checks a request before anything else is done with it. Other sites may link to `pages`, which show nothing that is stored.
 ///
 /// # Errors
 /// 400 `invalid_request` if the request is not one unmistakable message to one host, 403 `permission_denied` if it is
@@ -78,7 +78,7 @@ fn check_origin(policy: &Policy, pages: &[&str], request: &Request) -> Result<()
             own: own.as_ref(),
             origin: origin.as_ref().map(Option::as_ref),
             cross_site: is_cross_site(headers),
-            page: PLACES_OF_PAGES.iter().chain(pages).any(|page| *page == request.uri().path()),
+            page: UNSERVED_PAGES.iter().chain(pages).any(|page| *page == request.uri().path()),
         })
         .map_err(|foreign| {
             let limit = match foreign {

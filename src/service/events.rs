@@ -1,4 +1,4 @@
-//! The event log of a session: every append goes through here.
+//! The event log of a session: appends, of events as clients give them and of the events of state changes, and reads.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::time::Micros;
 use crate::store::together::Sharing;
 
-/// An event of an append's answer.
+/// An event in the answer to an append.
 #[derive(Debug)]
 pub enum Answered {
     Stored {
@@ -42,7 +42,7 @@ pub(super) struct Committed {
 }
 
 impl Committed {
-    /// Whether the one event of a change had been stored before.
+    /// Whether the event, of an append of one, had been stored by an earlier request.
     pub fn is_replay(&self) -> bool {
         self.done.events.iter().any(|event| event.replayed)
     }
@@ -121,7 +121,7 @@ impl Service {
         match outcome {
             Outcome::Done(mut done) => {
                 for event in &mut done.events {
-                    // Found by a second try of ours after a lost answer to the first: for the client, it is new.
+                    // Stored by an earlier try of this request, whose answer was lost: for the client, it is new.
                     event.replayed &= !(unclear && event.event.commit_time == append.now);
                 }
                 let replayed = done.events.iter().filter(|event| event.replayed).count();

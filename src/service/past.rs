@@ -87,7 +87,7 @@ impl Service {
             self.transact(Repeat::Safe, deadline, || self.store.rewind(&request, deadline)).await?;
         match outcome {
             RewindOutcome::Done { view, replayed } => {
-                // Found by a second try of ours after a lost answer to the first: for the client, it is new.
+                // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
                 let replayed = replayed && !unclear;
                 if replayed {
                     self.metrics.replayed(1);

@@ -1,4 +1,4 @@
-//! How a transaction is tried again, and what is answered after a try whose outcome is not known.
+//! Retries of transactions, and the answer after a try whose outcome is not known.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use tokio::time::{Instant, sleep};
 use super::{Error, Result, Service};
 use crate::store::error::{Cause, StoreError};
 
-/// How often one request tries its transaction.
+/// Tries of one transaction, the first included.
 const MAX_TRIES: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// Whether a transaction may run again although an earlier run of it may have committed.
+/// Whether a transaction may be retried although an earlier try of it may have committed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repeat {
-    /// It recognises its own traces (event ids, the incarnation), or twice is the same as once.
+    /// It recognises what an earlier try wrote (by event ids, or the incarnation), or is idempotent.
     Safe,
-    /// Another writer may have come in between, and would be overwritten: the client has to decide.
+    /// A retry could overwrite what another writer committed in between: the client has to decide.
     UnlessUnclear,
 }
 
@@ -30,6 +30,10 @@ pub(super) struct Tried<T> {
 }
 
 impl Service {
+    /// Runs a transaction that only reads, with retries.
+    ///
+    /// # Errors
+    /// The last failure.
     pub(super) async fn read<'a, T>(
         &'a self,
         deadline: Instant,
@@ -38,8 +42,8 @@ impl Service {
         Ok(self.transact(Repeat::Safe, deadline, read).await?.value)
     }
 
-    /// Runs a transaction, again if it failed for a passing reason: bounded in number and by the deadline, with
-    /// growing, jittered pauses.
+    /// Runs a transaction, and retries it after a transient failure: a bounded number of times, until the deadline, with
+    /// exponential backoff and jitter.
     ///
     /// # Errors
     /// The last failure; unclear if any try was.
@@ -52,7 +56,10 @@ impl Service {
         self.transact_try(repeat, deadline, |_| run()).await
     }
 
-    /// [`Service::transact`] of what is told whether it is its first try.
+    /// As [`Service::transact`]; `run` is told whether it is the first try.
+    ///
+    /// # Errors
+    /// The last failure; unclear if any try was.
     pub(super) async fn transact_try<'a, T>(
         &self,
         repeat: Repeat,
@@ -83,8 +90,8 @@ impl Service {
         }
     }
 
-    /// What to answer when a transaction refuses. After a try whose outcome is open it may refuse because of what
-    /// that one did, or what others did on top of it: then all that is known is that the outcome is not.
+    /// The answer when a transaction refuses. After a try whose outcome is unclear it may refuse because of what that try
+    /// wrote, or of what others wrote after it: then the answer is that the outcome is unknown.
     pub(super) fn refusal(&self, error: Error, unclear: bool) -> Error {
         if !unclear {
             return error;

@@ -170,7 +170,7 @@ impl Service {
             self.transact(repeat, deadline, || self.store.write_scope(&write, deadline)).await?;
         match outcome {
             ScopeOutcome::Done(view) => Ok(Changed { replayed: false, after: view }),
-            // Found by a second try of ours after a lost answer to the first: for the client, it is new.
+            // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
             ScopeOutcome::Replayed(view) => Ok(Changed { replayed: !unclear, after: view }),
             ScopeOutcome::KeyConflict => Err(self.refusal(Error::PatchKeyConflict, unclear)),
             ScopeOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
