@@ -118,7 +118,7 @@ fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
 /// The same request, answered without a body.
 fn head_of(get: &Value) -> Value {
     let mut head = get.clone();
-    head["operationId"] = format!("{}SessionInfo", get["operationId"].as_str().unwrap_or_default()).into();
+    head["operationId"] = format!("{}Head", get["operationId"].as_str().unwrap_or_default()).into();
     head["summary"] = format!("{} (headers only)", get["summary"].as_str().unwrap_or_default()).into();
     if let Some(answers) = head["responses"].as_object_mut() {
         for answer in answers.values_mut().filter_map(Value::as_object_mut) {
