@@ -124,3 +124,22 @@ pub fn always_served() -> &'static [&'static str] {
 pub fn openapi_yaml() -> &'static str {
     &API.openapi
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_endpoints_are_exempt_from_a_rule() {
+        let mut always = always_served().to_vec();
+        always.sort_unstable();
+        assert_eq!(always, ["/health", "/healthz", "/readyz"]);
+        assert_eq!(API.paths.pages, ["/docs"]);
+        assert_eq!(API.paths.strict_roots, ["v1"]);
+        for Endpoint { path, operation, .. } in ENDPOINTS {
+            assert_eq!(operation.serving.strict_path, path.starts_with("/v1/"), "{path}");
+            // What has a parameter of the path shows what is stored.
+            assert!(operation.serving.database || !path.contains('{'), "{path}");
+        }
+    }
+}

@@ -6,8 +6,7 @@ use serde::Serialize;
 
 use crate::domain::resolve::Mismatch;
 use crate::domain::{FieldError, Rejected};
-use crate::service::Error;
-use crate::store::error::Cause;
+use crate::service::{Cause, Error};
 
 /// Names a request in its answer and in the log.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

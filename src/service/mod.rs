@@ -29,6 +29,8 @@ use crate::metrics::Metrics;
 use crate::store::Store;
 use crate::store::error::StoreError;
 
+/// Of [`Error::Store`].
+pub use crate::store::error::Cause;
 pub use clock::{Clock, SystemClock};
 pub use events::{Answered, Appended};
 pub use sessions::Made;
