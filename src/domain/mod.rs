@@ -25,9 +25,9 @@
 //! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether what is stored is what the events say
 
-pub(crate) mod append;
-pub(crate) mod change;
-pub(crate) mod command;
+pub mod append;
+pub mod change;
+pub mod command;
 pub(crate) mod envelope;
 pub mod event;
 pub(crate) mod history;
@@ -37,13 +37,13 @@ pub(crate) mod loaded;
 pub(crate) mod number;
 pub(crate) mod ops;
 pub mod query;
-pub(crate) mod request_key;
-pub(crate) mod resolve;
+pub mod request_key;
+pub mod resolve;
 pub mod rewind;
-pub(crate) mod scope;
-pub(crate) mod scope_write;
+pub mod scope;
+pub mod scope_write;
 pub mod session;
-pub(crate) mod tag;
+pub mod tag;
 pub(crate) mod template;
 pub mod time;
 pub(crate) mod verify;
