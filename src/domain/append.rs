@@ -271,11 +271,11 @@ fn resolve_events<'a>(
             Scope::User => now.user,
             Scope::App => now.app,
         };
-        let failed = working.failed(&event.edit, Keys::Merged, &address, revision)?;
+        let failed = working.failed(&event.edit, Keys::Merged, &event.actions_at, &address, revision)?;
         if !failed.is_empty() {
             return Err(Refusal::RevisionMismatch(Mismatch::of_session(tag, failed)));
         }
-        let changes = working.resolve(&event.edit, Keys::Merged, &address, limits)?;
+        let changes = working.resolve(&event.edit, Keys::Merged, &event.actions_at, &address, limits)?;
         now.revision += 1;
         for change in &changes {
             let revision = grow(&mut now, change.scope);

@@ -32,7 +32,7 @@ pub struct Mismatch {
     pub revision: i64,
     /// Of user and app state, where a session was addressed.
     pub shared: Option<(i64, i64)>,
-    /// The preconditions on keys that failed; none if it was `If-Match`.
+    /// The preconditions on keys that failed; none if it was the one on the entity tag.
     pub failed: Vec<FieldError>,
 }
 
@@ -93,7 +93,7 @@ impl<'h> Working<'h> {
         }))
     }
 
-    /// Which of the preconditions do not hold, given the revision that each scope is at.
+    /// Which of the preconditions do not hold, given the revision that each scope is at. `pointer` is that of what holds them.
     ///
     /// # Errors
     /// They read too much.
@@ -101,6 +101,7 @@ impl<'h> Working<'h> {
         &mut self,
         edit: &Edit,
         keys: Keys,
+        pointer: &str,
         address: &impl Fn(Scope, &str) -> StateAddress,
         revision: impl Fn(Scope) -> i64,
     ) -> Result<Vec<FieldError>, Refusal> {
@@ -129,14 +130,14 @@ impl<'h> Working<'h> {
                 }
             };
             if let Some(what) = fault {
-                let field = format!("{}/preconditions/{n}", edit.pointer);
+                let field = format!("{pointer}/preconditions/{n}");
                 failed.push(FieldError::new(field, format!("the key `{}` {what}", keys.show(scope, key))));
             }
         }
         Ok(failed)
     }
 
-    /// What the edit comes to: each key that it changes, once.
+    /// What the edit comes to: each key that it changes, once. `pointer` is that of what holds the operators.
     ///
     /// # Errors
     /// An operator does not fit what is there, what it comes to is over a limit, or they read too much.
@@ -144,6 +145,7 @@ impl<'h> Working<'h> {
         &mut self,
         edit: &'a Edit,
         keys: Keys,
+        pointer: &str,
         address: &impl Fn(Scope, &str) -> StateAddress,
         limits: &Limits,
     ) -> Result<Vec<Resolved<'a>>, Refusal> {
@@ -166,7 +168,7 @@ impl<'h> Working<'h> {
                 .op
                 .operand()
                 .map_or(0, |operand| operand.text().len() + held.map_or(0, |value| value.text().len()));
-            let pointer = || format!("{}/stateOps/{n}", edit.pointer);
+            let pointer = || format!("{pointer}/stateOps/{n}");
             let value = operation.op.apply(held.map(RawJson::json)).map_err(|what| {
                 let message = format!("the key `{}`: {what}", keys.show(scope, key));
                 Refusal::Rejected(Rejected::field(pointer(), message))
