@@ -131,6 +131,21 @@ impl<'a> WrittenEdit<'a> {
         Self { edit: Edit { sets, ..Edit::default() }, ..Self::default() }
     }
 
+    /// Sets some session keys, and removes others.
+    pub fn restore(sets: Vec<(&str, RawJson)>, removed: Vec<&str>) -> Self {
+        let scope = Scope::Session;
+        let sets = sets.into_iter().map(|(key, value)| Change { scope, key: key.into(), value }).collect();
+        let removals: Vec<Self> = removed.into_iter().map(|key| Self::remove(scope, key)).collect();
+        let texts: Vec<&str> = removals
+            .iter()
+            .filter_map(|removal| removal.ops.as_deref()?.strip_prefix('[')?.strip_suffix(']'))
+            .collect();
+        let ops = (!texts.is_empty()).then(|| format!("[{}]", texts.join(",")).into());
+        let edit =
+            Edit { sets, ops: removals.into_iter().flat_map(|removal| removal.edit.ops).collect(), ..Edit::default() };
+        Self { edit, ops, ..Self::default() }
+    }
+
     /// Removes one key.
     pub fn remove(scope: Scope, key: &str) -> Self {
         let ops = vec![Operation { scope, key: key.into(), op: Op::Remove }];

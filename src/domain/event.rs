@@ -265,6 +265,27 @@ impl EventDraft {
     /// Composes the event that carries a change of state which a client asked for without one: the same event, to the byte,
     /// as if it had been given with these members.
     pub fn of_change(id: Option<EventId>, author: &str, invocation_id: &str, change: WrittenEdit<'_>) -> Self {
+        Self::compose(id, author, invocation_id, change, None, None)
+    }
+
+    /// The event of a rewind: with the action that names the invocation before which it rewinds, and with metadata.
+    pub fn of_rewind(
+        invocation_id: &str,
+        change: WrittenEdit<'_>,
+        before: (&str, &str),
+        metadata: Option<&str>,
+    ) -> Self {
+        Self::compose(None, "user", invocation_id, change, Some(before), metadata)
+    }
+
+    fn compose(
+        id: Option<EventId>,
+        author: &str,
+        invocation_id: &str,
+        change: WrittenEdit<'_>,
+        action: Option<(&str, &str)>,
+        metadata: Option<&str>,
+    ) -> Self {
         let WrittenEdit { edit, delta, ops, preconditions } = change;
         let mut actions = ObjectText::default();
         actions.push("stateDelta", &stored_delta(delta, &edit.sets));
@@ -273,15 +294,19 @@ impl EventDraft {
                 actions.push(name, list);
             }
         }
+        if let Some((name, text)) = action {
+            actions.push_str(name, text);
+        }
         let actions = actions.close();
         let mut body = ObjectText::with_capacity(actions.len() + 256);
         if let Some(id) = &id {
             body.push_str("id", id.as_str());
         }
         let (quoted_author, quoted_invocation) = (RawJson::string(author), RawJson::string(invocation_id));
-        let members =
-            [("author", quoted_author.text()), ("invocationId", quoted_invocation.text()), ("actions", &actions)];
-        for (name, text) in members {
+        let mut members =
+            vec![("author", quoted_author.text()), ("invocationId", quoted_invocation.text()), ("actions", &actions)];
+        members.extend(metadata.map(|metadata| ("customMetadata", metadata)));
+        for (name, text) in &members {
             body.push(name, text);
         }
         Self {
@@ -296,7 +321,7 @@ impl EventDraft {
             actions_at: "".into(),
             rewind: None,
             body,
-            digest: digest(members.map(|(name, text)| (name, Json::trusted(text).canonical())).into()),
+            digest: digest(members.iter().map(|(name, text)| (*name, Json::trusted(text).canonical())).collect()),
         }
     }
 

@@ -5,11 +5,11 @@ use tokio::time::Instant;
 use super::retry::{Repeat, Tried};
 use super::{Changed, Error, Made, Result, Service};
 use crate::domain::Rejected;
-use crate::domain::command::{Fork, ForkOutcome, RewindOutcome, RewindRequest};
+use crate::domain::command::{Fork, ForkOutcome};
 use crate::domain::ids::{EventId, SessionId, SessionKey};
 use crate::domain::query::{Moment, MomentQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
-use crate::domain::rewind::RewindTarget;
+use crate::domain::rewind::{RewindOutcome, RewindRequest, RewindTarget};
 use crate::domain::tag::{IfMatch, Tag};
 
 fn beyond(revision: i64) -> Error {
