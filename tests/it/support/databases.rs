@@ -50,6 +50,20 @@ impl Place {
         }
     }
 
+    /// The number that a query gives.
+    pub async fn number(&self, sql: &str) -> i64 {
+        match self {
+            Self::Sqlite(_) => {
+                let mut connection = SqliteConnection::connect(&self.url()).await.expect("open the file");
+                sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.expect("a number")
+            }
+            Self::Postgres(database) => {
+                let mut connection = PgConnection::connect(&database.url).await.expect("connect");
+                sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.expect("a number")
+            }
+        }
+    }
+
     /// Proves that whatever it holds is what its events say, and removes it. Hundreds of test databases are gigabytes of disk,
     /// so each goes when its test has passed. One that cannot be removed goes with the PostgreSQL that the tests started.
     pub async fn finish(self) {
