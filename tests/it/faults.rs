@@ -14,9 +14,8 @@ use tokio::{
 #[cfg(target_os = "linux")]
 use crate::support::disk::{self, FaultyDisk};
 use crate::support::{
-    http::{
-        Answer, Api, PATIENCE, PATIENT, Place, Server, ended, log_says, on_both_databases, spawn, together, verify,
-    },
+    databases::{Place, on_both_databases, verify},
+    http::{Answer, Api, PATIENCE, PATIENT, Server, ended, log_says, spawn, together},
     load::{self, Load, check_log},
     postgres::{Database, address, database, dedicated, through},
     process::{Sessiond, free_port},
