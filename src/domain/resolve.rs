@@ -216,14 +216,13 @@ mod tests {
             preconditions: parse_preconditions(Json::trusted(preconditions), Keys::Merged, "", &limits).unwrap(),
             sets: parse_delta(Json::trusted(sets), Keys::Merged, "", &limits).unwrap(),
             ops: parse_ops(Json::trusted(ops), Keys::Merged, "", &limits).unwrap(),
-            ..Edit::default()
         }
     }
 
     /// The changes as text, keys with their prefixes.
     fn changes(working: &mut Working<'_>, sets: &str, ops: &str) -> Result<Vec<String>, Refusal> {
         let edit = edit("[]", sets, ops);
-        let resolved = working.resolve(&edit, Keys::Merged, &address, &Limits::default())?;
+        let resolved = working.resolve(&edit, Keys::Merged, "", &address, &Limits::default())?;
         let shown = |change: Resolved<'_>| {
             let value = change.value.as_deref().map_or("gone", RawJson::text);
             format!("{}{}={value}", change.scope.prefix(), change.key)
@@ -233,7 +232,7 @@ mod tests {
 
     /// The preconditions that fail, with every scope at revision 7.
     fn failed(working: &mut Working<'_>, preconditions: &str) -> Result<Vec<FieldError>, Refusal> {
-        working.failed(&edit(preconditions, "{}", "[]"), Keys::Merged, &address, |_| 7)
+        working.failed(&edit(preconditions, "{}", "[]"), Keys::Merged, "", &address, |_| 7)
     }
 
     #[test]
@@ -343,9 +342,9 @@ mod tests {
         let edit = Edit { preconditions, ops, ..Edit::default() };
         let bare = |_: Scope, key: &str| address(Scope::User, key);
         let mut working = Working::new(&loaded);
-        let failed = working.failed(&edit, Keys::Of(Scope::User), &bare, |_| 1).unwrap();
+        let failed = working.failed(&edit, Keys::Of(Scope::User), "", &bare, |_| 1).unwrap();
         assert_eq!(failed, [FieldError::new("/preconditions/0", "the key `k` exists")]);
-        let Err(refusal) = working.resolve(&edit, Keys::Of(Scope::User), &bare, &limits) else { panic!("applied") };
+        let Err(refusal) = working.resolve(&edit, Keys::Of(Scope::User), "", &bare, &limits) else { panic!("applied") };
         let message = "the key `k`: `increment` needs a number, and the value that is there is none";
         assert_eq!(refusal, Refusal::Rejected(Rejected::field("/stateOps/1", message)));
     }
@@ -357,7 +356,7 @@ mod tests {
         let append = |elements: &str| {
             let ops = format!(r#"[{{"op":"append","key":"l","value":{elements}}}]"#);
             let edit = edit("[]", "{}", &ops);
-            Working::new(&loaded).resolve(&edit, Keys::Merged, &address, &limits).map(|changes| changes.len())
+            Working::new(&loaded).resolve(&edit, Keys::Merged, "", &address, &limits).map(|changes| changes.len())
         };
         assert_eq!(append("[2]"), Ok(1));
         let over = append("[22]").unwrap_err();
@@ -383,7 +382,7 @@ mod tests {
         let compares = Edit { preconditions: precondition(&value).unwrap(), ..compares };
         let mut working = Working::new(&loaded);
         for _ in 0..MOST_WORK >> 21 {
-            assert!(working.failed(&compares, Keys::Merged, &address, |_| 7).unwrap().is_empty());
+            assert!(working.failed(&compares, Keys::Merged, "", &address, |_| 7).unwrap().is_empty());
         }
         // Nothing is left, for an operator either.
         let refusal = changes(&mut working, "{}", grows).unwrap_err();

@@ -99,7 +99,6 @@ mod tests {
             preconditions: parse_preconditions(Json::trusted(preconditions), keys, "", &limits).unwrap(),
             sets: parse_delta(Json::trusted(sets), keys, "", &limits).unwrap(),
             ops: parse_ops(Json::trusted(ops), keys, "", &limits).unwrap(),
-            ..Edit::default()
         };
         ScopeWrite { scope, edit, if_match: None, request: None, limits, now: Micros(0) }
     }

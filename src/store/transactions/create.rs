@@ -22,7 +22,7 @@ use crate::domain::writes::Writes;
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx};
 use crate::store::error::StoreError;
 use crate::store::limits::Deadline;
-use crate::store::runner::{End, Runner};
+use crate::store::runner::{End, Runner, apply};
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -91,8 +91,8 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
         return Ok((outcome, End::Release));
     }
     match populate(tx, &[(creation, events)]).await? {
-        Some(refusal) => Ok((CreateOutcome::Refused(refusal), End::Release)),
-        None => Ok((view(tx, &query).await.map(CreateOutcome::Created)?, End::Commit)),
+        Err(refusal) => Ok((CreateOutcome::Refused(refusal), End::Release)),
+        Ok(end) => Ok((view(tx, &query).await.map(CreateOutcome::Created)?, end)),
     }
 }
 
@@ -103,15 +103,16 @@ async fn create_together<X: Tx>(tx: &mut X, creations: &[&Creation]) -> Result<(
     let made: HashSet<i64> = tx.insert_sessions(&inserts).await?.into_iter().collect();
     let is_made = |creation: &&Creation| made.contains(&creation.incarnation);
     let fresh: Vec<_> = creations.iter().copied().filter(is_made).map(|creation| (creation, Vec::new())).collect();
-    if fresh.is_empty() || populate(tx, &fresh).await?.is_some() {
+    let populated = if fresh.is_empty() { None } else { populate(tx, &fresh).await?.ok() };
+    let Some(end) = populated else {
         return Ok((creations.iter().map(|_| None).collect(), End::Release));
-    }
+    };
     let queries: Vec<SessionQuery> = fresh.iter().map(|(creation, _)| whole_session(&creation.key, ANY_TIME)).collect();
     let views = tx.views(&queries.iter().collect::<Vec<_>>()).await?;
     let mut views = queries.iter().zip(views).map(|(query, view)| on_timeline(view, query, tx.timeline()));
     let mut outcome = || views.next().flatten().map(CreateOutcome::Created).ok_or_else(not_there);
     let outcomes = creations.iter().map(|creation| is_made(creation).then(&mut outcome).transpose());
-    Ok((outcomes.collect::<Result<_>>()?, End::Commit))
+    Ok((outcomes.collect::<Result<_>>()?, end))
 }
 
 fn insert<'a>(creation: &'a Creation, events: &[&NewEvent]) -> SessionInsert<'a> {
@@ -125,7 +126,10 @@ fn insert<'a>(creation: &'a Creation, events: &[&NewEvent]) -> SessionInsert<'a>
 
 /// Gives sessions that were just inserted their states and events, and notes which shared scopes they saw; the refusal of the
 /// first that is refused.
-async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) -> Result<Option<Refusal>> {
+async fn populate<X: Tx>(
+    tx: &mut X,
+    creations: &[(&Creation, Vec<&NewEvent>)],
+) -> Result<std::result::Result<End, Refusal>> {
     let needs = creation_needs(creations.iter().map(|(creation, _)| *creation));
     lock_scopes(tx, &needs).await?;
     let mut heads = tx.read_heads(&needs).await?;
@@ -149,16 +153,16 @@ async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) 
                 changed.push((&creation.key, tag.user, tag.app));
             }
             Ok(_) => {}
-            Err(refusal) => return Ok(Some(refusal)),
+            Err(refusal) => return Ok(Err(refusal)),
         }
     }
     // The rows were inserted with the revisions and times that they end with.
     writes.sessions.clear();
-    tx.apply(&writes).await?;
+    let end = apply(tx, &writes).await?;
     for (key, user, app) in changed {
         primitives::set_created_revisions(tx, key, user, app).await?;
     }
-    Ok(None)
+    Ok(Ok(end))
 }
 
 /// What keeps a row from being inserted.

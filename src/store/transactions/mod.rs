@@ -21,7 +21,7 @@ use super::backend::{Backend, DatabaseClock, Tx};
 use super::error::{StoreError, corrupt};
 use super::pool::PoolUse;
 use super::remembered::Remembered;
-use super::runner::{OnWait, Runner};
+use super::runner::{OnCommit, OnWait, Runner};
 use super::sql::primitives;
 use super::together::Sharing;
 use super::together::appends::Appends;
@@ -222,6 +222,10 @@ impl<B: Backend> Store for Transactions<B> {
 
     fn watch_waits(&self, on_wait: OnWait) {
         self.runner.watch_waits(on_wait);
+    }
+
+    fn watch_commits(&self, on_commit: OnCommit) {
+        self.runner.watch_commits(on_commit);
     }
 
     async fn close(&self) {
