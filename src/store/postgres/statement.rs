@@ -38,6 +38,13 @@ impl Statement {
         self.parts += 1;
     }
 
+    /// Names rows for the other parts, however many there are.
+    pub fn lists(&mut self, name: impl Display, names: impl Display, values: impl FnOnce(Columns<'_>)) {
+        self.part(name, "materialized (select * from unnest(");
+        values(Columns { sql: self.sql.separated(", "), one: false });
+        self.sql.push(format_args!(") as r({names}))"));
+    }
+
     /// Names rows for the other parts. One row becomes constants: they need no function, and no place to be kept.
     pub fn rows(&mut self, name: impl Display, names: impl Display, count: usize, values: impl FnOnce(Columns<'_>)) {
         let (open, close) = match count {

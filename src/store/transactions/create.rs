@@ -1,7 +1,9 @@
 //! Creations: alone, or several in one transaction.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
+
+use tokio::time::timeout_at;
 
 use super::append::{lock_scopes, values};
 use super::read::{not_there, on_timeline, view, whole_session};
@@ -9,10 +11,10 @@ use crate::domain::append::{creation_needs, decide_creation, distinct_events};
 use crate::domain::change::Change;
 use crate::domain::command::CreateOutcome;
 use crate::domain::event::NewEvent;
-use crate::domain::ids::{SessionKey, UserKey};
+use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::ObjectText;
 use crate::domain::loaded::SessionHead;
-use crate::domain::query::{ANY_TIME, SessionQuery};
+use crate::domain::query::{ANY_TIME, SessionQuery, SessionView};
 use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::scope::Scope;
@@ -22,7 +24,7 @@ use crate::domain::writes::Writes;
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx};
 use crate::store::error::StoreError;
 use crate::store::limits::Deadline;
-use crate::store::runner::{End, Runner, apply};
+use crate::store::runner::{End, Runner, apply, out_of_time};
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -39,6 +41,9 @@ pub async fn batch<B: Backend>(
     batch: &[&Arc<Creation>],
     deadline: Deadline,
 ) -> Result<Vec<Result<Option<CreateOutcome>>>> {
+    if runner.backend.creates_at_once() {
+        return Ok(at_once(runner, batch, deadline).await);
+    }
     if let [creation] = batch {
         return Ok(vec![alone(runner, creation, deadline).await.map(Some)]);
     }
@@ -61,6 +66,55 @@ pub async fn batch<B: Backend>(
         }
         Err(error) => Err(error),
     }
+}
+
+/// Creates simple sessions in one statement for each app. Each that it does not create is to be tried alone.
+pub async fn at_once<B: Backend>(
+    runner: &Runner<B>,
+    batch: &[&Arc<Creation>],
+    deadline: Deadline,
+) -> Vec<Result<Option<CreateOutcome>>> {
+    let mut outcomes: Vec<Result<Option<CreateOutcome>>> = batch.iter().map(|_| Ok(None)).collect();
+    let mut by_app: BTreeMap<&AppName, Vec<usize>> = BTreeMap::new();
+    for (n, creation) in batch.iter().enumerate() {
+        by_app.entry(creation.key.app()).or_default().push(n);
+    }
+    for places in by_app.values() {
+        let of_app: Vec<&Arc<Creation>> = places.iter().filter_map(|n| batch.get(*n).copied()).collect();
+        let made = at_once_in_app(runner, &of_app, deadline).await;
+        for (n, creation) in places.iter().zip(&of_app) {
+            let outcome = match &made {
+                Ok(made) => {
+                    let view = made.iter().find(|view| view.head.incarnation == creation.incarnation);
+                    Ok(view.cloned().map(CreateOutcome::Created))
+                }
+                Err(error) if error.is_transient() || error.unclear => Err(error.share()),
+                // Perhaps because of one of them.
+                Err(_) => Ok(None),
+            };
+            if let Some(place) = outcomes.get_mut(*n) {
+                *place = outcome;
+            }
+        }
+    }
+    outcomes
+}
+
+async fn at_once_in_app<B: Backend>(
+    runner: &Runner<B>,
+    creations: &[&Arc<Creation>],
+    deadline: Deadline,
+) -> Result<Vec<SessionView>> {
+    let inserts: Vec<SessionInsert<'_>> = creations.iter().map(|creation| insert(creation, &[])).collect();
+    let mut tx = runner.begin(deadline, runner.backend.optimistic()).await?;
+    let made = match timeout_at(deadline.unit_with_commit(), tx.create_at_once(&inserts)).await {
+        Ok(made) => made.map_err(StoreError::in_one_statement),
+        Err(_) => Err(out_of_time().in_commit()),
+    };
+    let mut made = made?;
+    made.iter_mut().for_each(|view| view.head.timeline = tx.timeline());
+    runner.release(tx, deadline).await;
+    Ok(made)
 }
 
 /// Inserts the session first, so that its row is the first lock, as everywhere.

@@ -84,6 +84,8 @@ impl<B: Backend> Store for Transactions<B> {
         if creation.is_simple() && (creation.request.is_none() || !B::Tx::CONCURRENT) {
             let create = async |batch: &[&Arc<Creation>], deadline| create::batch(&self.runner, batch, deadline).await;
             outcome = self.creations.ask(creation, deadline, create).await??;
+        } else if creation.is_simple() && self.runner.backend.creates_at_once() {
+            outcome = create::at_once(&self.runner, &[creation], deadline).await.pop().transpose()?.flatten();
         }
         let outcome = match outcome {
             Some(outcome) => outcome,
