@@ -178,8 +178,8 @@ async fn a_lost_answer_to_commit_is_found_out() {
         assert_eq!((created.json()["revision"].clone(), &*created.tag()[2]), (2.into(), "1"));
         server.post(&user, &body).await.expect(409);
 
-        let put = server.put(&format!("{user}/p"), &json!({"state": {"k": 1}}));
-        let put = unclear_by(CREATE, &proxy, swallowed, put).await;
+        let put = async || server.put(&format!("{user}/p"), &json!({"state": {"k": 1}})).await;
+        let put = unclear_by(CREATE, &proxy, swallowed, put()).await;
         assert_eq!(put.clone().expect(201).json()["state"]["k"], 1);
         assert_eq!(server.put(&format!("{user}/p"), &json!({})).await.expect(200).tag(), put.tag());
 
