@@ -22,9 +22,9 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
+use crate::support::binary::Server;
 use crate::support::client::PATIENCE;
 use crate::support::databases::{Place, verify};
-use crate::support::http::Server;
 use crate::support::postgres::{Database, database};
 
 const HOUR: i64 = 3_600_000_000;

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
+    binary::{PATIENT, Server, together},
     client::{Answer, Client, PATIENCE},
     databases::{Place, on_both_databases, verify},
-    http::{PATIENT, Server, together},
     load::check_log,
 };
 

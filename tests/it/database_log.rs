@@ -8,10 +8,10 @@ use sqlx::{Connection as _, PgConnection};
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
+    binary::{PATIENT, Server, together},
     client::Answer,
     client::PATIENCE,
     databases::verify,
-    http::{PATIENT, Server, together},
     postgres::{DedicatedPostgres, dedicated},
 };
 

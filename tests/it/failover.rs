@@ -8,9 +8,9 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
+    binary::Server,
     client::PATIENCE,
     databases::verify,
-    http::Server,
     load::{self, Load, check_log},
     pgbouncer::PgBouncer,
     postgres::{DedicatedPostgres, address, database, dedicated, through},

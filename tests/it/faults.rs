@@ -14,9 +14,9 @@ use tokio::{
 #[cfg(target_os = "linux")]
 use crate::support::disk::{self, FaultyDisk};
 use crate::support::{
+    binary::{PATIENT, Server, ended, log_says, spawn, together},
     client::{Answer, Client, PATIENCE},
     databases::{Place, on_both_databases, verify},
-    http::{PATIENT, Server, ended, log_says, spawn, together},
     load::{self, Load, check_log},
     postgres::{Database, address, database, dedicated, through},
     process::{Sessiond, free_port},

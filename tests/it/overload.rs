@@ -10,9 +10,9 @@ use tokio::{
 };
 
 use crate::support::{
+    binary::{PATIENT, Server, together},
     client::{Answer, Client, PATIENCE},
     databases::{Place, on_both_databases, verify},
-    http::{PATIENT, Server, together},
     postgres::database,
     process::free_port,
 };

@@ -12,9 +12,9 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::support::{
+    binary::{PATIENT, together},
     client::{Answer, Client},
     databases::{Place, on_both_databases},
-    http::{PATIENT, together},
     load::check_log,
 };
 

@@ -11,10 +11,10 @@ use tokio::{
 };
 
 use crate::support::{
+    binary::{PATIENT, Server, ended, log_says, spawn, together},
     client::Client,
     client::PATIENCE,
     databases::{Place, on_both_databases},
-    http::{PATIENT, Server, ended, log_says, spawn, together},
     load::check_log,
     pgbouncer::PgBouncer,
     postgres::{address, database, through},

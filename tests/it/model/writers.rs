@@ -13,9 +13,9 @@ use super::{
     reference::{Change, Op, Operator, Sent},
     value::{Json, State},
 };
+use crate::support::binary::{PATIENT, together};
 use crate::support::client::Client;
 use crate::support::databases::{Place, on_both_databases};
-use crate::support::http::{PATIENT, together};
 
 const USERS: usize = 2;
 /// Of each user. The last one is rewound meanwhile.
