@@ -1,7 +1,7 @@
 //! Holds real answers against `openapi.yaml`: what the description promises is what the server sends.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
@@ -88,24 +88,23 @@ fn answer_fault(
     }
 }
 
-/// Whether an error of this status may have this code: one of those that the operations list, or that of a path or a method
-/// which is no operation.
-pub fn is_code(code: &str, status: u16) -> bool {
-    static CODES: OnceLock<HashSet<(String, u16)>> = OnceLock::new();
-    let codes = CODES.get_or_init(|| {
-        let operations = document()["paths"].as_object().expect("paths").values().flat_map(|path| {
-            path.as_object().expect("operations").values().filter_map(|operation| operation["responses"].as_object())
-        });
-        let mut codes = HashSet::from([("not_found".to_owned(), 404), ("method_not_allowed".to_owned(), 405)]);
-        for (status, answer) in operations.flatten().filter(|(status, _)| status.as_str() >= "400") {
+/// The codes of errors, each with its status: those that the operations list, and those of a path or a method which is no
+/// operation.
+pub fn codes() -> &'static BTreeSet<(String, u16)> {
+    static CODES: OnceLock<BTreeSet<(String, u16)>> = OnceLock::new();
+    CODES.get_or_init(|| {
+        let paths = document()["paths"].as_object().expect("paths").values();
+        let operations = paths.flat_map(|path| path.as_object().expect("operations").values());
+        let answers = operations.filter_map(|operation| operation["responses"].as_object()).flatten();
+        let mut codes = BTreeSet::from([("not_found".to_owned(), 404), ("method_not_allowed".to_owned(), 405)]);
+        for (status, answer) in answers.filter(|(status, _)| status.as_str() >= "400") {
             let answer = answer["$ref"].as_str().map_or(answer, |at| at_pointer(&at[1..]));
             let listed = &answer["content"]["application/problem+json"]["schema"]["properties"]["code"]["enum"];
             let listed = listed.as_array().into_iter().flatten().filter_map(Value::as_str);
             codes.extend(listed.map(|code| (code.to_owned(), status.parse().expect("a status"))));
         }
         codes
-    });
-    codes.contains(&(code.to_owned(), status))
+    })
 }
 
 /// The pointer of the operation that a request addresses. Of two paths that fit, the one with fewer parameters.
