@@ -20,9 +20,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use crate::domain::Limits;
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
+use crate::store::limits::PostgresOptions;
 use crate::store::limits::StoreLimits;
 use crate::store::open::check_url;
-use crate::store::postgres::PostgresOptions;
 use crate::telemetry::{self, LogFormat};
 
 const DATABASE: &str = "Database";

@@ -6,20 +6,22 @@
 //! - [`domain`]: the rules, pure: ids, JSON, scopes, events, and what an append does
 //! - [`store`]: the transactions, once, over PostgreSQL and SQLite
 //! - [`service`]: the use cases: clock, limits, retries
-//! - [`http`]: the API: router, requests, answers, errors, its description
-//! - [`server`]: connections: admitted, bounded, drained
-//! - [`origin`]: whether a request comes from a page of another site
-//! - [`allowance`]: how long a peer may keep us waiting
+//! - `http`: the API: the table of endpoints, requests, answers, errors, the description
+//! - `server`: connections: admitted, bounded, drained
+//! - `origin`: whether a request comes from a page of another site
+//! - `allowance`: how long a peer may keep the server waiting
 //! - [`config`], [`telemetry`], [`metrics`], [`startup`]: how it is run
 //! - [`verify`]: whether what is stored is what the events say
+//!
+//! Public is what `main` and the integration tests need.
 
-pub mod allowance;
+mod allowance;
 pub mod config;
 pub mod domain;
-pub mod http;
+mod http;
 pub mod metrics;
-pub mod origin;
-pub mod server;
+mod origin;
+mod server;
 pub mod service;
 pub mod startup;
 pub mod store;

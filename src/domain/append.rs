@@ -123,20 +123,13 @@ pub struct Appended {
 /// Idempotency comes before the preconditions, so that the retry of a success succeeds. Each fresh event takes the
 /// next sequence number; a shared scope's revision grows by one per append that changes it.
 pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'a>) -> Outcome {
-    let Some(&locked) = loaded.sessions.get(&append.key).filter(|locked| locked.is_live(append.now)) else {
+    let Some(&head) = loaded.sessions.get(&append.key).filter(|head| head.is_live(append.now)) else {
         return Outcome::SessionNotFound;
     };
     let Some(plan) = plan(loaded, append) else {
         return Outcome::Refused(Refusal::EventIdConflict);
     };
-    let mut tag = Tag {
-        revision: locked.revision,
-        user: loaded.users.get(&append.key.user).copied().unwrap_or(0),
-        app: loaded.apps.get(append.key.app()).copied().unwrap_or(0),
-        incarnation: locked.incarnation,
-        timeline: loaded.timeline,
-        metadata: locked.metadata_revision,
-    };
+    let Some(mut tag) = loaded.tag(&append.key) else { return Outcome::SessionNotFound };
     let fresh: Vec<&NewEvent> = plan.iter().filter_map(Planned::fresh).collect();
     let mut stored = Vec::new();
     if !fresh.is_empty() {
@@ -153,8 +146,8 @@ pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'
             Err(refusal) => return Outcome::Refused(refusal),
         };
         stored = write(loaded, &append.key, &mut tag, &[], resolved, append.now, writes);
-        let update_time = fresh.last().map_or(locked.update_time, |last| last.timestamp.micros);
-        loaded.sessions.insert(append.key.clone(), SessionHead { revision: tag.revision, update_time, ..locked });
+        let update_time = fresh.last().map_or(head.update_time, |last| last.timestamp.micros);
+        loaded.sessions.insert(append.key.clone(), SessionHead { revision: tag.revision, update_time, ..head });
         for (event, stored) in fresh.iter().zip(&stored) {
             loaded.known.entry(append.key.clone()).or_default().insert(event.id.clone(), known(event, stored));
         }
@@ -271,11 +264,11 @@ fn resolve_events<'a>(
             Scope::User => now.user,
             Scope::App => now.app,
         };
-        let failed = working.failed(&event.edit, Keys::Merged, &address, revision)?;
+        let failed = working.failed(&event.edit, Keys::Merged, &event.actions_at, &address, revision)?;
         if !failed.is_empty() {
             return Err(Refusal::RevisionMismatch(Mismatch::of_session(tag, failed)));
         }
-        let changes = working.resolve(&event.edit, Keys::Merged, &address, limits)?;
+        let changes = working.resolve(&event.edit, Keys::Merged, &event.actions_at, &address, limits)?;
         now.revision += 1;
         for change in &changes {
             let revision = grow(&mut now, change.scope);

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::envelope::{check_depth, pointer_to};
-use super::json::{Json, Kind, RawJson};
+use super::envelope::{Fields, check_depth, pointer_to};
+use super::json::{Json, Kind, ObjectText, RawJson};
 use super::ops::Op;
 use super::scope::{Scope, check_key, split};
 use super::{FieldError, Limits, Rejected};
@@ -45,13 +45,11 @@ pub enum Condition {
 
 /// What one event, or one change of a scope on its own, does to the state: if all preconditions hold it sets what
 /// `sets` says and then applies the operators in order.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edit {
     pub preconditions: Vec<Precondition>,
     pub sets: Vec<Change>,
     pub ops: Vec<Operation>,
-    /// The JSON pointer of what holds `stateOps` and `preconditions`, for faults that show only when they are applied.
-    pub pointer: Box<str>,
 }
 
 impl Edit {
@@ -80,12 +78,91 @@ impl Edit {
     }
 }
 
+/// An edit that no event carries yet, and how its event is to write it: what a client wrote is kept to the byte.
+#[derive(Clone, Default)]
+pub struct WrittenEdit<'a> {
+    pub edit: Edit,
+    /// `stateDelta` as given.
+    pub(super) delta: Option<Json<'a>>,
+    /// `stateOps` and `preconditions` as the event shows them.
+    pub(super) ops: Option<Cow<'a, str>>,
+    pub(super) preconditions: Option<Cow<'a, str>>,
+}
+
+impl<'a> WrittenEdit<'a> {
+    /// Takes `stateDelta`, `stateOps` and `preconditions` of a request. What is wrong with their members is left with `fields`.
+    ///
+    /// # Errors
+    /// Over a limit.
+    pub fn take(fields: &mut Fields<'a>, keys: Keys, limits: &Limits) -> Result<Self, Rejected> {
+        let (delta, ops) = (fields.take("stateDelta"), fields.take("stateOps"));
+        let preconditions = fields.take("preconditions");
+        let mut edit = Edit::default();
+        if let Some(delta) = delta {
+            let read = parse_delta(delta, keys, &fields.pointer("stateDelta"), limits);
+            edit.sets = fields.absorb(read)?.unwrap_or_default();
+        }
+        if let Some(ops) = ops {
+            let read = parse_ops(ops, keys, &fields.pointer("stateOps"), limits);
+            edit.ops = fields.absorb(read)?.unwrap_or_default();
+        }
+        if let Some(list) = preconditions {
+            let read = parse_preconditions(list, keys, &fields.pointer("preconditions"), limits);
+            edit.preconditions = fields.absorb(read)?.unwrap_or_default();
+        }
+        limits.check_keys(edit.keys())?;
+        let text = |list: Option<Json<'a>>| list.map(|list| Cow::Borrowed(list.text()));
+        Ok(Self { edit, delta, ops: text(ops), preconditions: text(preconditions) })
+    }
+
+    /// A `stateDelta` alone, which stands at `pointer`; its keys have prefixes.
+    ///
+    /// # Errors
+    /// As [`parse_delta`]; more keys than may be.
+    pub fn of_delta(delta: Json<'a>, pointer: &str, limits: &Limits) -> Result<Self, Rejected> {
+        let sets = parse_delta(delta, Keys::Merged, pointer, limits)?;
+        limits.check_keys(sets.len())?;
+        Ok(Self { edit: Edit { sets, ..Edit::default() }, delta: Some(delta), ..Self::default() })
+    }
+
+    /// Sets one key.
+    pub fn set(scope: Scope, key: &str, value: RawJson) -> Self {
+        let sets = vec![Change { scope, key: key.into(), value }];
+        Self { edit: Edit { sets, ..Edit::default() }, ..Self::default() }
+    }
+
+    /// Sets some session keys, and removes others.
+    pub fn restore(sets: Vec<(&str, RawJson)>, removed: Vec<&str>) -> Self {
+        let scope = Scope::Session;
+        let sets = sets.into_iter().map(|(key, value)| Change { scope, key: key.into(), value }).collect();
+        let removals: Vec<Self> = removed.into_iter().map(|key| Self::remove(scope, key)).collect();
+        let texts: Vec<&str> = removals
+            .iter()
+            .filter_map(|removal| removal.ops.as_deref()?.strip_prefix('[')?.strip_suffix(']'))
+            .collect();
+        let ops = (!texts.is_empty()).then(|| format!("[{}]", texts.join(",")).into());
+        let edit =
+            Edit { sets, ops: removals.into_iter().flat_map(|removal| removal.edit.ops).collect(), ..Edit::default() };
+        Self { edit, ops, ..Self::default() }
+    }
+
+    /// Removes one key.
+    pub fn remove(scope: Scope, key: &str) -> Self {
+        let ops = vec![Operation { scope, key: key.into(), op: Op::Remove }];
+        let mut written = ObjectText::default();
+        written.push_str("op", "remove");
+        written.push_str("key", &Keys::Merged.show(scope, key));
+        let written = format!("[{}]", written.close());
+        Self { edit: Edit { ops, ..Edit::default() }, ops: Some(written.into()), ..Self::default() }
+    }
+}
+
 /// How a request writes keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
     /// With prefixes, as the merged state shows them.
     Merged,
-    /// Bare: all are of one scope, which the path names.
+    /// Bare: all are of this scope.
     Of(Scope),
 }
 

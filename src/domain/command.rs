@@ -1,11 +1,10 @@
 //! What a writer asks for, and what came of it. Appends and creations are in files of their own.
 
 use super::append::Outcome;
-use super::ids::{EventId, SessionId, SessionKey};
+use super::ids::{SessionId, SessionKey};
 use super::query::{ScopeView, SessionView};
 use super::request_key::RequestKey;
 use super::resolve::{Mismatch, Refusal};
-use super::rewind::RewindTarget;
 use super::session::MetadataPatch;
 use super::tag::IfMatch;
 use super::time::Micros;
@@ -53,29 +52,6 @@ pub enum ForkOutcome {
     SessionNotFound,
     /// The source has not come to that revision; this is its current one.
     Beyond(i64),
-}
-
-/// A rewind, with the id of its event and of that event's invocation: a second try is recognised by the event's id.
-#[derive(Debug)]
-pub struct RewindRequest {
-    pub key: SessionKey,
-    pub target: RewindTarget,
-    pub event_id: EventId,
-    pub invocation_id: String,
-    pub if_match: Option<IfMatch>,
-    pub now: Micros,
-}
-
-#[derive(Debug)]
-pub enum RewindOutcome {
-    Done {
-        view: SessionView,
-        replayed: bool,
-    },
-    SessionNotFound,
-    /// No event has the invocation.
-    InvocationNotFound,
-    Refused(Refusal),
 }
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::change::{Change, Edit, Keys, parse_delta, parse_ops, parse_preconditions};
+use super::change::{Change, Edit, Keys, WrittenEdit, parse_delta, parse_ops, parse_preconditions};
 use super::envelope::{check_depth, pointer_to, to_camel};
 use super::ids::EventId;
 use super::json::{Json, Kind, ObjectText, RawJson, push_string};
@@ -100,6 +100,9 @@ pub struct NewEvent {
     pub branch: Option<String>,
     /// What it does to the state.
     pub edit: Edit,
+    /// The JSON pointer of what holds `stateOps` and `preconditions` in the request, for faults that show only when they are
+    /// applied.
+    pub actions_at: Box<str>,
     /// The events that it takes back.
     pub rewind: Option<Rewind>,
     /// The stored text: a JSON object without `sequence`, `commitTime` and `temp:` keys. Where there are operators, its
@@ -157,7 +160,7 @@ impl StoredEvent {
     }
 }
 
-/// An event as a client gave it, checked.
+/// An event as a client gave it, checked, or as a change of state makes it.
 #[derive(Debug, Clone)]
 pub struct EventDraft {
     pub id: Option<EventId>,
@@ -168,6 +171,7 @@ pub struct EventDraft {
     invocation_id: String,
     branch: Option<String>,
     edit: Edit,
+    actions_at: Box<str>,
     rewind: Option<Rewind>,
     /// The stored text, to which an id and a timestamp may be added.
     body: ObjectText,
@@ -251,10 +255,74 @@ impl EventDraft {
             invocation_id: invocation_id.unwrap_or_default().into_owned(),
             branch: branch.map(Cow::into_owned),
             edit: actions.edit,
+            actions_at: pointer_to(pointer, "actions").into(),
             rewind: actions.rewind,
             body,
             digest: digest(content),
         })
+    }
+
+    /// Composes the event that carries a change of state which a client asked for without one: the same event, to the byte,
+    /// as if it had been given with these members.
+    pub fn of_change(id: Option<EventId>, author: &str, invocation_id: &str, change: WrittenEdit<'_>) -> Self {
+        Self::compose(id, author, invocation_id, change, None, None)
+    }
+
+    /// The event of a rewind: with the action that names the invocation before which it rewinds, and with metadata.
+    pub fn of_rewind(
+        invocation_id: &str,
+        change: WrittenEdit<'_>,
+        before: (&str, &str),
+        metadata: Option<&str>,
+    ) -> Self {
+        Self::compose(None, "user", invocation_id, change, Some(before), metadata)
+    }
+
+    fn compose(
+        id: Option<EventId>,
+        author: &str,
+        invocation_id: &str,
+        change: WrittenEdit<'_>,
+        action: Option<(&str, &str)>,
+        metadata: Option<&str>,
+    ) -> Self {
+        let WrittenEdit { edit, delta, ops, preconditions } = change;
+        let mut actions = ObjectText::default();
+        actions.push("stateDelta", &stored_delta(delta, &edit.sets));
+        for (name, list) in [("stateOps", &ops), ("preconditions", &preconditions)] {
+            if let Some(list) = list {
+                actions.push(name, list);
+            }
+        }
+        if let Some((name, text)) = action {
+            actions.push_str(name, text);
+        }
+        let actions = actions.close();
+        let mut body = ObjectText::with_capacity(actions.len() + 256);
+        if let Some(id) = &id {
+            body.push_str("id", id.as_str());
+        }
+        let (quoted_author, quoted_invocation) = (RawJson::string(author), RawJson::string(invocation_id));
+        let mut members =
+            vec![("author", quoted_author.text()), ("invocationId", quoted_invocation.text()), ("actions", &actions)];
+        members.extend(metadata.map(|metadata| ("customMetadata", metadata)));
+        for (name, text) in &members {
+            body.push(name, text);
+        }
+        Self {
+            id,
+            timestamp: None,
+            partial: None,
+            author: author.to_owned(),
+            invocation_id: invocation_id.to_owned(),
+            branch: None,
+            edit,
+            // A client writes these parts at the top of its body.
+            actions_at: "".into(),
+            rewind: None,
+            body,
+            digest: digest(members.iter().map(|(name, text)| (*name, Json::trusted(text).canonical())).collect()),
+        }
     }
 
     /// How many state keys it names.
@@ -282,6 +350,7 @@ impl EventDraft {
             invocation_id: self.invocation_id,
             branch: self.branch,
             edit: self.edit,
+            actions_at: self.actions_at,
             rewind: self.rewind,
             body: body.close().into(),
             digest: self.digest,
@@ -296,30 +365,6 @@ impl EventDraft {
         }
         self
     }
-}
-
-/// The text of the event that carries a change of state made without one; `others` are members of its `actions` beside
-/// `stateDelta`.
-pub fn carrier(
-    id: Option<&EventId>,
-    author: &str,
-    invocation_id: &str,
-    state_delta: Option<&str>,
-    others: &[(&str, &str)],
-) -> String {
-    let mut actions = ObjectText::default();
-    actions.push("stateDelta", state_delta.unwrap_or("{}"));
-    for (name, value) in others {
-        actions.push(name, value);
-    }
-    let mut event = ObjectText::default();
-    if let Some(id) = id {
-        event.push_str("id", id.as_str());
-    }
-    event.push_str("author", author);
-    event.push_str("invocationId", invocation_id);
-    event.push("actions", &actions.close());
-    event.close()
 }
 
 /// A member of the event or of its actions, under its canonical name.
@@ -440,7 +485,7 @@ impl Reader<'_> {
         members.retain(|member| !is_absent(&member.name, member.value, STATE_FIELDS));
         let find = |name: &str| members.iter().find(|m| m.name == name).map(|m| m.value);
 
-        let mut edit = Edit { pointer: pointer.as_str().into(), ..Edit::default() };
+        let mut edit = Edit::default();
         let delta = find("stateDelta");
         if let Some(delta) = delta {
             let parsed = parse_delta(delta, Keys::Merged, &pointer_to(&pointer, "stateDelta"), limits);
@@ -465,14 +510,7 @@ impl Reader<'_> {
         }
         let rewind = find("rewindBeforeInvocationId").and_then(Json::as_str).filter(|id| !id.is_empty());
 
-        // The delta as given is kept to the byte unless something in it must not be stored as it stands.
-        let as_given = delta.filter(|delta| {
-            output.is_none() && delta.as_object().is_some_and(|members| members.count() == edit.sets.len())
-        });
-        let mut shown = Some(match as_given {
-            Some(delta) => delta.text().to_owned(),
-            None => show_delta(edit.sets.iter().map(|set| (set.scope, &*set.key, &set.value))),
-        });
+        let mut shown = Some(stored_delta(delta.filter(|_| output.is_none()), &edit.sets));
         // Operators show what they come to in the delta, so there is one.
         let shows = !(edit.sets.is_empty() && edit.ops.is_empty());
         let mut text = ObjectText::default();
@@ -547,6 +585,14 @@ pub fn show_delta<'a>(values: impl Iterator<Item = (Scope, &'a str, &'a RawJson)
     delta.close()
 }
 
+/// The `stateDelta` that an event stores: kept to the byte as given, unless something in it must not be stored as it stands.
+fn stored_delta<'a>(given: Option<Json<'a>>, sets: &[Change]) -> Cow<'a, str> {
+    match given.filter(|delta| delta.as_object().is_some_and(|members| members.count() == sets.len())) {
+        Some(delta) => Cow::Borrowed(delta.text()),
+        None => Cow::Owned(show_delta(sets.iter().map(|set| (set.scope, &*set.key, &set.value)))),
+    }
+}
+
 /// The digest of named values in canonical form, in whatever order.
 pub(super) fn digest<K: AsRef<str> + Ord>(mut content: Vec<(K, String)>) -> [u8; 32] {
     content.sort();
@@ -601,6 +647,9 @@ fn final_text(members: &[Named<'_>]) -> Option<RawJson> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use super::super::envelope::Fields;
     use super::*;
 
     fn parse(text: &str) -> Result<EventDraft, Rejected> {
@@ -812,11 +861,175 @@ mod tests {
         assert_eq!(out, r#"{"id":"e","sequence":3,"commitTime":0.000001}"#);
     }
 
+    /// The event with these members, as a client would give it.
+    fn given(id: Option<&EventId>, author: &str, invocation_id: &str, parts: &[(&str, &str)]) -> EventDraft {
+        let mut actions = ObjectText::default();
+        actions.push("stateDelta", parts.iter().find(|(name, _)| *name == "stateDelta").map_or("{}", |(_, text)| text));
+        for (name, text) in parts.iter().filter(|(name, _)| *name != "stateDelta") {
+            actions.push(name, text);
+        }
+        let mut event = ObjectText::default();
+        if let Some(id) = id {
+            event.push_str("id", id.as_str());
+        }
+        event.push_str("author", author);
+        event.push_str("invocationId", invocation_id);
+        event.push("actions", &actions.close());
+        parse(&event.close()).unwrap()
+    }
+
+    #[track_caller]
+    fn assert_same(composed: EventDraft, given: EventDraft) {
+        let [composed, given] =
+            [composed, given].map(|draft| draft.seal(EventId::parse("fresh").unwrap(), Micros(1_500_000)));
+        assert_eq!(composed.body, given.body);
+        assert_eq!((composed.digest, &composed.edit), (given.digest, &given.edit), "{}", composed.body);
+        assert_eq!((&composed.author, &composed.invocation_id), (&given.author, &given.invocation_id));
+        assert_eq!((composed.claimed_time, composed.branch, composed.rewind), (None, None, None));
+        // What is stored says the same again: a retry of it is recognised.
+        assert!(Json::parse(composed.body.as_bytes(), 72).is_ok(), "{}", composed.body);
+        let stored = seal(&composed.body);
+        assert_eq!((stored.body, stored.digest, stored.edit), (composed.body, composed.digest, composed.edit));
+    }
+
     #[test]
-    fn the_carrier_is_an_event() {
+    fn one_key_is_set_or_removed_by_an_event() {
         let id = EventId::parse("e\"1").unwrap();
-        let text = carrier(Some(&id), "user", "", Some(r#"{"k": 1}"#), &[]);
-        assert_eq!(text, r#"{"id":"e\"1","author":"user","invocationId":"","actions":{"stateDelta":{"k": 1}}}"#);
-        assert!(parse(&text).is_ok());
+        for (scope, key, shown) in [
+            (Scope::Session, "k", "k"),
+            (Scope::User, "app:k", "user:app:k"),
+            (Scope::App, "", "app:"),
+            (Scope::Session, "\u{e9}\"\\\n", "\u{e9}\"\\\n"),
+        ] {
+            let name = RawJson::string(shown);
+            for value in ["1.0", "{ \"a\" : [ ] }", "null"] {
+                let set = WrittenEdit::set(scope, key, RawJson::trusted(value));
+                let delta = format!("{{{}:{value}}}", name.text());
+                let parts = [("stateDelta", delta.as_str())];
+                assert_same(
+                    EventDraft::of_change(Some(id.clone()), "user", "", set),
+                    given(Some(&id), "user", "", &parts),
+                );
+            }
+            let ops = format!(r#"[{{"op":"remove","key":{}}}]"#, name.text());
+            let removed = EventDraft::of_change(None, "a", "i", WrittenEdit::remove(scope, key));
+            assert_same(removed, given(None, "a", "i", &[("stateOps", &ops)]));
+        }
+        let set = WrittenEdit::set(Scope::User, "k", RawJson::trusted("{ }"));
+        let event = EventDraft::of_change(Some(id.clone()), "user", "", set).seal(id, Micros(1_500_000));
+        let stored = r#"{"id":"e\"1","author":"user","invocationId":"","actions":{"stateDelta":{"user:k":{ }}},"timestamp":1.500000}"#;
+        assert_eq!(&*event.body, stored);
+    }
+
+    fn key() -> impl Strategy<Value = String> {
+        "(app:|user:|temp:|Temp:)?[a-d\"\\\\/~\u{e9}\u{1F600} ]{0,3}"
+            .prop_map(|key| RawJson::string(&key).text().to_owned())
+    }
+
+    /// A key that is stored.
+    fn stored_key() -> impl Strategy<Value = String> {
+        key().prop_filter("temp: keys are not stored", |key| !key.starts_with("\"temp:"))
+    }
+
+    /// JSON in odd spellings.
+    fn value() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            Just("null"),
+            Just("true"),
+            Just("-0.0"),
+            Just("1E2"),
+            Just("1.10"),
+            Just("99999999999999999999"),
+            Just("\"\""),
+            Just("\"\\u0061\\/\\u00e9\\ud83d\\ude00\""),
+            Just("[ ]"),
+            Just("{\t}"),
+            Just("{\"state_delta\" : {\"id\":null}}"),
+        ];
+        leaf.prop_map(str::to_owned).prop_recursive(3, 8, 3, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(|items| format!("[{}]", items.join(" ,"))),
+                inner.prop_map(|value| format!("{{ \"b\":1, \"a\" :{value}}}")),
+            ]
+        })
+    }
+
+    fn space() -> impl Strategy<Value = &'static str> {
+        prop_oneof![Just(""), Just(" "), Just("\n\t")]
+    }
+
+    /// An object with these members in any order, and white space.
+    fn object(members: Vec<String>) -> impl Strategy<Value = String> {
+        (Just(members).prop_shuffle(), space())
+            .prop_map(|(members, space)| format!("{{{space}{}{space}}}", members.join(&format!("{space},{space}"))))
+    }
+
+    fn delta() -> impl Strategy<Value = String> {
+        prop::collection::vec((key(), value(), space()), 0..6).prop_flat_map(|members| {
+            let distinct: std::collections::BTreeMap<_, _> =
+                members.into_iter().map(|(key, value, space)| (key, format!("{space}:{value}"))).collect();
+            object(distinct.into_iter().map(|(key, value)| format!("{key}{value}")).collect())
+        })
+    }
+
+    fn op() -> impl Strategy<Value = String> {
+        let number = || prop_oneof![Just("1E2".to_owned()), Just("-0.50".to_owned())];
+        let list = || prop::collection::vec(value(), 0..3).prop_map(|items| format!("[ {}]", items.join(",")));
+        let operand = prop_oneof![
+            value().prop_map(|value| ("set", Some(value))),
+            Just(("remove", None)),
+            Just(("remove", Some("null".to_owned()))),
+            number().prop_map(|value| ("increment", Some(value))),
+            list().prop_map(|value| ("append", Some(value))),
+            list().prop_map(|value| ("union", Some(value))),
+            number().prop_map(|value| ("max", Some(value))),
+            number().prop_map(|value| ("min", Some(value))),
+            value().prop_map(|value| ("merge", Some(format!("{{\"m\": {value}}}")))),
+        ];
+        (operand, stored_key()).prop_flat_map(|((name, value), key)| {
+            let value = value.map(|value| format!("\"value\" :{value}"));
+            object([format!("\"op\":\"{name}\""), format!("\"key\": {key}")].into_iter().chain(value).collect())
+        })
+    }
+
+    fn precondition() -> impl Strategy<Value = String> {
+        let condition = prop_oneof![
+            (0..9).prop_map(|revision| format!("\"revision\": {revision}")),
+            any::<bool>().prop_map(|exists| format!("\"exists\":{exists}")),
+            value().prop_map(|value| format!("\"equals\":{value}")),
+        ];
+        (condition, stored_key()).prop_flat_map(|(condition, key)| object(vec![condition, format!("\"key\" :{key}")]))
+    }
+
+    fn list(element: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+        (prop::collection::vec(element, 0..4), space())
+            .prop_map(|(elements, space)| format!("[{space}{}{space}]", elements.join(&format!("{space},"))))
+    }
+
+    proptest! {
+        #[test]
+        fn a_change_of_state_makes_the_event_that_a_client_would_give(
+            delta in prop::option::of(delta()),
+            ops in prop::option::of(list(op())),
+            preconditions in prop::option::of(list(precondition())),
+            author in "[a-z\"\\\\\u{0}\u{e9}\u{1F600}]{0,4}",
+            invocation_id in "[a-z\"/\n]{0,4}",
+            id in prop::option::of("[a-z\"\\\\\u{e9}]{1,4}"),
+        ) {
+            let given_parts = [("stateDelta", delta), ("stateOps", ops), ("preconditions", preconditions)];
+            let parts: Vec<(&str, &str)> =
+                given_parts.iter().filter_map(|(name, text)| Some((*name, text.as_deref()?))).collect();
+            let mut request = ObjectText::default();
+            for (name, text) in &parts {
+                request.push(name, text);
+            }
+            let request = request.close();
+            let mut fields = Fields::of(Json::parse(request.as_bytes(), 72).unwrap(), "").unwrap();
+            let change = WrittenEdit::take(&mut fields, Keys::Merged, &Limits::default()).unwrap();
+            prop_assert_eq!(fields.finish(), Ok(()));
+            let id = id.map(|id| EventId::parse(&id).unwrap());
+            let expected = given(id.as_ref(), &author, &invocation_id, &parts);
+            assert_same(EventDraft::of_change(id, &author, &invocation_id, change), expected);
+        }
     }
 }

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use super::scope::Scope;
 
 /// Longest id, in bytes of UTF-8 (`openapi.yaml`, schema `Id`).
@@ -48,6 +50,13 @@ macro_rules! id {
             /// The text, without a copy.
             pub fn shared(&self) -> Arc<str> {
                 self.0.clone()
+            }
+        }
+
+        /// A UUID is an id by every rule.
+        impl From<Uuid> for $name {
+            fn from(id: Uuid) -> Self {
+                Self(id.to_string().into())
             }
         }
 
@@ -182,6 +191,14 @@ mod tests {
         assert_eq!(SessionId::parse("a b").unwrap().as_str(), "a b");
         for blank in ["", " ", "\t\n", "\u{3000}"] {
             assert!(SessionId::parse(blank).is_err());
+        }
+    }
+
+    #[test]
+    fn a_uuid_is_an_id() {
+        for id in [Uuid::nil(), Uuid::max(), Uuid::from_u128(0x0190_aaaa_bbbb_7ccc_8ddd_eeee_ffff_0000)] {
+            assert_eq!(SessionId::parse(&id.to_string()), Ok(SessionId::from(id)));
+            assert_eq!(EventId::parse(&id.to_string()), Ok(EventId::from(id)));
         }
     }
 

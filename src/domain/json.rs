@@ -33,26 +33,15 @@ pub struct Member<'a> {
     pub value: Json<'a>,
 }
 
-/// Why a document was not accepted. Holds keys of the document (in the pointer) but never a value.
+/// Why a document was refused. Holds keys of the document (in the pointer) but never a value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum JsonError {
-    /// Not JSON at all (RFC 8259): 400 `invalid_json`. `offset` is in bytes.
+    /// Not JSON at all (RFC 8259). `offset` is in bytes.
     Syntax { offset: usize, what: &'static str },
-    /// JSON, but of a kind that some client could never read again: 422 `invalid_argument`. `pointer` is the JSON pointer (RFC 6901) of the
-    /// offence, unquoted, with the root as `""`; it is as long as the keys on the way, so cut it before showing it.
+    /// JSON that some client could not read again. `pointer` is the JSON pointer (RFC 6901) of the fault, unquoted, with the
+    /// root as `""`; it is as long as the keys in it, so cut it before showing it.
     Refused { pointer: String, what: &'static str },
 }
-
-impl fmt::Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax { offset, what } => write!(f, "{what} (at byte {offset})"),
-            Self::Refused { pointer, what } => write!(f, "{what} (at {pointer:?})"),
-        }
-    }
-}
-
-impl std::error::Error for JsonError {}
 
 impl fmt::Debug for Json<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

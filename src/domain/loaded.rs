@@ -6,7 +6,7 @@ use super::event::StoredEvent;
 use super::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
 use super::json::RawJson;
 use super::session::SessionInfo;
-use super::tag::Timeline;
+use super::tag::{Tag, Timeline};
 use super::time::Micros;
 
 /// What must be loaded before a batch can be decided, in the order in which rows are locked.
@@ -90,6 +90,19 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// The moment of a session, if it is there.
+    pub fn tag(&self, key: &SessionKey) -> Option<Tag> {
+        let head = self.sessions.get(key)?;
+        Some(Tag {
+            revision: head.revision,
+            user: self.users.get(&key.user).copied().unwrap_or(0),
+            app: self.apps.get(key.app()).copied().unwrap_or(0),
+            incarnation: head.incarnation,
+            timeline: self.timeline,
+            metadata: head.metadata_revision,
+        })
+    }
+
     /// Adds what was loaded on its own.
     pub fn extend(&mut self, other: Self) {
         let Self { timeline: _, sessions, users, apps, known, values, invocations } = other;

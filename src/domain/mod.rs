@@ -28,14 +28,14 @@
 pub mod append;
 pub mod change;
 pub mod command;
-pub mod envelope;
+pub(crate) mod envelope;
 pub mod event;
-pub mod history;
+pub(crate) mod history;
 pub mod ids;
 pub mod json;
-pub mod loaded;
-pub mod number;
-pub mod ops;
+pub(crate) mod loaded;
+pub(crate) mod number;
+pub(crate) mod ops;
 pub mod query;
 pub mod request_key;
 pub mod resolve;
@@ -44,17 +44,17 @@ pub mod scope;
 pub mod scope_write;
 pub mod session;
 pub mod tag;
-pub mod template;
+pub(crate) mod template;
 pub mod time;
-pub mod verify;
-pub mod writes;
+pub(crate) mod verify;
+pub(crate) mod writes;
 
 /// One field at fault, as the `errors` list of an error shows it.
 ///
 /// Never holds a value: only where the fault is and which rule was broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {
-    /// The envelope field's name, a query parameter's name, or a JSON pointer into the body.
+    /// The name of a field or parameter, or a JSON pointer into what was given.
     pub field: String,
     pub message: String,
 }
@@ -65,14 +65,14 @@ impl FieldError {
     }
 }
 
-/// Why input was refused before anything was read or written.
+/// Why input was refused, without regard to what is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejected {
-    /// Not JSON (400 `invalid_json`).
+    /// Not JSON. `offset` is in bytes.
     InvalidJson { offset: usize, what: &'static str },
-    /// Well-formed, but it breaks a rule (422 `invalid_argument`).
+    /// JSON that breaks a rule, at each of these fields.
     Invalid(Vec<FieldError>),
-    /// Over a limit on an event, value or batch (413 `payload_too_large`); `limit` is the metrics' word for it.
+    /// Over the limit of an event, a value or a batch; `limit` is its name in the metrics.
     TooLarge { limit: &'static str, detail: String },
 }
 
@@ -91,7 +91,7 @@ impl From<json::JsonError> for Rejected {
     }
 }
 
-/// Size limits on what a request may carry; settings, and their defaults.
+/// Limits on the size of what a request carries. The defaults are those of the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Bytes of one event as given.

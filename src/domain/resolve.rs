@@ -32,7 +32,7 @@ pub struct Mismatch {
     pub revision: i64,
     /// Of user and app state, where a session was addressed.
     pub shared: Option<(i64, i64)>,
-    /// The preconditions on keys that failed; none if it was `If-Match`.
+    /// The preconditions on keys that failed; none if it was the one on the entity tag.
     pub failed: Vec<FieldError>,
 }
 
@@ -93,7 +93,7 @@ impl<'h> Working<'h> {
         }))
     }
 
-    /// Which of the preconditions do not hold, given the revision that each scope is at.
+    /// Which of the preconditions do not hold, given the revision that each scope is at. `pointer` is that of what holds them.
     ///
     /// # Errors
     /// They read too much.
@@ -101,6 +101,7 @@ impl<'h> Working<'h> {
         &mut self,
         edit: &Edit,
         keys: Keys,
+        pointer: &str,
         address: &impl Fn(Scope, &str) -> StateAddress,
         revision: impl Fn(Scope) -> i64,
     ) -> Result<Vec<FieldError>, Refusal> {
@@ -129,14 +130,14 @@ impl<'h> Working<'h> {
                 }
             };
             if let Some(what) = fault {
-                let field = format!("{}/preconditions/{n}", edit.pointer);
+                let field = format!("{pointer}/preconditions/{n}");
                 failed.push(FieldError::new(field, format!("the key `{}` {what}", keys.show(scope, key))));
             }
         }
         Ok(failed)
     }
 
-    /// What the edit comes to: each key that it changes, once.
+    /// What the edit comes to: each key that it changes, once. `pointer` is that of what holds the operators.
     ///
     /// # Errors
     /// An operator does not fit what is there, what it comes to is over a limit, or they read too much.
@@ -144,6 +145,7 @@ impl<'h> Working<'h> {
         &mut self,
         edit: &'a Edit,
         keys: Keys,
+        pointer: &str,
         address: &impl Fn(Scope, &str) -> StateAddress,
         limits: &Limits,
     ) -> Result<Vec<Resolved<'a>>, Refusal> {
@@ -166,7 +168,7 @@ impl<'h> Working<'h> {
                 .op
                 .operand()
                 .map_or(0, |operand| operand.text().len() + held.map_or(0, |value| value.text().len()));
-            let pointer = || format!("{}/stateOps/{n}", edit.pointer);
+            let pointer = || format!("{pointer}/stateOps/{n}");
             let value = operation.op.apply(held.map(RawJson::json)).map_err(|what| {
                 let message = format!("the key `{}`: {what}", keys.show(scope, key));
                 Refusal::Rejected(Rejected::field(pointer(), message))
@@ -214,14 +216,13 @@ mod tests {
             preconditions: parse_preconditions(Json::trusted(preconditions), Keys::Merged, "", &limits).unwrap(),
             sets: parse_delta(Json::trusted(sets), Keys::Merged, "", &limits).unwrap(),
             ops: parse_ops(Json::trusted(ops), Keys::Merged, "", &limits).unwrap(),
-            ..Edit::default()
         }
     }
 
     /// The changes as text, keys with their prefixes.
     fn changes(working: &mut Working<'_>, sets: &str, ops: &str) -> Result<Vec<String>, Refusal> {
         let edit = edit("[]", sets, ops);
-        let resolved = working.resolve(&edit, Keys::Merged, &address, &Limits::default())?;
+        let resolved = working.resolve(&edit, Keys::Merged, "", &address, &Limits::default())?;
         let shown = |change: Resolved<'_>| {
             let value = change.value.as_deref().map_or("gone", RawJson::text);
             format!("{}{}={value}", change.scope.prefix(), change.key)
@@ -231,7 +232,7 @@ mod tests {
 
     /// The preconditions that fail, with every scope at revision 7.
     fn failed(working: &mut Working<'_>, preconditions: &str) -> Result<Vec<FieldError>, Refusal> {
-        working.failed(&edit(preconditions, "{}", "[]"), Keys::Merged, &address, |_| 7)
+        working.failed(&edit(preconditions, "{}", "[]"), Keys::Merged, "", &address, |_| 7)
     }
 
     #[test]
@@ -341,9 +342,9 @@ mod tests {
         let edit = Edit { preconditions, ops, ..Edit::default() };
         let bare = |_: Scope, key: &str| address(Scope::User, key);
         let mut working = Working::new(&loaded);
-        let failed = working.failed(&edit, Keys::Of(Scope::User), &bare, |_| 1).unwrap();
+        let failed = working.failed(&edit, Keys::Of(Scope::User), "", &bare, |_| 1).unwrap();
         assert_eq!(failed, [FieldError::new("/preconditions/0", "the key `k` exists")]);
-        let Err(refusal) = working.resolve(&edit, Keys::Of(Scope::User), &bare, &limits) else { panic!("applied") };
+        let Err(refusal) = working.resolve(&edit, Keys::Of(Scope::User), "", &bare, &limits) else { panic!("applied") };
         let message = "the key `k`: `increment` needs a number, and the value that is there is none";
         assert_eq!(refusal, Refusal::Rejected(Rejected::field("/stateOps/1", message)));
     }
@@ -355,7 +356,7 @@ mod tests {
         let append = |elements: &str| {
             let ops = format!(r#"[{{"op":"append","key":"l","value":{elements}}}]"#);
             let edit = edit("[]", "{}", &ops);
-            Working::new(&loaded).resolve(&edit, Keys::Merged, &address, &limits).map(|changes| changes.len())
+            Working::new(&loaded).resolve(&edit, Keys::Merged, "", &address, &limits).map(|changes| changes.len())
         };
         assert_eq!(append("[2]"), Ok(1));
         let over = append("[22]").unwrap_err();
@@ -381,7 +382,7 @@ mod tests {
         let compares = Edit { preconditions: precondition(&value).unwrap(), ..compares };
         let mut working = Working::new(&loaded);
         for _ in 0..MOST_WORK >> 21 {
-            assert!(working.failed(&compares, Keys::Merged, &address, |_| 7).unwrap().is_empty());
+            assert!(working.failed(&compares, Keys::Merged, "", &address, |_| 7).unwrap().is_empty());
         }
         // Nothing is left, for an operator either.
         let refusal = changes(&mut working, "{}", grows).unwrap_err();

@@ -1,9 +1,19 @@
 //! Taking events back: a rewind appends an event that restores the session's own state and marks others as taken back.
 //! Nothing is removed from the log (ADK's `rewind_before_invocation_id`).
 
+use super::append::Append;
+use super::change::WrittenEdit;
 use super::envelope::Fields;
+use super::event::{EventDraft, Rewind};
+use super::ids::{EventId, SessionKey, StateAddress};
 use super::json::{Json, Kind, ObjectText, RawJson};
-use super::{FieldError, Rejected};
+use super::loaded::{Loaded, StateEntry};
+use super::query::SessionView;
+use super::resolve::{Mismatch, Refusal};
+use super::scope::Scope;
+use super::tag::IfMatch;
+use super::time::Micros;
+use super::{FieldError, Limits, Rejected};
 
 /// To where a session is to be rewound.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +59,7 @@ impl RewindTarget {
         )])
     }
 
-    /// Whether `body` is the event of a rewind to here, made by [`event`].
+    /// Whether `body` is the event of a rewind to here.
     pub fn is_of(&self, body: &str) -> bool {
         let body = Json::trusted(body);
         let revision = body.get("customMetadata").and_then(|metadata| metadata.get(REVISION));
@@ -72,38 +82,109 @@ pub struct Difference {
     pub now: Option<RawJson>,
 }
 
-/// The text of the event that rewinds, given the keys that differ from then. `before` is the invocation of the first
-/// event that is taken back.
-pub fn event(invocation_id: &str, target: &RewindTarget, before: &str, differences: &[Difference]) -> String {
-    let (mut delta, mut ops) = (ObjectText::default(), Vec::new());
-    for difference in differences {
+/// A rewind, with the id of its event and of that event's invocation: a second try is recognised by the event's id.
+#[derive(Debug)]
+pub struct RewindRequest {
+    pub key: SessionKey,
+    pub target: RewindTarget,
+    pub event_id: EventId,
+    pub invocation_id: String,
+    pub if_match: Option<IfMatch>,
+    pub now: Micros,
+}
+
+#[derive(Debug)]
+pub enum RewindOutcome {
+    Done {
+        view: SessionView,
+        replayed: bool,
+    },
+    SessionNotFound,
+    /// No event has the invocation.
+    InvocationNotFound,
+    Refused(Refusal),
+}
+
+/// What the store loads of the past that a rewind returns to.
+#[derive(Debug)]
+pub struct Past {
+    pub to: i64,
+    /// The invocation of the first event that is taken back.
+    pub invocation: String,
+    /// The session keys that differ from then.
+    pub differences: Vec<Difference>,
+}
+
+/// What is to be done about a rewind.
+#[derive(Debug)]
+pub enum Decision {
+    /// The event was appended before.
+    Replayed,
+    SessionNotFound,
+    InvocationNotFound,
+    Refused(Refusal),
+    /// The append of the event that rewinds, to be decided on what is loaded.
+    Append(Append),
+}
+
+/// Decides a rewind of a session that is locked, given what was loaded of it and of its past; `None` where there is no past to
+/// return to. As for an append, idempotency comes before the precondition.
+pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) -> Decision {
+    let live = loaded.sessions.get(&request.key).is_some_and(|head| head.is_live(request.now));
+    let Some(tag) = loaded.tag(&request.key).filter(|_| live) else { return Decision::SessionNotFound };
+    if let Some(known) = loaded.known.get(&request.key).and_then(|known| known.get(&request.event_id)) {
+        return match request.target.is_of(&known.event.body) {
+            true => Decision::Replayed,
+            false => Decision::Refused(Refusal::EventIdConflict),
+        };
+    }
+    if request.if_match.as_ref().is_some_and(|if_match| !if_match.holds(&tag)) {
+        return Decision::Refused(Refusal::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())));
+    }
+    let Some(past) = past else {
+        return match request.target {
+            RewindTarget::BeforeInvocation(_) => Decision::InvocationNotFound,
+            RewindTarget::Revision(_) => Decision::Refused(Refusal::Rejected(RewindTarget::beyond(tag.revision))),
+        };
+    };
+    let draft = event(&request.invocation_id, &request.target, &past);
+    let mut event = draft.seal(request.event_id.clone(), request.now);
+    event.rewind = Some(Rewind::To(past.to));
+    loaded.values.extend(past.differences.into_iter().map(|difference| {
+        let entry = StateEntry { value: difference.now, revision: tag.revision };
+        (StateAddress::new(&request.key, Scope::Session, &difference.key), entry)
+    }));
+    Decision::Append(Append {
+        key: request.key.clone(),
+        events: vec![event],
+        if_match: None,
+        only_if_present: None,
+        limits: Limits::none(),
+        now: request.now,
+        with_state: false,
+    })
+}
+
+/// The event that rewinds: it sets and removes what differs from then.
+fn event(invocation_id: &str, target: &RewindTarget, past: &Past) -> EventDraft {
+    let (mut sets, mut removed) = (Vec::new(), Vec::new());
+    for difference in &past.differences {
         match (&difference.was, &difference.now) {
-            (Some(was), now) if now.as_ref() != Some(was) => delta.push(&difference.key, was.text()),
+            (Some(was), now) if now.as_ref() != Some(was) => sets.push((&*difference.key, was.clone())),
             (Some(_), _) => {}
-            (None, _) => {
-                let mut op = ObjectText::default();
-                op.push_str("op", "remove");
-                op.push_str("key", &difference.key);
-                ops.push(op.close());
-            }
+            (None, _) => removed.push(&*difference.key),
         }
     }
-    let mut actions = ObjectText::default();
-    actions.push("stateDelta", &delta.close());
-    if !ops.is_empty() {
-        actions.push("stateOps", &format!("[{}]", ops.join(",")));
-    }
-    actions.push_str(BEFORE, before);
-    let mut event = ObjectText::default();
-    event.push_str("author", "user");
-    event.push_str("invocationId", invocation_id);
-    event.push("actions", &actions.close());
-    if let RewindTarget::Revision(revision) = target {
-        let mut metadata = ObjectText::default();
-        metadata.push(REVISION, &revision.to_string());
-        event.push("customMetadata", &metadata.close());
-    }
-    event.close()
+    let metadata = match target {
+        RewindTarget::Revision(revision) => {
+            let mut metadata = ObjectText::default();
+            metadata.push(REVISION, &revision.to_string());
+            Some(metadata.close())
+        }
+        RewindTarget::BeforeInvocation(_) => None,
+    };
+    let change = WrittenEdit::restore(sets, removed);
+    EventDraft::of_rewind(invocation_id, change, (BEFORE, &past.invocation), metadata.as_deref())
 }
 
 /// Which events a reader leaves out: ranges of sequences, the first exclusive, the last inclusive, from the last to the
@@ -154,15 +235,27 @@ mod tests {
             Difference { key: "new".into(), was: None, now: value("null") },
         ];
         let target = RewindTarget::Revision(3);
-        let text = event("i2", &target, "i1", &differences);
+        let past =
+            |differences: &[Difference]| Past { to: 3, invocation: "i1".into(), differences: differences.to_vec() };
+        let text = |target: &RewindTarget, differences: &[Difference]| {
+            let draft = event("i2", target, &past(differences));
+            draft.seal(EventId::parse("e").unwrap(), Micros(1_000_000)).body.to_string()
+        };
+        let body = text(&target, &differences);
         assert_eq!(
-            text,
-            r#"{"author":"user","invocationId":"i2","actions":{"stateDelta":{"back":1.0,"again":[ ]},"stateOps":[{"op":"remove","key":"new"}],"rewindBeforeInvocationId":"i1"},"customMetadata":{"rewindToRevision":3}}"#
+            body,
+            r#"{"author":"user","invocationId":"i2","actions":{"stateDelta":{"back":1.0,"again":[ ]},"stateOps":[{"op":"remove","key":"new"}],"rewindBeforeInvocationId":"i1"},"customMetadata":{"rewindToRevision":3},"id":"e","timestamp":1.000000}"#
         );
-        assert!(target.is_of(&text) && !RewindTarget::Revision(4).is_of(&text));
-        assert!(!RewindTarget::BeforeInvocation("i1".into()).is_of(&text));
+        assert!(target.is_of(&body) && !RewindTarget::Revision(4).is_of(&body));
+        assert!(!RewindTarget::BeforeInvocation("i1".into()).is_of(&body));
         let target = RewindTarget::BeforeInvocation("i1".into());
-        assert!(target.is_of(&event("i2", &target, "i1", &[])));
+        assert!(target.is_of(&text(&target, &[])));
+        // It is what parsing it gives.
+        let composed = event("i2", &RewindTarget::Revision(3), &past(&differences));
+        let parsed = EventDraft::parse(Json::trusted(&body), "", None, &Limits::default()).unwrap();
+        let seal = |draft: EventDraft| draft.seal(EventId::parse("e").unwrap(), Micros(1_000_000));
+        let (composed, parsed) = (seal(composed), seal(parsed));
+        assert_eq!((composed.digest, composed.edit), (parsed.digest, parsed.edit));
     }
 
     #[test]

@@ -55,13 +55,13 @@ pub fn decide_scope<'a>(
     };
     let address = |_: Scope, key: &str| write.scope.address(key);
     let mut working = Working::new(values);
-    let failed = working.failed(&write.edit, Keys::Of(scope), &address, |_| revision)?;
+    let failed = working.failed(&write.edit, Keys::Of(scope), "", &address, |_| revision)?;
     if !failed.is_empty() {
         return Err(mismatch(failed));
     }
     let mut writes = Writes::default();
     let update = ScopeUpdate { was: revision, revision: revision + 1 };
-    for Resolved { key, value, .. } in working.resolve(&write.edit, Keys::Of(scope), &address, &write.limits)? {
+    for Resolved { key, value, .. } in working.resolve(&write.edit, Keys::Of(scope), "", &address, &write.limits)? {
         match &write.scope {
             ScopeKey::App(app) => {
                 writes.apps.insert(app, update);
@@ -99,7 +99,6 @@ mod tests {
             preconditions: parse_preconditions(Json::trusted(preconditions), keys, "", &limits).unwrap(),
             sets: parse_delta(Json::trusted(sets), keys, "", &limits).unwrap(),
             ops: parse_ops(Json::trusted(ops), keys, "", &limits).unwrap(),
-            ..Edit::default()
         };
         ScopeWrite { scope, edit, if_match: None, request: None, limits, now: Micros(0) }
     }

@@ -103,7 +103,7 @@ pub struct SessionDraft {
 
 impl SessionDraft {
     /// Reads `{sessionId?, state?, events?, displayName?, labels?, ttl? | expireTime?}`; `sessionId` only
-    /// where the path does not name the session.
+    /// where nothing else names the session.
     ///
     /// # Errors
     /// Every fault of the body.
@@ -302,11 +302,11 @@ fn parse_ttl(json: Json<'_>) -> Result<i64, &'static str> {
 /// What to do if the session that is to be created exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfExists {
-    /// `POST`: refuse.
+    /// The creation is refused.
     Refuse,
-    /// `PUT`: answer with it, untouched.
+    /// It is returned, untouched.
     Return,
-    /// `PUT` with `If-None-Match: *`: a precondition that failed.
+    /// That there be none was a precondition, and it failed.
     Mismatch,
 }
 

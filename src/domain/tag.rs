@@ -27,7 +27,7 @@ pub struct Tag {
     pub incarnation: i64,
     pub timeline: Timeline,
     /// Changes of metadata. Shown (after a `-`) so that a cached answer with the old metadata is not taken for
-    /// current; ignored by `If-Match`, because nothing that the merged state shows has changed.
+    /// current; ignored by [`IfMatch`], because nothing that the merged state shows has changed.
     pub metadata: i64,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// One member of an `If-Match` list.
+/// One member of an [`IfMatch`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Want {
     /// `*`: whatever is there.
@@ -60,15 +60,15 @@ enum Want {
     Never,
 }
 
-/// A parsed `If-Match` header: holds if any of its members does.
+/// A precondition on the entity tag: a list of tags, one of which must match what is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IfMatch(Vec<Want>);
 
 impl IfMatch {
     /// # Errors
-    /// The header is neither `*` nor a list of quoted entity tags.
-    pub fn parse(header: &str) -> Result<Self, &'static str> {
-        tags(header)?.into_iter().map(|tag| Ok(Self::want(tag))).collect::<Result<_, _>>().map(Self)
+    /// It is neither `*` nor a list of quoted entity tags.
+    pub fn parse(list: &str) -> Result<Self, &'static str> {
+        tags(list)?.into_iter().map(|tag| Ok(Self::want(tag))).collect::<Result<_, _>>().map(Self)
     }
 
     fn want(tag: Written<'_>) -> Want {
@@ -124,13 +124,14 @@ impl IfMatch {
     }
 }
 
-/// Whether an `If-None-Match` header names `current` (a quoted tag): by the weak comparison, over the whole tag.
+/// Whether a list of tags, those of what a reader has, names `current` (a quoted tag): by the weak comparison, over the whole
+/// tag.
 ///
 /// # Errors
-/// The header is neither `*` nor a list of quoted entity tags.
-pub fn none_match_hits(header: &str, current: &str) -> Result<bool, &'static str> {
+/// It is neither `*` nor a list of quoted entity tags.
+pub fn none_match_hits(list: &str, current: &str) -> Result<bool, &'static str> {
     let current = current.trim_matches('"');
-    Ok(tags(header)?.into_iter().any(|tag| match tag {
+    Ok(tags(list)?.into_iter().any(|tag| match tag {
         Written::Any => true,
         Written::Weak(text) | Written::Strong(text) => text == current,
     }))
@@ -144,13 +145,12 @@ enum Written<'a> {
 
 /// Splits a list of entity tags. None of ours holds a comma or a quote, so a plain split is enough; a foreign tag
 /// with a comma in it is refused instead of misread.
-fn tags(header: &str) -> Result<Vec<Written<'_>>, &'static str> {
+fn tags(list: &str) -> Result<Vec<Written<'_>>, &'static str> {
     const NOT_TAGS: &str = "must be `*` or a list of quoted entity tags";
-    if header.trim() == "*" {
+    if list.trim() == "*" {
         return Ok(vec![Written::Any]);
     }
-    header
-        .split(',')
+    list.split(',')
         .map(|tag| {
             let tag = tag.trim();
             let (weak, quoted) = match tag.strip_prefix("W/") {

@@ -80,11 +80,11 @@ impl Micros {
         Self::checked(i64::try_from(micros).map_err(|_| OUT_OF_RANGE)?)
     }
 
-    /// A query parameter: a number or RFC 3339.
+    /// Reads a time that is not JSON: Unix seconds or RFC 3339.
     ///
     /// # Errors
     /// As for [`Micros::from_number`] and [`Micros::from_rfc3339`].
-    pub fn from_query(text: &str) -> Result<Self, &'static str> {
+    pub fn from_text(text: &str) -> Result<Self, &'static str> {
         match Json::parse(text.as_bytes(), 0) {
             Ok(json) if json.kind() == Kind::Number => Self::from_number(json.text()),
             _ => Self::from_rfc3339(text),
@@ -171,10 +171,10 @@ mod tests {
         for text in ["", "yesterday", "1970-01-01", "1970-01-01T00:00:00", "1"] {
             assert!(Micros::from_rfc3339(text).is_err(), "{text}");
         }
-        assert_eq!(Micros::from_query("0"), Ok(Micros(0)));
-        assert_eq!(Micros::from_query("1970-01-01T00:00:00Z"), Ok(Micros(0)));
-        assert!(Micros::from_query("01").is_err());
-        assert!(Micros::from_query("true").is_err());
+        assert_eq!(Micros::from_text("0"), Ok(Micros(0)));
+        assert_eq!(Micros::from_text("1970-01-01T00:00:00Z"), Ok(Micros(0)));
+        assert!(Micros::from_text("01").is_err());
+        assert!(Micros::from_text("true").is_err());
     }
 
     #[test]

@@ -38,10 +38,6 @@ impl Findings {
             self.lines.push(line());
         }
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
 }
 
 /// The revisions of the shared scopes that somebody saw.

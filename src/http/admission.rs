@@ -1,27 +1,22 @@
-//! Who is served now: places for requests and for streams, and what one is told for whom there is none.
+//! Admission: places for requests and for streams, and the answer to a request for which there is none.
 //!
-//! A refusal is what the service does most when it has the least time, so it is made without a task, from a prepared
-//! text, and is not logged on its own: [`report_refusals`] says once a second how many there were.
+//! Under overload, refusals are the most frequent answer, so they must be cheap: each is made without a task, from a
+//! prepared text, and is not logged on its own; [`report_refusals`] logs once a second how many there were.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
-use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::Response;
 use http_body_util::BodyExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::problem::{Code, Problem};
-use super::{App, REQUEST_ID, is_write, request_id};
+use super::problem::{Code, Problem, REQUEST_ID};
 use crate::config::HttpSettings;
 use crate::metrics::{InFlight, Metrics};
 use crate::server::Pause;
-
-/// What is served however many requests are under way, and on connections beyond their limit too.
-pub const HEALTH_PATHS: &[&str] = &["/healthz", "/readyz", "/health"];
 
 /// The limits that refuse because too much is under way in this process, as the metrics know them.
 const OVERLOAD: [&str; 4] = ["connections", "in_flight", "streams", "buffered_bytes"];
@@ -44,7 +39,7 @@ pub struct Places {
 
 /// A request's place, and its part of what the metrics show as in flight. Dropping it gives both back.
 pub struct Place {
-    /// `None` for what asks for health.
+    /// `None` for a request that is always served.
     permit: Option<OwnedSemaphorePermit>,
     in_flight: InFlight,
 }
@@ -59,11 +54,11 @@ impl Places {
         }
     }
 
-    /// A place for the request, if there is one; one that asks for health always has one.
-    pub fn take(&self, metrics: &Metrics, route: Option<&MatchedPath>) -> Option<Place> {
-        let permit = match route {
-            Some(route) if HEALTH_PATHS.contains(&route.as_str()) => None,
-            _ => Some(self.requests.clone().try_acquire_owned().ok()?),
+    /// A place for a request, if there is one. One that is `always` served takes no permit.
+    pub fn take(&self, metrics: &Metrics, always: bool) -> Option<Place> {
+        let permit = match always {
+            true => None,
+            false => Some(self.requests.clone().try_acquire_owned().ok()?),
         };
         Some(Place { permit, in_flight: metrics.in_flight() })
     }
@@ -113,18 +108,11 @@ pub fn is_counted(problem: &Problem) -> bool {
 }
 
 /// The answer to a request for which there is no place.
-pub fn refuse(app: &App, request: &Request) -> Response {
+pub fn refused(request_id: &str, of_write: bool) -> Response {
     static READ: LazyLock<Prepared> = LazyLock::new(|| Prepared::new(false));
     static WRITE: LazyLock<Prepared> = LazyLock::new(|| Prepared::new(true));
-    let started = Instant::now();
-    let method = request.method();
-    let prepared = if is_write(method) { &WRITE } else { &READ };
-    let mut response = prepared.answer(&request_id(request, app));
-    response.extensions_mut().insert(app.places.pause());
-    app.metrics.rejected("in_flight");
-    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    app.metrics.request(method.as_str(), route, response.status().as_u16(), started.elapsed());
-    response
+    let prepared = if of_write { &WRITE } else { &READ };
+    prepared.answer(request_id)
 }
 
 /// The refusal but for the request's id, with which its document ends.

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use tokio::time::{Instant, sleep};
 
-use super::App;
+use super::app::App;
 use crate::domain::event::StoredEvent;
 use crate::domain::json::ObjectText;
 use crate::domain::query::{EventPage, EventQuery, SessionView};

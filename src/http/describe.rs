@@ -5,9 +5,37 @@
 //! asks a write for safety is refused unless the [`Operation`] takes it. What is said of bodies and answers is held by the
 //! tests, which check real answers against `openapi.yaml`.
 
-use axum::http::{HeaderName, StatusCode, header};
+use std::sync::Arc;
 
+use axum::Router;
+use axum::http::{HeaderName, Method, StatusCode, header};
+
+use super::app::{App, Paths};
 use super::problem::Code;
+
+/// An operation at its place: what the router is made of, and `openapi.yaml` too.
+pub struct Endpoint {
+    pub method: Method,
+    pub path: &'static str,
+    pub operation: &'static Operation,
+    pub mount: Mount,
+}
+
+/// Adds an endpoint's handler to the router, at this path.
+pub type Mount = fn(Router<Arc<App>>, &'static str) -> Router<Arc<App>>;
+
+/// The exemptions of endpoints, by path.
+pub fn paths(endpoints: &[Endpoint]) -> Paths {
+    let of = |is: fn(&Serving) -> bool| endpoints.iter().filter(move |endpoint| is(&endpoint.operation.serving));
+    let mut strict_roots: Vec<&str> =
+        of(|serving| serving.strict_path).filter_map(|endpoint| endpoint.path.split('/').nth(1)).collect();
+    strict_roots.dedup();
+    Paths {
+        always_served: of(|serving| serving.always).map(|endpoint| endpoint.path).collect(),
+        pages: of(|serving| serving.page).map(|endpoint| endpoint.path).collect(),
+        strict_roots,
+    }
+}
 
 /// One operation of the API.
 #[derive(Debug)]
@@ -15,6 +43,7 @@ pub struct Operation {
     /// `operationId`, in lowerCamelCase.
     pub id: &'static str,
     pub tag: &'static str,
+    pub serving: Serving,
     pub summary: &'static str,
     /// CommonMark.
     pub description: &'static str,
@@ -22,9 +51,32 @@ pub struct Operation {
     /// The conditional headers that it takes. A write refuses the others.
     pub headers: &'static [Header],
     pub body: Option<Body>,
-    pub answers: &'static [Answer],
+    pub answers: &'static [Reply],
     /// Errors beyond those that every operation of its kind can meet.
     pub errors: &'static [Code],
+}
+
+/// Which of the rules for all requests hold for an operation.
+#[derive(Debug, Clone, Copy)]
+pub struct Serving {
+    /// Served beyond the limits of admission: however many requests are under way, and on connections beyond their limit.
+    pub always: bool,
+    /// It asks the database, so it can fail with it.
+    pub database: bool,
+    /// A path that fits but for an empty segment is refused as such, rather than not found. Holds for all paths with the same
+    /// first segment.
+    pub strict_path: bool,
+    /// A page for people, to which other sites may link. It shows nothing that is stored.
+    pub page: bool,
+}
+
+impl Serving {
+    /// What is stored, in the API's own forms.
+    pub const NATIVE: Self = Self { always: false, database: true, strict_path: true, page: false };
+    /// What is stored, in ADK's forms.
+    pub const ADK: Self = Self { strict_path: false, ..Self::NATIVE };
+    /// What the process knows by itself.
+    pub const PROCESS: Self = Self { always: false, database: false, strict_path: false, page: false };
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -91,9 +143,9 @@ pub struct Body {
     pub required: bool,
 }
 
-/// A successful answer.
+/// A successful answer, as it is described.
 #[derive(Debug, Clone, Copy)]
-pub struct Answer {
+pub struct Reply {
     pub status: StatusCode,
     pub about: &'static str,
     /// A name among the schemas of `openapi.rs`; `None` for an empty answer.

@@ -9,8 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 
-use super::problem::{Code, Problem};
-use super::{REQUEST_ID, is_write};
+use super::problem::{Code, Problem, REQUEST_ID, is_write};
 use crate::metrics::Metrics;
 use crate::origin::{Claims, Foreign, Host, Origin, Policy};
 use crate::server::TwoLengths;
@@ -18,19 +17,22 @@ use crate::service::{Clock as _, SystemClock};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Pages for people, to which other sites may link. They show nothing that is stored.
-const PAGES: [&str; 3] = ["/", "/docs", "/console/"];
+/// Paths where people look for a page though no endpoint serves one: a link from another site is answered with 404, not with
+/// 403.
+const UNSERVED_PAGES: [&str; 2] = ["/", "/console/"];
 
 /// For how long, in seconds, a browser may remember a preflight.
 const PREFLIGHT_SECONDS: &str = "600";
 
+/// Checks a request before anything else is done with it. Other sites may link to `pages`, which show nothing that is stored.
+///
 /// # Errors
 /// 400 `invalid_request` if the request is not one unmistakable message to one host, 403 `permission_denied` if it is
 /// foreign.
-pub fn check(policy: &Policy, request: &Request) -> Result<(), Problem> {
+pub fn check(policy: &Policy, pages: &[&str], request: &Request) -> Result<(), Problem> {
     check_message(request)?;
     // Whoever has no credential to show is told by where the request comes from.
-    check_origin(policy, request)
+    check_origin(policy, pages, request)
 }
 
 /// Refuses what a proxy in front may have taken for another message than we do. The connection ends with it.
@@ -57,7 +59,7 @@ fn check_message(request: &Request) -> Result<(), Problem> {
     }
 }
 
-fn check_origin(policy: &Policy, request: &Request) -> Result<(), Problem> {
+fn check_origin(policy: &Policy, pages: &[&str], request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     let parse = |text: Option<&str>| {
         text.and_then(Host::parse)
@@ -76,7 +78,7 @@ fn check_origin(policy: &Policy, request: &Request) -> Result<(), Problem> {
             own: own.as_ref(),
             origin: origin.as_ref().map(Option::as_ref),
             cross_site: is_cross_site(headers),
-            page: PAGES.contains(&request.uri().path()),
+            page: UNSERVED_PAGES.iter().chain(pages).any(|page| *page == request.uri().path()),
         })
         .map_err(|foreign| {
             let limit = match foreign {
@@ -109,7 +111,7 @@ pub fn guarded(router: Router, policy: Arc<Policy>, metrics: Arc<Metrics>) -> Ro
     router.layer(from_fn(move |request: Request, next: Next| {
         let (policy, metrics) = (policy.clone(), metrics.clone());
         async move {
-            let Err(problem) = check(&policy, &request) else { return next.run(request).await };
+            let Err(problem) = check(&policy, &[], &request) else { return next.run(request).await };
             if let Some(limit) = problem.limit {
                 metrics.rejected(limit);
             }

@@ -4,12 +4,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{self, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param};
-use super::page_rows;
-use super::paging::Binding;
+use super::describe::{Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use super::paging::{Binding, page_rows};
 use super::problem::{Code, Problem};
 use super::request::Call;
-use super::sessions::current;
 use crate::domain::event::EventDraft;
 use crate::domain::json::Kind as JsonKind;
 use crate::domain::query::EventQuery;
@@ -26,6 +24,7 @@ const OUTPUT_KEY: Param = Param {
 pub const APPEND: Operation = Operation {
     id: "appendEvents",
     tag: "Events",
+    serving: Serving::NATIVE,
     summary: "Append an event, or several",
     description: "One event object, or an array of 1 to 1000: all are appended or none. The state changes by each \
                   event's `actions.stateDelta`. An event id that the session already has is a retry: same content, \
@@ -35,13 +34,13 @@ pub const APPEND: Operation = Operation {
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "AppendEvents", required: true }),
     answers: &[
-        describe::Answer {
+        Reply {
             status: StatusCode::OK,
             about: "Nothing was new: retries, answered with the stored events, or partial events.",
             schema: Some("AppendedEvents"),
             headers: &["ETag", "Idempotent-Replayed"],
         },
-        describe::Answer {
+        Reply {
             status: StatusCode::CREATED,
             about: "The stored event, or an array of them.",
             schema: Some("AppendedEvents"),
@@ -131,6 +130,7 @@ const EXCLUDE_REWOUND: Param = Param {
 pub const LIST: Operation = Operation {
     id: "listEvents",
     tag: "Events",
+    serving: Serving::NATIVE,
     summary: "Read the event log",
     description: "In sequence order, whatever the clients' clocks say.",
     query: &[
@@ -147,7 +147,7 @@ pub const LIST: Operation = Operation {
     ],
     headers: &[Header::IfNoneMatch],
     body: None,
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::OK,
         about: "A page of events.",
         schema: Some("EventList"),
@@ -184,7 +184,7 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         }
         None => None,
     };
-    if let Some(answer) = current(&mut call, &key).await? {
+    if let Some(answer) = call.current(&key).await? {
         return Ok(answer);
     }
     let mut events = EventQuery {
@@ -218,17 +218,13 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
 pub const GET: Operation = Operation {
     id: "getEvent",
     tag: "Events",
+    serving: Serving::NATIVE,
     summary: "Read one event",
     description: "",
     query: &[],
     headers: &[Header::IfNoneMatch],
     body: None,
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "The event.",
-        schema: Some("Event"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply { status: StatusCode::OK, about: "The event.", schema: Some("Event"), headers: &["ETag"] }],
     errors: &[Code::SessionNotFound, Code::EventNotFound],
 };
 

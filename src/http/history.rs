@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{self, Body, Header, Operation};
+use super::describe::{Body, Header, Operation, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use super::sessions::{REPLAYED, of_creation};
@@ -13,10 +13,12 @@ use crate::domain::ids::SessionId;
 use crate::domain::json::Kind;
 use crate::domain::query::EventQuery;
 use crate::domain::rewind::RewindTarget;
+use crate::service::Changed;
 
 pub const FORK: Operation = Operation {
     id: "forkSession",
     tag: "Sessions",
+    serving: Serving::NATIVE,
     summary: "Fork a session",
     description: "A new session of the same user begins with the events up to `atRevision` (all by default), with the \
                   same ids, sequences and times, and with the session's own state as it was then; `forkedFrom` says so. \
@@ -27,7 +29,7 @@ pub const FORK: Operation = Operation {
     body: Some(Body { schema: "ForkSession", required: false }),
     answers: &[
         REPLAYED,
-        describe::Answer {
+        Reply {
             status: StatusCode::CREATED,
             about: "The new session.",
             schema: Some("Session"),
@@ -63,6 +65,7 @@ pub async fn fork(mut call: Call) -> Result<Response, Problem> {
 pub const REWIND: Operation = Operation {
     id: "rewindSession",
     tag: "Sessions",
+    serving: Serving::NATIVE,
     summary: "Rewind a session",
     description: "To before the first event of an invocation, or to right after the event `toRevision`. One event is \
                   appended, with `actions.rewindBeforeInvocationId` and what restores the session's own state: keys as \
@@ -71,7 +74,7 @@ pub const REWIND: Operation = Operation {
     query: &[],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "RewindSession", required: true }),
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::OK,
         about: "The session.",
         schema: Some("Session"),
@@ -85,6 +88,6 @@ pub async fn rewind(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
     let (if_match, id) = (call.if_match()?, call.idempotency_key()?);
     let target = RewindTarget::parse(call.required_body().await?.json()?)?;
-    let (replayed, view) = call.app.service.rewind(key, target, id, if_match, call.deadline).await?;
+    let Changed { replayed, after: view } = call.app.service.rewind(key, target, id, if_match, call.deadline).await?;
     Ok(answer::session(&call.app, Answer::ok().replayed(replayed), view, EventQuery::all()))
 }

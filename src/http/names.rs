@@ -4,9 +4,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{self, Operation, PAGE_SIZE, PAGE_TOKEN};
-use super::page_rows;
-use super::paging::Binding;
+use super::describe::{Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
+use super::paging::{Binding, page_rows};
 use super::problem::Problem;
 use super::request::{Call, Query};
 use crate::domain::ids::AppName;
@@ -15,17 +14,13 @@ use crate::domain::json::ObjectText;
 pub const APPS: Operation = Operation {
     id: "listApps",
     tag: "Apps and users",
+    serving: Serving::NATIVE,
     summary: "List the apps that have sessions or state",
     description: "In byte order. An expired session counts until it is swept.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
     headers: &[],
     body: None,
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "A page of apps.",
-        schema: Some("AppList"),
-        headers: &[],
-    }],
+    answers: &[Reply { status: StatusCode::OK, about: "A page of apps.", schema: Some("AppList"), headers: &[] }],
     errors: &[],
 };
 
@@ -41,17 +36,13 @@ pub async fn apps(call: Call) -> Result<Response, Problem> {
 pub const USERS: Operation = Operation {
     id: "listUsers",
     tag: "Apps and users",
+    serving: Serving::NATIVE,
     summary: "List the users of an app that have sessions or state",
     description: "In byte order. An unknown app has none. An expired session counts until it is swept.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
     headers: &[],
     body: None,
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "A page of users.",
-        schema: Some("UserList"),
-        headers: &[],
-    }],
+    answers: &[Reply { status: StatusCode::OK, about: "A page of users.", schema: Some("UserList"), headers: &[] }],
     errors: &[],
 };
 

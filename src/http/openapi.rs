@@ -1,7 +1,7 @@
-//! The description of the API, made of the table that the router is made of.
+//! The description of the API, made from the same table of endpoints as the router.
 //!
-//! `openapi.yaml` at the root of the repository is [`yaml()`], committed; a test says if it is not. Real answers of the
-//! API tests are validated against it.
+//! `openapi.yaml` at the root of the repository is [`yaml()`], committed; a test compares them. The API tests validate real
+//! answers against it.
 
 #![expect(clippy::disallowed_methods, reason = "`json!` calls `to_value`; nothing here is a stored value")]
 
@@ -15,19 +15,18 @@ use axum::http::{Method, StatusCode};
 use schemas::{LABEL_NAME, label_value, reference};
 use serde_json::{Map, Value, json};
 
-use super::describe::{Answer, Header, Kind, PAGE_SIZE, Param};
+use super::describe::{Endpoint, Header, Kind, PAGE_SIZE, Param, Reply};
 use super::problem::Code;
-use super::{ENDPOINTS, Endpoint};
 use crate::domain::Limits;
 
 /// The description as YAML.
-pub fn yaml() -> String {
-    yaml::to_yaml(&document())
+pub fn yaml(endpoints: &[Endpoint]) -> String {
+    yaml::to_yaml(&document(endpoints))
 }
 
-/// The description as a page of HTML, which needs nothing from elsewhere.
-pub fn page() -> String {
-    page::render(&document())
+/// The description as a page of HTML, which loads nothing from elsewhere.
+pub fn page(endpoints: &[Endpoint]) -> String {
+    page::render(&document(endpoints))
 }
 
 /// The tags, in the order of the page.
@@ -45,10 +44,10 @@ const TAGS: &[(&str, &str)] = &[
 ];
 
 /// OpenAPI 3.1.
-fn document() -> Value {
+fn document(endpoints: &[Endpoint]) -> Value {
     let mut responses = Map::new();
     let mut paths = Map::new();
-    for endpoint in ENDPOINTS {
+    for endpoint in endpoints {
         let operation = operation(endpoint, &mut responses);
         let item = paths.entry(endpoint.path).or_insert_with(|| json!({}));
         item[endpoint.method.as_str().to_lowercase()] = operation;
@@ -101,10 +100,10 @@ fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
         });
     }
     let mut answers: BTreeMap<String, Value> =
-        described.answers.iter().map(|answer| (answer.status.as_str().to_owned(), success(answer))).collect();
+        described.answers.iter().map(|reply| (reply.status.as_str().to_owned(), success(reply))).collect();
     if described.headers.contains(&Header::IfNoneMatch) {
         let about = "The client has it already: `If-None-Match` names what is there.";
-        let unchanged = Answer { status: StatusCode::NOT_MODIFIED, about, schema: None, headers: &["ETag"] };
+        let unchanged = Reply { status: StatusCode::NOT_MODIFIED, about, schema: None, headers: &["ETag"] };
         answers.insert("304".to_owned(), success(&unchanged));
     }
     for (status, codes) in errors(endpoint) {
@@ -119,7 +118,7 @@ fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
 /// The same request, answered without a body.
 fn head_of(get: &Value) -> Value {
     let mut head = get.clone();
-    head["operationId"] = format!("{}SessionInfo", get["operationId"].as_str().unwrap_or_default()).into();
+    head["operationId"] = format!("{}Head", get["operationId"].as_str().unwrap_or_default()).into();
     head["summary"] = format!("{} (headers only)", get["summary"].as_str().unwrap_or_default()).into();
     if let Some(answers) = head["responses"].as_object_mut() {
         for answer in answers.values_mut().filter_map(Value::as_object_mut) {
@@ -139,7 +138,7 @@ fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
         Code::Internal,
         Code::Overloaded,
     ]);
-    if ["/v1/", "/apps/"].iter().any(|prefix| endpoint.path.starts_with(prefix)) {
+    if endpoint.operation.serving.database {
         codes.push(Code::StorageUnavailable);
     }
     if endpoint.operation.body.is_some() {
@@ -166,9 +165,9 @@ fn failure(status: StatusCode, codes: &[Code]) -> Value {
     })
 }
 
-fn success(answer: &Answer) -> Value {
-    let mut response = json!({"description": answer.about, "headers": response_headers(answer.headers)});
-    if let Some(name) = answer.schema {
+fn success(reply: &Reply) -> Value {
+    let mut response = json!({"description": reply.about, "headers": response_headers(reply.headers)});
+    if let Some(name) = reply.schema {
         // A text that is no JSON names its type itself.
         let schemas = schemas::all();
         let media = schemas.get(name).and_then(|schema| schema["contentMediaType"].as_str());

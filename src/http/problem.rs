@@ -1,13 +1,20 @@
 //! Errors as `application/problem+json` (RFC 9457): one table, one shape, made in one place.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::domain::resolve::Mismatch;
 use crate::domain::{FieldError, Rejected};
-use crate::service::Error;
-use crate::store::error::Cause;
+use crate::service::{Cause, Error};
+
+/// Names a request in its answer and in the log.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Whether a request with this method may write, so that its errors tell the outcome.
+pub fn is_write(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
+}
 
 macro_rules! codes {
     ($($variant:ident, $code:literal, $status:ident, $title:literal;)*) => {

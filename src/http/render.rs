@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::Answer;
-use super::describe::{self, Body, Operation};
+use super::describe::{Body, Operation, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::Call;
 use crate::domain::envelope::Fields;
@@ -14,6 +14,7 @@ use crate::domain::template::{Braces, Missing, Template};
 pub const RENDER: Operation = Operation {
     id: "renderTemplate",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Fill in an instruction template",
     description: "`{key}` is replaced by the value of `key` in the merged state, and `{key?}` by nothing if there is no such \
                   key. A key is an identifier, perhaps after `app:`, `user:` or `temp:`; `temp:` keys are never there. \
@@ -23,7 +24,7 @@ pub const RENDER: Operation = Operation {
     query: &[],
     headers: &[],
     body: Some(Body { schema: "Render", required: true }),
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::OK,
         about: "The text. The ETag is that of the state that it shows.",
         schema: Some("Rendered"),

@@ -11,10 +11,11 @@ use http_body_util::BodyExt as _;
 use percent_encoding::percent_decode_str;
 use tokio::time::{Instant, timeout_at};
 
+use super::answer::not_modified;
+use super::app::App;
 use super::describe::{Header, Kind, Operation, Param};
 use super::memory::Claim;
-use super::problem::{Code, Problem};
-use super::{App, is_write};
+use super::problem::{Code, Problem, is_write};
 use crate::allowance::Allowance;
 use crate::domain::envelope::{parse_body, to_camel};
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
@@ -126,13 +127,18 @@ impl Call {
         Ok(self.header(Header::CreateOnly, parse_create_only)?.is_some())
     }
 
-    pub fn has_if_none_match(&self) -> bool {
-        self.headers.contains_key(header::IF_NONE_MATCH)
-    }
-
     /// Whether the client has what `tag` (quoted) stands for.
     pub fn has_current(&self, tag: &str) -> Result<bool, Problem> {
         Ok(self.header(Header::IfNoneMatch, |header| none_match_hits(header, tag))?.unwrap_or(false))
+    }
+
+    /// 304, if the client has what there is of the session. Reads the head alone, and only of a request with `If-None-Match`.
+    pub async fn current(&mut self, key: &SessionKey) -> Result<Option<Response>, Problem> {
+        if !self.headers.contains_key(header::IF_NONE_MATCH) {
+            return Ok(None);
+        }
+        let tag = self.app.service.head(key, self.deadline).await?.tag().to_string();
+        Ok(self.has_current(&tag)?.then(|| not_modified(tag)))
     }
 
     /// The `Idempotency-Key`, as the id of the event that the request appends.
@@ -275,10 +281,12 @@ fn check_content_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     Err(problem)
 }
 
-/// Refuses a path that no route can mean: a bad percent escape, a segment that is empty or not UTF-8.
-pub fn check_path(path: &str) -> Result<(), Problem> {
+/// Refuses a path that no route can mean: a bad percent escape, a segment that is not UTF-8 or, below one of
+/// `strict_roots`, empty.
+pub fn check_path(path: &str, strict_roots: &[&str]) -> Result<(), Problem> {
     check_escapes(path).map_err(|message| Problem::field("path", message))?;
-    if path.strip_prefix("/v1/").is_some_and(|rest| rest.split('/').any(str::is_empty)) {
+    let mut segments = path.split('/').skip(1);
+    if segments.next().is_some_and(|root| strict_roots.contains(&root)) && segments.any(str::is_empty) {
         return Err(Problem::field("path", "has an empty segment"));
     }
     Ok(())
@@ -353,7 +361,7 @@ impl Query {
     }
 
     pub fn time(&self, param: &Param) -> Option<Micros> {
-        self.text(param).and_then(|text| Micros::from_query(text).ok())
+        self.text(param).and_then(|text| Micros::from_text(text).ok())
     }
 
     pub fn labels(&self) -> &[(String, String)] {
@@ -384,7 +392,7 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
         }
         Kind::Boolean if value != "true" && value != "false" => Err("must be true or false".to_owned()),
         Kind::OneOf(words) if !words.contains(&value) => Err(format!("must be one of {}", words.join(", "))),
-        Kind::Time => Micros::from_query(value).map(drop).map_err(str::to_owned),
+        Kind::Time => Micros::from_text(value).map(drop).map_err(str::to_owned),
         Kind::StateKey => check_state_key(value).map_err(str::to_owned),
         Kind::StateKeys => value.split(',').try_for_each(check_state_key).map_err(str::to_owned),
         Kind::Boolean | Kind::OneOf(_) | Kind::Text | Kind::Labels => Ok(()),
@@ -445,10 +453,10 @@ mod tests {
     #[test]
     fn bad_paths_are_refused() {
         for good in ["/v1/apps/a%2Fb/users", "/v1", "/", "/x//y", "/v1/apps/%E2%82%AC"] {
-            assert!(check_path(good).is_ok(), "{good}");
+            assert!(check_path(good, &["v1"]).is_ok(), "{good}");
         }
         for bad in ["/v1/apps/%", "/v1/apps/%2", "/v1/apps/%zz", "/v1/apps//users", "/v1/apps/", "/v1/apps/%ff"] {
-            assert!(check_path(bad).is_err(), "{bad}");
+            assert!(check_path(bad, &["v1"]).is_err(), "{bad}");
         }
     }
 

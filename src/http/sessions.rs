@@ -5,9 +5,8 @@ use axum::response::Response;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::answer::{self, Answer};
-use super::describe::{self, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param};
-use super::page_rows;
-use super::paging::Binding;
+use super::describe::{Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use super::paging::{Binding, page_rows};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use crate::domain::FieldError;
@@ -22,6 +21,7 @@ use crate::service::{Error, Made};
 pub const CREATE: Operation = Operation {
     id: "createSession",
     tag: "Sessions",
+    serving: Serving::NATIVE,
     summary: "Create a session",
     description: "`state` is routed by prefix and merged over what the app and the user already hold; `events` are \
                   appended in order, with their deltas. All of it commits in one transaction. A blank or missing \
@@ -32,7 +32,7 @@ pub const CREATE: Operation = Operation {
     body: Some(Body { schema: "CreateSession", required: false }),
     answers: &[
         REPLAYED,
-        describe::Answer {
+        Reply {
             status: StatusCode::CREATED,
             about: "The session.",
             schema: Some("Session"),
@@ -60,7 +60,7 @@ pub fn of_creation(made: Made, view: &SessionView) -> Answer {
     }
 }
 
-pub const REPLAYED: describe::Answer = describe::Answer {
+pub const REPLAYED: Reply = Reply {
     status: StatusCode::OK,
     about: "The session that an earlier request with this `Idempotency-Key` made, as it is now.",
     schema: Some("Session"),
@@ -70,6 +70,7 @@ pub const REPLAYED: describe::Answer = describe::Answer {
 pub const GET_OR_CREATE: Operation = Operation {
     id: "getOrCreateSession",
     tag: "Sessions",
+    serving: Serving::NATIVE,
     summary: "Get a session, or create it",
     description: "A session that exists is returned untouched, whatever the body says; with `If-None-Match: *` it is 412 \
                   instead. An `Idempotency-Key` is remembered if the session is created: then the same request is answered \
@@ -78,13 +79,13 @@ pub const GET_OR_CREATE: Operation = Operation {
     headers: &[Header::CreateOnly, Header::IdempotencyKey],
     body: Some(Body { schema: "GetOrCreateSession", required: false }),
     answers: &[
-        describe::Answer {
+        Reply {
             status: StatusCode::OK,
             about: "The session that was there, untouched.",
             schema: Some("Session"),
             headers: &["ETag", "Idempotent-Replayed"],
         },
-        describe::Answer {
+        Reply {
             status: StatusCode::CREATED,
             about: "The session, created.",
             schema: Some("Session"),
@@ -136,25 +137,21 @@ const AFTER_TIMESTAMP: Param = Param {
 pub const GET: Operation = Operation {
     id: "getSession",
     tag: "Sessions",
+    serving: Serving::NATIVE,
     summary: "Read a session",
     description: "The merged state and the events, in sequence order, of one moment. A long history is streamed; if \
                   the session is deleted meanwhile, the answer is cut rather than ended.",
     query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP],
     headers: &[Header::IfNoneMatch],
     body: None,
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "The session.",
-        schema: Some("Session"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply { status: StatusCode::OK, about: "The session.", schema: Some("Session"), headers: &["ETag"] }],
     errors: &[Code::SessionNotFound],
 };
 
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let query = call.query(&GET)?;
     let key = call.session()?;
-    if let Some(answer) = current(&mut call, &key).await? {
+    if let Some(answer) = call.current(&key).await? {
         return Ok(answer);
     }
     let last = query.integer(&NUM_RECENT_EVENTS);
@@ -164,30 +161,17 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
     Ok(answer::session(&call.app, Answer::ok(), view, events))
 }
 
-/// 304, if the client has what is there, without reading more than the revisions.
-pub async fn current(call: &mut Call, key: &SessionKey) -> Result<Option<Response>, Problem> {
-    if !call.has_if_none_match() {
-        return Ok(None);
-    }
-    let tag = call.app.service.head(key, call.deadline).await?.tag().to_string();
-    Ok(call.has_current(&tag)?.then(|| answer::not_modified(tag)))
-}
-
 pub const PATCH: Operation = Operation {
     id: "updateSession",
     tag: "Sessions",
+    serving: Serving::NATIVE,
     summary: "Change a session's metadata",
     description: "Fields that are left out stay; `null` clears; `labels` are replaced as a whole. Adds nothing to the \
                   revision and appends no event.",
     query: &[],
     headers: &[Header::IfMatch],
     body: Some(Body { schema: "UpdateSession", required: true }),
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "The session.",
-        schema: Some("Session"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply { status: StatusCode::OK, about: "The session.", schema: Some("Session"), headers: &["ETag"] }],
     errors: &[Code::SessionNotFound, Code::RevisionMismatch],
 };
 
@@ -203,12 +187,13 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
 pub const DELETE: Operation = Operation {
     id: "deleteSession",
     tag: "Sessions",
+    serving: Serving::NATIVE,
     summary: "Delete a session",
     description: "Its events and its session state go; app and user state stay. A session that is not there is fine.",
     query: &[],
     headers: &[Header::IfMatch],
     body: None,
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::NO_CONTENT,
         about: "There is no such session now.",
         schema: None,
@@ -238,7 +223,7 @@ const LABELS: Param = Param {
     about: "`label.NAME=VALUE`: only sessions with this label; may be given for several names.",
 };
 const LIST_QUERY: &[Param] = &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, LABELS];
-const LIST_ANSWERS: &[describe::Answer] = &[describe::Answer {
+const LIST_ANSWERS: &[Reply] = &[Reply {
     status: StatusCode::OK,
     about: "A page of sessions, without events.",
     schema: Some("SessionList"),
@@ -248,6 +233,7 @@ const LIST_ANSWERS: &[describe::Answer] = &[describe::Answer {
 pub const LIST_OF_USER: Operation = Operation {
     id: "listSessions",
     tag: "Sessions",
+    serving: Serving::NATIVE,
     summary: "List a user's sessions",
     description: "An unknown app or user has no sessions: the list is empty.",
     query: LIST_QUERY,
@@ -265,6 +251,7 @@ pub async fn list_of_user(call: Call) -> Result<Response, Problem> {
 pub const LIST_OF_APP: Operation = Operation {
     id: "listAppSessions",
     tag: "Sessions",
+    serving: Serving::NATIVE,
     summary: "List an app's sessions, of all its users",
     description: "An unknown app has no sessions: the list is empty.",
     query: LIST_QUERY,

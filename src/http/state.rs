@@ -4,20 +4,17 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{self, Body, Header, Kind, Operation, Param};
+use super::describe::{Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Query};
-use super::sessions::current;
-use crate::domain::change::{Edit, Keys, check_value, parse_delta, parse_ops, parse_preconditions};
+use crate::domain::change::{Keys, WrittenEdit, check_value};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{EventId, ScopeKey};
-use crate::domain::json::Json;
 use crate::domain::query::{ScopeView, StateFilter};
 use crate::domain::resolve::Mismatch;
 use crate::domain::scope::{Scope, split};
-use crate::domain::tag::Tag;
 use crate::domain::{FieldError, Limits, Rejected};
-use crate::service::{Error, StateChange};
+use crate::service::{Changed, Error, StateChange, StoredValue};
 
 const SCOPE: Param = Param {
     name: "scope",
@@ -40,12 +37,13 @@ const AT_REVISION: Param = Param {
 pub const GET: Operation = Operation {
     id: "getState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Read the merged state",
     description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object, of one moment.",
     query: &[SCOPE, KEYS, AT_REVISION],
     headers: &[Header::IfNoneMatch],
     body: None,
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::OK,
         about: "The merged state, or the part that was asked for.",
         schema: Some("State"),
@@ -66,7 +64,7 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
         }
         return Ok(Answer::ok().tag(tag).json(state));
     }
-    if let Some(answer) = current(&mut call, &key).await? {
+    if let Some(answer) = call.current(&key).await? {
         return Ok(answer);
     }
     let view = call.app.service.session(key, Some(filter), None, call.deadline).await?;
@@ -94,6 +92,7 @@ fn filter(query: &Query, limits: &Limits) -> Result<StateFilter, Rejected> {
 pub const PATCH: Operation = Operation {
     id: "patchState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Change the state",
     description: "Through one appended event, whose id is `eventId` or `Idempotency-Key` if one is given; then a retry \
                   changes nothing twice. `stateDelta` replaces values whole, `temp:` keys dropped; then the operators \
@@ -101,7 +100,7 @@ pub const PATCH: Operation = Operation {
     query: &[],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "PatchState", required: true }),
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::OK,
         about: "The merged state.",
         schema: Some("State"),
@@ -117,8 +116,7 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let idempotency_key = call.idempotency_key()?;
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
-    let (delta, others) = take_edit(&mut fields);
-    read_edit(&mut fields, delta, &others, Keys::Merged, call.app.service.limits())?;
+    let edit = WrittenEdit::take(&mut fields, Keys::Merged, call.app.service.limits())?;
     let author = fields.take_str("author");
     let invocation_id = fields.take_str("invocationId");
     let event_id = fields.take_str_with("eventId", EventId::parse);
@@ -134,44 +132,9 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
         author: author.as_deref().unwrap_or(DEFAULT_AUTHOR),
         invocation_id: invocation_id.as_deref().unwrap_or_default(),
         if_match,
-        if_absent: None,
     };
-    let (replayed, view) = call.app.service.patch_state(delta, &others, change, call.deadline).await?;
+    let Changed { replayed, after: view } = call.app.service.patch_state(edit, change, call.deadline).await?;
     Ok(Answer::ok().tag(view.head.tag()).replayed(replayed).json(view.state.unwrap_or_default()))
-}
-
-/// Takes `stateDelta`, and what stands beside it, as they are.
-fn take_edit<'a>(fields: &mut Fields<'a>) -> (Option<Json<'a>>, Vec<(&'static str, Json<'a>)>) {
-    let delta = fields.take("stateDelta");
-    let others = ["stateOps", "preconditions"].into_iter().filter_map(|name| Some((name, fields.take(name)?)));
-    (delta, others.collect())
-}
-
-/// Reads what [`take_edit`] took.
-fn read_edit(
-    fields: &mut Fields<'_>,
-    delta: Option<Json<'_>>,
-    others: &[(&str, Json<'_>)],
-    keys: Keys,
-    limits: &Limits,
-) -> Result<Edit, Rejected> {
-    let mut edit = Edit::default();
-    if let Some(delta) = delta {
-        let pointer = fields.pointer("stateDelta");
-        edit.sets = fields.absorb(parse_delta(delta, keys, &pointer, limits))?.unwrap_or_default();
-    }
-    for (name, value) in others {
-        let pointer = fields.pointer(name);
-        match *name {
-            "stateOps" => edit.ops = fields.absorb(parse_ops(*value, keys, &pointer, limits))?.unwrap_or_default(),
-            _ => {
-                let read = parse_preconditions(*value, keys, &pointer, limits);
-                edit.preconditions = fields.absorb(read)?.unwrap_or_default();
-            }
-        }
-    }
-    limits.check_keys(edit.keys())?;
-    Ok(edit)
 }
 
 const DEFAULT_AUTHOR: &str = "user";
@@ -182,17 +145,13 @@ const AUTHOR: Param =
 pub const GET_KEY: Operation = Operation {
     id: "getStateKey",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Read one key",
     description: "The bare JSON value, byte for byte as it was written. The key carries its prefix.",
     query: &[],
     headers: &[Header::IfNoneMatch],
     body: None,
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "The value.",
-        schema: Some("Value"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply { status: StatusCode::OK, about: "The value.", schema: Some("Value"), headers: &["ETag"] }],
     errors: &[Code::SessionNotFound, Code::StateKeyNotFound],
 };
 
@@ -210,6 +169,7 @@ pub async fn get_key(call: Call) -> Result<Response, Problem> {
 pub const PUT_KEY: Operation = Operation {
     id: "putStateKey",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Set one key",
     description: "Through one appended event; with `Idempotency-Key`, which becomes its id, a retry changes nothing \
                   twice. With `If-None-Match: *` only if the state has no such key. `temp:` keys are not stored, so they are \
@@ -217,7 +177,7 @@ pub const PUT_KEY: Operation = Operation {
     query: &[AUTHOR],
     headers: &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey],
     body: Some(Body { schema: "Value", required: true }),
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::OK,
         about: "The value, as written.",
         schema: Some("Value"),
@@ -228,21 +188,16 @@ pub const PUT_KEY: Operation = Operation {
 
 pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
     let query = call.query(&PUT_KEY)?;
-    let (key, state_key) = (call.session()?, stored_key(&call)?);
+    let (key, (scope, state_key)) = (call.session()?, stored_key(&call)?);
     let (if_match, id) = (call.if_match()?, call.idempotency_key()?);
     let body = call.required_body().await?;
     let value = body.json()?;
     check_value(value, String::new, call.app.service.limits())?;
-    let change = StateChange {
-        key,
-        id,
-        author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR),
-        invocation_id: "",
-        if_match,
-        if_absent: call.is_create_only()?.then_some(&state_key),
-    };
-    let put = call.app.service.put_value(&state_key, value, change, call.deadline).await;
-    let (replayed, tag, stored) = put.map_err(|error| match error {
+    let change =
+        StateChange { key, id, author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR), invocation_id: "", if_match };
+    let if_absent = call.is_create_only()?;
+    let put = call.app.service.put_value((scope, &state_key), value, if_absent, change, call.deadline).await;
+    let Changed { replayed, after: StoredValue { tag, value } } = put.map_err(|error| match error {
         // The header is its only precondition on a key.
         Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
             let failed = vec![FieldError::new(Header::CreateOnly.title(), "the state has the key")];
@@ -250,18 +205,19 @@ pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
         }
         error => error,
     })?;
-    Ok(changed(StatusCode::OK, replayed, tag).json(stored.into_string()))
+    Ok(Answer::ok().tag(tag).replayed(replayed).json(value.into_string()))
 }
 
 pub const DELETE_KEY: Operation = Operation {
     id: "deleteStateKey",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Remove one key",
     description: "Through one appended event; a key that is not there is fine, and appends none.",
     query: &[AUTHOR],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: None,
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::NO_CONTENT,
         about: "The state has no such key now.",
         schema: None,
@@ -272,32 +228,28 @@ pub const DELETE_KEY: Operation = Operation {
 
 pub async fn delete_key(call: Call) -> Result<Response, Problem> {
     let query = call.query(&DELETE_KEY)?;
-    let (key, state_key) = (call.session()?, stored_key(&call)?);
+    let (key, (scope, state_key)) = (call.session()?, stored_key(&call)?);
     let change = StateChange {
         key,
         id: call.idempotency_key()?,
         author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR),
         invocation_id: "",
         if_match: call.if_match()?,
-        if_absent: None,
     };
-    let (replayed, tag) = call.app.service.delete_value(&state_key, change, call.deadline).await?;
-    Ok(changed(StatusCode::NO_CONTENT, replayed, tag).empty())
+    let delete = call.app.service.delete_value((scope, &state_key), change, call.deadline);
+    let Changed { replayed, after: tag } = delete.await?;
+    Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag).replayed(replayed).empty())
 }
 
-fn changed(status: StatusCode, replayed: bool, tag: Tag) -> Answer {
-    Answer::new(status).tag(tag).replayed(replayed)
-}
-
-fn stored_key(call: &Call) -> Result<String, Problem> {
-    let key = call.state_key()?;
-    match split(&key) {
-        Some(_) => Ok(key),
+/// The state key of the path, which must be one that is stored: its scope, and the key without prefix.
+fn stored_key(call: &Call) -> Result<(Scope, String), Problem> {
+    match split(&call.state_key()?) {
+        Some((scope, key)) => Ok((scope, key.to_owned())),
         None => Err(Problem::field("key", "`temp:` keys are never stored")),
     }
 }
 
-const SCOPE_ANSWERS: &[describe::Answer] = &[describe::Answer {
+const SCOPE_ANSWERS: &[Reply] = &[Reply {
     status: StatusCode::OK,
     about: "The state of this scope, keys without prefix.",
     schema: Some("State"),
@@ -307,6 +259,7 @@ const SCOPE_ANSWERS: &[describe::Answer] = &[describe::Answer {
 pub const GET_APP: Operation = Operation {
     id: "getAppState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Read app state on its own",
     description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the app's state.",
     query: &[],
@@ -325,6 +278,7 @@ pub async fn get_app(call: Call) -> Result<Response, Problem> {
 pub const GET_USER: Operation = Operation {
     id: "getUserState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Read user state on its own",
     description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the user's state.",
     query: &[],
@@ -349,12 +303,12 @@ async fn get_scope(call: Call, scope: ScopeKey) -> Result<Response, Problem> {
     Ok(Answer::ok().tag(tag).json(view.state))
 }
 
-const PATCHED_SCOPE: &[describe::Answer] =
-    &[describe::Answer { headers: &["ETag", "Idempotent-Replayed"], ..SCOPE_ANSWERS[0] }];
+const PATCHED_SCOPE: &[Reply] = &[Reply { headers: &["ETag", "Idempotent-Replayed"], ..SCOPE_ANSWERS[0] }];
 
 pub const PATCH_APP: Operation = Operation {
     id: "patchAppState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Change app state on its own",
     description: "Needs no session. Keys have no prefix here. `stateDelta`, `stateOps` and `preconditions` mean what \
                   they mean in a change of a session's state. The scope remembers an `Idempotency-Key` for a day: then the \
@@ -376,6 +330,7 @@ pub async fn patch_app(call: Call) -> Result<Response, Problem> {
 pub const PATCH_USER: Operation = Operation {
     id: "patchUserState",
     tag: "State",
+    serving: Serving::NATIVE,
     summary: "Change user state on its own",
     description: PATCH_APP.description,
     query: PATCH_APP.query,
@@ -396,11 +351,11 @@ async fn patch_scope(mut call: Call, key: ScopeKey, scope: Scope) -> Result<Resp
     let body = call.required_body().await?;
     let json = body.json()?;
     let mut fields = Fields::of(json, "")?;
-    let (delta, others) = take_edit(&mut fields);
-    let edit = read_edit(&mut fields, delta, &others, Keys::Of(scope), call.app.service.limits())?;
+    let WrittenEdit { edit, .. } = WrittenEdit::take(&mut fields, Keys::Of(scope), call.app.service.limits())?;
     fields.finish()?;
     let request = call.request_key(Some(json))?;
-    let (replayed, view) = call.app.service.write_scope(key, edit, if_match, request, call.deadline).await?;
+    let Changed { replayed, after: view } =
+        call.app.service.write_scope(key, edit, if_match, request, call.deadline).await?;
     Ok(Answer::ok().tag(scope_tag(&view)).replayed(replayed).json(view.state))
 }
 

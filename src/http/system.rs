@@ -1,25 +1,23 @@
 //! What is not about sessions: health, readiness, the description of the API.
 
-use std::sync::LazyLock;
-
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 
 use super::answer::Answer;
-use super::describe::{self, Operation};
-use super::openapi;
+use super::describe::{Operation, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::Call;
 
 pub const HEALTH: Operation = Operation {
     id: "health",
     tag: "System",
+    serving: Serving { always: true, ..Serving::PROCESS },
     summary: "Whether the process lives",
     description: "Asks nobody else: restart the process if this fails.",
     query: &[],
     headers: &[],
     body: None,
-    answers: &[describe::Answer { status: StatusCode::OK, about: "It does.", schema: Some("Status"), headers: &[] }],
+    answers: &[Reply { status: StatusCode::OK, about: "It does.", schema: Some("Status"), headers: &[] }],
     errors: &[],
 };
 
@@ -31,13 +29,14 @@ pub async fn health(call: Call) -> Result<Response, Problem> {
 pub const READY: Operation = Operation {
     id: "ready",
     tag: "System",
+    serving: Serving { always: true, database: true, ..Serving::PROCESS },
     summary: "Whether requests can be served",
     description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails.",
     query: &[],
     headers: &[],
     body: None,
-    answers: &[describe::Answer { status: StatusCode::OK, about: "They can.", schema: Some("Status"), headers: &[] }],
-    errors: &[Code::StorageUnavailable],
+    answers: &[Reply { status: StatusCode::OK, about: "They can.", schema: Some("Status"), headers: &[] }],
+    errors: &[],
 };
 
 pub async fn ready(call: Call) -> Result<Response, Problem> {
@@ -57,43 +56,38 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
 pub const OPENAPI: Operation = Operation {
     id: "openapi",
     tag: "System",
+    serving: Serving::PROCESS,
     summary: "This description",
     description: "OpenAPI 3.1, in YAML, generated from the code that serves it.",
     query: &[],
     headers: &[],
     body: None,
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "The description.",
-        schema: Some("OpenApi"),
-        headers: &[],
-    }],
+    answers: &[Reply { status: StatusCode::OK, about: "The description.", schema: Some("OpenApi"), headers: &[] }],
     errors: &[],
 };
 
 pub async fn openapi(call: Call) -> Result<Response, Problem> {
-    static TEXT: LazyLock<String> = LazyLock::new(openapi::yaml);
     call.query(&OPENAPI)?;
-    Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(TEXT.as_str()))
+    Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(call.app.api.openapi.as_str()))
 }
 
 pub const DOCS: Operation = Operation {
     id: "docs",
     tag: "System",
+    serving: Serving { page: true, ..Serving::PROCESS },
     summary: "This description, to read",
     description: "One page, which loads nothing from elsewhere.",
     query: &[],
     headers: &[],
     body: None,
-    answers: &[describe::Answer { status: StatusCode::OK, about: "The page.", schema: Some("Page"), headers: &[] }],
+    answers: &[Reply { status: StatusCode::OK, about: "The page.", schema: Some("Page"), headers: &[] }],
     errors: &[],
 };
 
 pub async fn docs(call: Call) -> Result<Response, Problem> {
-    static PAGE: LazyLock<String> = LazyLock::new(openapi::page);
     call.query(&DOCS)?;
     Ok(Answer::ok()
         .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
         .header(header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'")
-        .body(PAGE.as_str()))
+        .body(call.app.api.docs.as_str()))
 }

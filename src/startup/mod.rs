@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::config::{Config, ListenError};
-use crate::http::{App, HEALTH_PATHS, refusal, report_refusals, router};
+use crate::http::{self, refusal, report_refusals, router};
 use crate::metrics::Metrics;
 use crate::server;
 use crate::service::{Service, SystemClock};
@@ -160,7 +160,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let service = Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone());
     let settings = config.http_settings();
     let origins = settings.origins.clone();
-    let app = App::new(service, settings, metrics.clone(), clock);
+    let app = http::app(service, settings, metrics.clone(), clock);
 
     let (stop, stopped) = watch::channel(false);
     let mut metrics_stopped = stopped.clone();
@@ -185,7 +185,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
             Some(()) = shutdown.next() => {}
         }
     };
-    let limits = config.connection_limits(HEALTH_PATHS);
+    let limits = config.connection_limits(http::always_served());
     let drained = server::serve(listener, router(app), limits, metrics, refusal, shutdown).await;
     sweeper.abort();
     refusals.abort();

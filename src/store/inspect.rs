@@ -14,10 +14,11 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::error::{Cause, StoreError};
+use super::limits::PostgresOptions;
 use super::limits::StoreLimits;
 use super::migrations::all_applied;
-use super::postgres::{PostgresOptions, connect};
-use super::sql::{ListValue, plain_text};
+use super::postgres::connect;
+use super::sql::filter::plain_text;
 use super::url::DatabaseUrl;
 use super::{postgres, sqlite};
 use crate::domain::time::Micros;
@@ -622,6 +623,12 @@ impl ScopeName {
     fn table(&self, what: &str) -> String {
         format!("{}_{what}", if self.user.is_some() { "user" } else { "app" })
     }
+}
+
+/// A bound value.
+enum ListValue<'a> {
+    Text(&'a str),
+    Integer(i64),
 }
 
 /// A statement with what it binds, put together from literals: what is looked up, and in which tables, varies.

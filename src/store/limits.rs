@@ -50,6 +50,17 @@ impl StoreLimits {
     }
 }
 
+/// How the PostgreSQL server is reached.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PostgresOptions {
+    /// The server is reached through PgBouncer in transaction mode: every statement runs in an explicit transaction,
+    /// nothing is prepared by name, nothing is set for longer than a transaction.
+    pub pgbouncer: bool,
+}
+
+/// By how many microseconds two clocks may differ and pass for the same.
+pub const CLOCK_TOLERANCE: i64 = 5_000_000;
+
 /// When a call must be answered, and what its steps may take of that time.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {

@@ -9,23 +9,25 @@
 //! - `remembered`: the cache of heads
 //! - [`together`]: group commit, and coalesced reads and creations
 //! - `transactions`: the transactions, written once over [`backend::Tx`], one file for each use
-//! - [`sql`]: the statements and rows that both databases share; `postgres`, `sqlite`: the two backends
+//! - `sql`: the statements and rows that both databases share; `postgres`, `sqlite`: the two backends
 //! - [`open`]: the database that a URL names
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
 //!
 //! Here is [`Store`] alone: one method is one transaction, and no transaction handle leaves this folder.
 
 pub mod backend;
+#[cfg(test)]
+mod documented;
 pub mod error;
 pub mod inspect;
 pub mod limits;
 mod migrations;
 pub mod open;
-pub mod pool;
-pub mod postgres;
+pub(crate) mod pool;
+mod postgres;
 mod remembered;
-pub mod runner;
-pub mod sql;
+pub(crate) mod runner;
+mod sql;
 mod sqlite;
 pub mod together;
 mod transactions;
@@ -37,19 +39,20 @@ use async_trait::async_trait;
 use backend::DatabaseClock;
 use error::StoreError;
 use pool::PoolUse;
-use runner::OnWait;
+use runner::{OnCommit, OnWait};
 use together::Sharing;
 use tokio::time::Instant;
 
 use crate::domain::append::Append;
 use crate::domain::command::{
-    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, RewindOutcome,
-    RewindRequest, ScopeOutcome, UpdateOutcome,
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, ScopeOutcome,
+    UpdateOutcome,
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
+use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
 use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
@@ -150,6 +153,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whom to tell how long each transaction waited for its connection and BEGIN. The first call counts.
     fn watch_waits(&self, on_wait: OnWait);
+
+    /// Whom to tell of the events that this process commits, whichever method they come by: of each session a range of
+    /// sequences, each once, also of a commit whose answer was lost. The first call counts.
+    fn watch_commits(&self, on_commit: OnCommit);
 
     async fn close(&self);
 }

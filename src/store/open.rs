@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::Store;
 use super::error::StoreError;
+use super::limits::PostgresOptions;
 use super::limits::StoreLimits;
-use super::postgres::{Postgres, PostgresOptions, connect};
+use super::postgres::{Postgres, connect};
 use super::sqlite::Sqlite;
 use super::transactions::Transactions;
 use super::url::DatabaseUrl;

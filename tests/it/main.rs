@@ -20,6 +20,7 @@ mod migrations;
 mod model;
 mod openapi;
 mod overload;
+mod plans;
 mod quickstart;
 mod races;
 mod rolling_restart;

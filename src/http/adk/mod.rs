@@ -18,28 +18,27 @@ use futures_util::stream::{self, StreamExt as _};
 use restored::restored;
 use tokio::time::Instant;
 
-use super::App;
 use super::answer::{Answer, session_as, wait_or_cut};
-use super::describe::{self, Body, Header, Kind, Operation, Param};
+use super::app::App;
+use super::describe::{Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
-use super::sessions::current;
 use crate::domain::Limits;
-use crate::domain::change::{Keys, parse_delta};
+use crate::domain::change::{Keys, WrittenEdit, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionId, SessionKey, UserKey};
 use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
-use crate::service::{self, Made, StateChange};
+use crate::service::{self, Changed, Made, StateChange};
 
 pub use self::shape::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
 
 /// Sessions of ADK's evaluations, which its lists leave out.
 const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];
 
-const SESSION: &[describe::Answer] = &[describe::Answer {
+const SESSION: &[Reply] = &[Reply {
     status: StatusCode::OK,
     about: "The session.",
     schema: Some("AdkSession"),
@@ -49,6 +48,7 @@ const SESSION: &[describe::Answer] = &[describe::Answer {
 pub const CREATE: Operation = Operation {
     id: "adkCreateSession",
     tag: "ADK",
+    serving: Serving::ADK,
     summary: "Create a session",
     description: "A blank or missing `sessionId` asks for a generated one. `events` are what was said before, without \
                   actions: only agents act, and theirs come by the native API. Unknown fields are ignored.",
@@ -105,6 +105,7 @@ fn native_creation(json: Json<'_>) -> Result<String, Problem> {
 pub const CREATE_WITH_ID: Operation = Operation {
     id: "adkCreateSessionWithId",
     tag: "ADK",
+    serving: Serving::ADK,
     summary: "Create a session with this id",
     description: "The body is its state.",
     query: &[],
@@ -153,18 +154,19 @@ fn session(call: &Call, answer: Answer, view: SessionView) -> Response {
 pub const GET: Operation = Operation {
     id: "adkGetSession",
     tag: "ADK",
+    serving: Serving::ADK,
     summary: "Read a session",
     description: "A long history is streamed, as by the native API.",
     query: &[],
     headers: &[Header::IfNoneMatch],
     body: None,
-    answers: &[describe::Answer { headers: &["ETag"], ..SESSION[0] }],
+    answers: &[Reply { headers: &["ETag"], ..SESSION[0] }],
     errors: &[Code::SessionNotFound],
 };
 
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
-    if let Some(answer) = current(&mut call, &key).await? {
+    if let Some(answer) = call.current(&key).await? {
         return Ok(answer);
     }
     let asked = (Some(StateFilter::default()), Some(EventQuery::all()));
@@ -175,6 +177,7 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
 pub const PATCH: Operation = Operation {
     id: "adkUpdateSession",
     tag: "ADK",
+    serving: Serving::ADK,
     summary: "Change a session's state",
     description: "Through one appended event, whatever others do meanwhile. Unknown fields are ignored.",
     query: &[],
@@ -189,20 +192,23 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let id = call.idempotency_key()?;
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
-    let delta = fields.take("stateDelta");
-    if delta.is_none_or(|delta| delta.kind() != JsonKind::Object) {
+    let delta = fields.take("stateDelta").filter(|delta| delta.kind() == JsonKind::Object);
+    if delta.is_none() {
         fields.refuse("stateDelta", "must be an object");
     }
+    let pointer = fields.pointer("stateDelta");
     fields.ignore_others();
     fields.finish()?;
+    let limits = call.app.service.limits();
+    let edit = delta.map(|delta| WrittenEdit::of_delta(delta, &pointer, limits)).transpose()?.unwrap_or_default();
     let invocation_id = match &id {
         // A retry is the same event.
         Some(id) => format!("p-{id}"),
         None => format!("p-{}", call.app.clock.fresh_id()),
     };
     let invocation_id = &invocation_id;
-    let change = StateChange { key, id, author: "user", invocation_id, if_match: None, if_absent: None };
-    let (replayed, mut view) = call.app.service.patch_state(delta, &[], change, call.deadline).await?;
+    let change = StateChange { key, id, author: "user", invocation_id, if_match: None };
+    let Changed { replayed, after: mut view } = call.app.service.patch_state(edit, change, call.deadline).await?;
     // Of the events, nothing has been read yet.
     view.events.more = true;
     Ok(session(&call, Answer::ok().replayed(replayed), view))
@@ -211,12 +217,13 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
 pub const DELETE: Operation = Operation {
     id: "adkDeleteSession",
     tag: "ADK",
+    serving: Serving::ADK,
     summary: "Delete a session",
     description: "App and user state stay. A session that is not there is fine.",
     query: &[],
     headers: &[],
     body: None,
-    answers: &[describe::Answer {
+    answers: &[Reply {
         status: StatusCode::OK,
         about: "There is no such session now.",
         schema: Some("Null"),
@@ -233,6 +240,7 @@ pub async fn delete(call: Call) -> Result<Response, Problem> {
 pub const LIST: Operation = Operation {
     id: "adkListSessions",
     tag: "ADK",
+    serving: Serving::ADK,
     summary: "List a user's sessions",
     description: "All of them, by `lastUpdateTime`, with merged state and without events; those of ADK's evaluations \
                   (`adk-eval-session-…`, `___eval___session___…`) are left out. A list of more than a page of the \
@@ -241,12 +249,7 @@ pub const LIST: Operation = Operation {
     query: &[],
     headers: &[],
     body: None,
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "The sessions.",
-        schema: Some("AdkSessionList"),
-        headers: &[],
-    }],
+    answers: &[Reply { status: StatusCode::OK, about: "The sessions.", schema: Some("AdkSessionList"), headers: &[] }],
     errors: &[],
 };
 
@@ -276,13 +279,14 @@ const DETAILED: Param = Param {
 pub const APPS: Operation = Operation {
     id: "adkListApps",
     tag: "ADK",
+    serving: Serving::ADK,
     summary: "List the names of the apps that have sessions or state",
     description: "All of them, in byte order.",
     query: &[DETAILED],
     headers: &[],
     body: None,
-    answers: &[describe::Answer { status: StatusCode::OK, about: "The names.", schema: Some("AdkApps"), headers: &[] }],
-    errors: &[Code::StorageUnavailable],
+    answers: &[Reply { status: StatusCode::OK, about: "The names.", schema: Some("AdkApps"), headers: &[] }],
+    errors: &[],
 };
 
 pub async fn apps(call: Call) -> Result<Response, Problem> {
@@ -380,12 +384,13 @@ impl Rest {
 pub const HEALTH: Operation = Operation {
     id: "adkHealth",
     tag: "ADK",
+    serving: Serving { always: true, ..Serving::PROCESS },
     summary: "Whether the process lives",
     description: "",
     query: &[],
     headers: &[],
     body: None,
-    answers: &[describe::Answer { status: StatusCode::OK, about: "It does.", schema: Some("Status"), headers: &[] }],
+    answers: &[Reply { status: StatusCode::OK, about: "It does.", schema: Some("Status"), headers: &[] }],
     errors: &[],
 };
 
@@ -396,17 +401,13 @@ pub async fn health(_: Call) -> Response {
 pub const VERSION: Operation = Operation {
     id: "adkVersion",
     tag: "ADK",
+    serving: Serving::PROCESS,
     summary: "What serves",
     description: "The version of sessiond, and the version of Rust that it is written for.",
     query: &[],
     headers: &[],
     body: None,
-    answers: &[describe::Answer {
-        status: StatusCode::OK,
-        about: "The versions.",
-        schema: Some("AdkVersion"),
-        headers: &[],
-    }],
+    answers: &[Reply { status: StatusCode::OK, about: "The versions.", schema: Some("AdkVersion"), headers: &[] }],
     errors: &[],
 };
 

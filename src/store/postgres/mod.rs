@@ -3,47 +3,47 @@
 pub mod connect;
 mod read;
 mod statement;
+pub mod statements;
+pub mod words;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use connect::{Server, durable};
 use futures_util::TryStreamExt as _;
+use read::{ReadRow, read_statement};
 use sqlx::migrate::{Migration, Migrator};
-use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, Connection as _, FromRow as _, PgConnection};
+use sqlx::postgres::{PgArguments, PgConnectOptions};
+use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
+use statements::{
+    DROP_APP, DROP_USERS, EXPIRED, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP,
+    MAKE_USERS, NEXT_BURIED, READ_HEADS, VALUES,
+};
 use url::Url;
+use words::{STATEMENTS, clock, pinned};
+#[cfg(test)]
+pub use write::composed;
+use write::{apps_of, create_sessions, insert_sessions, write_call};
 
 use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, SessionInsert, Tx, Verdict};
-use super::error::{Cause, StoreError, corrupt};
-use super::limits::StoreLimits;
+use super::error::{Cause, StoreError};
+use super::limits::{PostgresOptions, StoreLimits};
 use super::migrations::all_applied;
 use super::pool::{Lease, Pool, PoolUse};
 use super::sql::heads::{HeadsQuery, HeadsRow};
-use super::sql::primitives::{COPIED_EVENTS, shared_helpers, shared_primitives};
-use super::sql::{
-    self, Dialect, DifferenceRow, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, ScopeRow, StateRow, ViewRow,
-    event_page, filter_text, pinned,
-};
-use crate::domain::command::Fork;
-use crate::domain::event::StoredEvent;
-use crate::domain::history;
-use crate::domain::ids::{
-    AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserId, UserKey,
-};
+use super::sql::primitives::view_in_parts;
+use super::sql::query::{Query, Row, Sql, Value};
+use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
+use super::sql::statements::Statements;
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::loaded::{Loaded, Needs, SessionHead, StateEntry};
-use crate::domain::query::{EventPage, EventQuery, ListQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter};
-use crate::domain::request_key::RequestKey;
-use crate::domain::rewind::{self, Difference};
-use crate::domain::scope::join;
-use crate::domain::session::{MetadataPatch, SessionInfo};
-use crate::domain::tag::{Tag, Timeline};
-use crate::domain::time::{Micros, Timestamp};
+use crate::domain::loaded::{Loaded, Needs, StateEntry};
+use crate::domain::query::{EventPage, SessionQuery, SessionView, StateFilter};
+use crate::domain::tag::Timeline;
+use crate::domain::time::Micros;
 use crate::domain::writes::Writes;
-use connect::{Server, durable};
-use read::{ReadRow, read_statement};
-use write::{apps_of, insert_sessions, set_created_revisions, write_call};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -51,13 +51,6 @@ pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
-
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PostgresOptions {
-    /// The server is reached through PgBouncer in transaction mode: every statement runs in an explicit transaction,
-    /// nothing is prepared by name, nothing is set for longer than a transaction.
-    pub pgbouncer: bool,
-}
 
 pub struct Postgres {
     pool: Pool<Arc<Server>>,
@@ -67,19 +60,6 @@ pub struct Postgres {
     limits: StoreLimits,
     begin_read: String,
     begin_write: String,
-}
-
-/// The expiry of a row of sessions as the database judges it: of one that is live, nothing.
-macro_rules! judged {
-    ($row:literal) => {
-        concat!(
-            "case when ",
-            $row,
-            ".expire_time <= ",
-            sql::postgres_clock!(),
-            " then '-9223372036854775808'::bigint end as expire_time"
-        )
-    };
 }
 
 impl Postgres {
@@ -198,6 +178,10 @@ impl Backend for Postgres {
         !self.options.pgbouncer
     }
 
+    fn creates_at_once(&self) -> bool {
+        self.is_optimistic()
+    }
+
     /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
     /// nothing half done.
     async fn migrate(&self) -> Result<()> {
@@ -259,10 +243,8 @@ impl Backend for Postgres {
 
     async fn clock(&self) -> Result<DatabaseClock> {
         let mut tx = self.read(true).await?;
-        let now: i64 = sqlx::query_scalar(concat!("select ", sql::postgres_clock!()))
-            .persistent(tx.persistent)
-            .fetch_one(&mut *tx.conn)
-            .await?;
+        let now: i64 =
+            sqlx::query_scalar(concat!("select ", clock!())).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
         tx.rollback().await?;
         Ok(DatabaseClock::Own(Micros(now)))
     }
@@ -319,23 +301,6 @@ pub struct PgTx {
 }
 
 impl PgTx {
-    const DIALECT: Dialect = sql::POSTGRES;
-
-    fn keys(keys: Option<&[String]>) -> Option<&[String]> {
-        keys
-    }
-
-    fn numbers(numbers: Vec<i64>) -> Vec<i64> {
-        numbers
-    }
-
-    /// Null: by the database's clock.
-    fn at(now: Micros) -> Option<i64> {
-        pinned(now)
-    }
-
-    shared_helpers!();
-
     async fn end(mut self, statement: &'static str) -> Result<()> {
         if self.in_transaction {
             sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
@@ -348,23 +313,19 @@ impl PgTx {
     async fn lock_user_rows<'k>(&mut self, keys: &[&'k UserKey]) -> Result<HashSet<&'k UserKey>> {
         let mut found = HashSet::new();
         for keys in keys.chunk_by(|a, b| a.app == b.app) {
-            let rows: Vec<i64> = sqlx::query_scalar(
-                "select k.n from unnest($2::text[]) with ordinality as k(user_id, n) \
-                 cross join lateral (select 1 from user_scopes l \
-                                     where l.app_name = $1 and l.user_id = k.user_id for update) s",
-            )
-            .persistent(self.persistent)
-            .bind(app_of(keys))
-            .bind(user_ids(keys))
-            .fetch_all(&mut *self.conn)
-            .await?;
+            let rows: Vec<i64> = sqlx::query_scalar(LOCK_USERS)
+                .persistent(self.persistent)
+                .bind(app_of(keys))
+                .bind(user_ids(keys))
+                .fetch_all(&mut *self.conn)
+                .await?;
             found.extend(rows.into_iter().filter_map(|n| counted(keys, n)).copied());
         }
         Ok(found)
     }
 
     async fn lock_app_row(&mut self, key: &AppName) -> Result<bool> {
-        let row = sqlx::query("select 1 from app_scopes where app_name = $1 for update")
+        let row = sqlx::query(LOCK_APP)
             .persistent(self.persistent)
             .bind(key.as_str())
             .fetch_optional(&mut *self.conn)
@@ -393,58 +354,96 @@ fn counted<T>(rows: &[T], n: i64) -> Option<&T> {
     rows.get(usize::try_from(n).ok()?.checked_sub(1)?)
 }
 
+impl Sql for PgTx {
+    fn statements(&self) -> &'static Statements {
+        &STATEMENTS
+    }
+
+    async fn fetch<R: Row>(&mut self, query: Query<'_>) -> Result<Vec<R>> {
+        let (text, values) = query.into_parts();
+        let query = sqlx::query_as_with(text, arguments(values)?).persistent(self.persistent);
+        Ok(query.fetch_all(&mut *self.conn).await?)
+    }
+
+    async fn fetch_until<R: Row>(
+        &mut self,
+        query: Query<'_>,
+        mut take: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+    ) -> Result<()> {
+        let (text, values) = query.into_parts();
+        let query = sqlx::query_as_with(text, arguments(values)?).persistent(self.persistent);
+        let mut rows = query.fetch(&mut *self.conn);
+        while let Some(row) = rows.try_next().await? {
+            if take(row)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn execute(&mut self, query: Query<'_>) -> Result<u64> {
+        let (text, values) = query.into_parts();
+        let query = sqlx::query_with(text, arguments(values)?).persistent(self.persistent);
+        Ok(query.execute(&mut *self.conn).await?.rows_affected())
+    }
+}
+
+fn arguments(values: Vec<Value<'_>>) -> Result<PgArguments> {
+    let mut arguments = PgArguments::default();
+    for value in values {
+        match value {
+            Value::Text(text) => arguments.add(text.as_deref()),
+            Value::Integer(number) => arguments.add(number),
+            Value::Bytes(bytes) => arguments.add(bytes),
+            Value::Flag(flag) => arguments.add(flag),
+            Value::Texts(texts) => arguments.add(texts),
+            Value::Integers(numbers) => arguments.add(numbers),
+        }
+        .map_err(sqlx::Error::Encode)?;
+    }
+    Ok(arguments)
+}
+
 impl Tx for PgTx {
     const CONCURRENT: bool = true;
-
-    shared_primitives!();
 
     fn timeline(&self) -> Timeline {
         self.timeline
     }
 
-    async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
-        if !query.is_plain() {
-            return self.view_in_parts(query).await;
-        }
-        Ok(self.views(&[query]).await?.pop().flatten())
-    }
-
     async fn views(&mut self, queries: &[&SessionQuery]) -> Result<Vec<Option<SessionView>>> {
+        if let [query] = queries
+            && !query.is_plain()
+        {
+            return Ok(vec![view_in_parts(self, query, pinned(query.now)).await?]);
+        }
         let mut views: Vec<Option<SessionView>> = queries.iter().map(|_| None).collect();
-        let Some(mut statement) = read_statement(queries) else { return Ok(views) };
-        let rows: Vec<ReadRow> =
-            statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-        for row in rows {
-            let at = usize::try_from(row.n).unwrap_or(usize::MAX);
-            if let (Some(query), Some(view)) = (queries.get(at), views.get_mut(at)) {
-                *view = row.view(query)?;
+        let mut by_app: BTreeMap<&AppName, Vec<usize>> = BTreeMap::new();
+        for (n, query) in queries.iter().enumerate() {
+            by_app.entry(query.key.app()).or_default().push(n);
+        }
+        for places in by_app.values() {
+            let of_app: Vec<&SessionQuery> = places.iter().filter_map(|n| queries.get(*n).copied()).collect();
+            let Some(mut statement) = read_statement(&of_app) else { continue };
+            let rows: Vec<ReadRow> =
+                statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
+            for row in rows {
+                let at = usize::try_from(row.n).unwrap_or(usize::MAX);
+                if let (Some(query), Some(view)) = (of_app.get(at), places.get(at).and_then(|n| views.get_mut(*n))) {
+                    *view = row.view(query)?;
+                }
             }
         }
         Ok(views)
     }
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, on_locked: OnLocked) -> Result<Vec<LockedSession>> {
-        // Rows are looked for, and locked, one by one, in the order given: as in `sessiond_write`.
-        macro_rules! lock {
-            ($busy:literal) => {
-                concat!(
-                    "select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) \
-                     cross join lateral (select l.app_name, l.user_id, l.id, l.incarnation, l.revision, \
-                         l.metadata_revision, l.update_time, ",
-                    judged!("l"),
-                    " from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id \
-                       for no key update",
-                    $busy,
-                    ") s"
-                )
-            };
-        }
         let keys: Vec<&SessionKey> = keys.iter().copied().collect();
         let mut locked = Vec::with_capacity(keys.len());
         for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
             let rows: Vec<LockedRow> = sqlx::query_as(match on_locked {
-                OnLocked::Wait => lock!(""),
-                OnLocked::Skip => lock!(" skip locked"),
+                OnLocked::Wait => LOCK_SESSIONS,
+                OnLocked::Skip => LOCK_SESSIONS_SKIPPING,
             })
             .persistent(self.persistent)
             .bind(keys.first().map(|key| key.app().as_str()))
@@ -467,15 +466,12 @@ impl Tx for PgTx {
         }
         for keys in missing.chunk_by(|a, b| a.app == b.app) {
             // Two statements, because a row that another transaction just made is visible only to the next one.
-            sqlx::query(
-                "insert into user_scopes (app_name, user_id, revision) \
-                 select $1, k.user_id, 0 from unnest($2::text[]) as k(user_id) on conflict do nothing",
-            )
-            .persistent(self.persistent)
-            .bind(app_of(keys))
-            .bind(user_ids(keys))
-            .execute(&mut *self.conn)
-            .await?;
+            sqlx::query(MAKE_USERS)
+                .persistent(self.persistent)
+                .bind(app_of(keys))
+                .bind(user_ids(keys))
+                .execute(&mut *self.conn)
+                .await?;
         }
         self.made_users.extend(missing.into_iter().cloned());
         self.lock_user_rows(keys).await?;
@@ -485,11 +481,7 @@ impl Tx for PgTx {
     async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<()> {
         for key in keys {
             if !self.lock_app_row(key).await? {
-                sqlx::query("insert into app_scopes (app_name, revision) values ($1, 0) on conflict do nothing")
-                    .persistent(self.persistent)
-                    .bind(key.as_str())
-                    .execute(&mut *self.conn)
-                    .await?;
+                sqlx::query(MAKE_APP).persistent(self.persistent).bind(key.as_str()).execute(&mut *self.conn).await?;
                 self.made_apps.push((*key).clone());
                 self.lock_app_row(key).await?;
             }
@@ -498,17 +490,13 @@ impl Tx for PgTx {
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
-        let row: Option<LockedRow> = sqlx::query_as(concat!(
-            "select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, ",
-            judged!("s"),
-            " from sessions s where app_name = $1 and user_id = $2 and id = $3 for key share"
-        ))
-        .persistent(self.persistent)
-        .bind(key.app().as_str())
-        .bind(key.user.user.as_str())
-        .bind(key.session.as_str())
-        .fetch_optional(&mut *self.conn)
-        .await?;
+        let row: Option<LockedRow> = sqlx::query_as(KEEP_SESSION)
+            .persistent(self.persistent)
+            .bind(key.app().as_str())
+            .bind(key.user.user.as_str())
+            .bind(key.session.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
         row.map(LockedSession::try_from).transpose()
     }
 
@@ -528,26 +516,16 @@ impl Tx for PgTx {
         let mut found = Vec::with_capacity(keys.len());
         for (app, keys) in by_app {
             let parts: Vec<_> = keys.iter().map(|(address, _)| parts(address)).collect();
-            let rows: Vec<(i64, String, i64)> = sqlx::query_as(
-                "with k as materialized (select * from unnest($2::smallint[], $3::text[], $4::text[], \
-                     $5::bigint[], $6::text[]) with ordinality as k(scope, user_id, session_id, incarnation, key, n)) \
-                 select k.n, s.value, s.revision from k cross join lateral (select * from session_state l \
-                     where l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id \
-                       and l.incarnation = k.incarnation and l.key = k.key offset 0) s where k.scope = 0 \
-                 union all select k.n, s.value, s.revision from k cross join lateral (select * from user_state l \
-                     where l.app_name = $1 and l.user_id = k.user_id and l.key = k.key offset 0) s where k.scope = 1 \
-                 union all select k.n, s.value, s.revision from k cross join lateral (select * from app_state l \
-                     where l.app_name = $1 and l.key = k.key offset 0) s where k.scope = 2",
-            )
-            .persistent(self.persistent)
-            .bind(app.as_str())
-            .bind(parts.iter().map(|(scope, ..)| *scope).collect::<Vec<_>>())
-            .bind(parts.iter().map(|(_, user, ..)| user.as_ref().map(UserId::as_str)).collect::<Vec<_>>())
-            .bind(parts.iter().map(|(.., session, _)| session.as_ref().map(SessionId::as_str)).collect::<Vec<_>>())
-            .bind(keys.iter().map(|(_, incarnation)| *incarnation).collect::<Vec<_>>())
-            .bind(parts.iter().map(|(.., name)| name.as_str()).collect::<Vec<_>>())
-            .fetch_all(&mut *self.conn)
-            .await?;
+            let rows: Vec<(i64, String, i64)> = sqlx::query_as(VALUES)
+                .persistent(self.persistent)
+                .bind(app.as_str())
+                .bind(parts.iter().map(|(scope, ..)| *scope).collect::<Vec<_>>())
+                .bind(parts.iter().map(|(_, user, ..)| user.as_ref().map(UserId::as_str)).collect::<Vec<_>>())
+                .bind(parts.iter().map(|(.., session, _)| session.as_ref().map(SessionId::as_str)).collect::<Vec<_>>())
+                .bind(keys.iter().map(|(_, incarnation)| *incarnation).collect::<Vec<_>>())
+                .bind(parts.iter().map(|(.., name)| name.as_str()).collect::<Vec<_>>())
+                .fetch_all(&mut *self.conn)
+                .await?;
             found.extend(rows.into_iter().filter_map(|(n, value, revision)| {
                 let (address, _) = counted(&keys, n)?;
                 Some(((*address).clone(), StateEntry { value: Some(RawJson::trusted(value)), revision }))
@@ -563,48 +541,45 @@ impl Tx for PgTx {
         for app in all.named_apps() {
             let look = all.of_app(app);
             let HeadsQuery { sessions, users, apps } = &look;
-            // Rows are looked for one by one, as in `sessiond_write`.
-            let rows: Vec<HeadsRow> = sqlx::query_as(concat!(
-                "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, ",
-                judged!("s"),
-                ", e.sequence, e.event_time, e.commit_time, e.digest, e.body \
-                 from unnest($2::text[], $3::text[], $4::text[]) with ordinality as k(user_id, session_id, id, n) \
-                 cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = k.user_id \
-                                       and l.id = k.session_id offset 0) s \
-                 left join lateral (select * from events l where l.app_name = $1 and l.user_id = k.user_id \
-                                      and l.session_id = k.session_id and l.incarnation = s.incarnation \
-                                      and l.id = k.id offset 0) e on true \
-                 union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null \
-                 from unnest($5::text[]) with ordinality as k(user_id, n) \
-                 cross join lateral (select l.revision from user_scopes l \
-                                     where l.app_name = $1 and l.user_id = k.user_id offset 0) s \
-                 union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null \
-                 from app_scopes s where s.app_name = $1 and $6"
-            ))
-            .persistent(self.persistent)
-            .bind(app.as_str())
-            .bind(sessions.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
-            .bind(sessions.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
-            .bind(sessions.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
-            .bind(user_ids(users))
-            .bind(!apps.is_empty())
-            .fetch_all(&mut *self.conn)
-            .await?;
+            let rows: Vec<HeadsRow> = sqlx::query_as(READ_HEADS)
+                .persistent(self.persistent)
+                .bind(app.as_str())
+                .bind(sessions.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
+                .bind(sessions.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
+                .bind(sessions.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
+                .bind(user_ids(users))
+                .bind(!apps.is_empty())
+                .fetch_all(&mut *self.conn)
+                .await?;
             heads.extend(look.heads(rows)?);
         }
         Ok(heads)
     }
 
     async fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> Result<Vec<i64>> {
-        let Some(mut statement) = insert_sessions(inserts) else { return Ok(Vec::new()) };
-        Ok(statement.build_query_scalar().persistent(self.persistent).fetch_all(&mut *self.conn).await?)
+        let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
+        rows.sort_by_key(|insert| &insert.creation.key);
+        let mut made = Vec::new();
+        for of_app in rows.chunk_by(|a, b| a.creation.key.app() == b.creation.key.app()) {
+            if let Some(mut statement) = insert_sessions(of_app) {
+                let statement = statement.build_query_scalar::<i64>().persistent(self.persistent);
+                made.extend(statement.fetch_all(&mut *self.conn).await?);
+            }
+        }
+        Ok(made)
     }
 
-    async fn set_created_revisions(&mut self, seen: &[(&SessionKey, i64, i64)]) -> Result<()> {
-        if let Some(mut statement) = set_created_revisions(seen) {
-            statement.build().persistent(self.persistent).execute(&mut *self.conn).await?;
-        }
-        Ok(())
+    async fn create_at_once(&mut self, inserts: &[SessionInsert<'_>]) -> Result<Vec<SessionView>> {
+        let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
+        rows.sort_by_key(|insert| &insert.creation.key);
+        let Some(mut statement) = create_sessions(&rows) else { return Ok(Vec::new()) };
+        let rows: Vec<ViewRow> =
+            statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
+        let view = |row: ViewRow| {
+            let state = Some(row.state.merged());
+            Ok(SessionView { head: row.head.try_into()?, state, events: EventPage::default() })
+        };
+        rows.into_iter().map(view).collect()
     }
 
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
@@ -630,25 +605,14 @@ impl Tx for PgTx {
     }
 
     async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let rows: Vec<IncarnationRow> = sqlx::query_as(concat!(
-            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= ",
-            sql::postgres_clock!(),
-            " order by app_name, user_id, id limit $1 for update skip locked"
-        ))
-        .persistent(self.persistent)
-        .bind(limit)
-        .fetch_all(&mut *self.conn)
-        .await?;
+        let rows: Vec<IncarnationRow> =
+            sqlx::query_as(EXPIRED).persistent(self.persistent).bind(limit).fetch_all(&mut *self.conn).await?;
         rows.into_iter().map(IncarnationRow::decode).collect()
     }
 
     async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64)>> {
-        let row: Option<IncarnationRow> = sqlx::query_as(
-            "select app_name, user_id, session_id, incarnation from buried_sessions limit 1 for update skip locked",
-        )
-        .persistent(self.persistent)
-        .fetch_optional(&mut *self.conn)
-        .await?;
+        let row: Option<IncarnationRow> =
+            sqlx::query_as(NEXT_BURIED).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
         row.map(IncarnationRow::decode).transpose()
     }
 
@@ -666,7 +630,7 @@ impl PgTx {
     async fn drop_unused_scopes(&mut self, writes: &Writes<'_>) -> Result<()> {
         let users: Vec<&UserKey> = self.made_users.iter().filter(|key| !writes.users.contains_key(key)).collect();
         for keys in users.chunk_by(|a, b| a.app == b.app) {
-            sqlx::query("delete from user_scopes where app_name = $1 and user_id = any($2::text[]) and revision = 0")
+            sqlx::query(DROP_USERS)
                 .persistent(self.persistent)
                 .bind(app_of(keys))
                 .bind(user_ids(keys))
@@ -674,11 +638,7 @@ impl PgTx {
                 .await?;
         }
         for key in self.made_apps.iter().filter(|key| !writes.apps.contains_key(key)) {
-            sqlx::query("delete from app_scopes where app_name = $1 and revision = 0")
-                .persistent(self.persistent)
-                .bind(key.as_str())
-                .execute(&mut *self.conn)
-                .await?;
+            sqlx::query(DROP_APP).persistent(self.persistent).bind(key.as_str()).execute(&mut *self.conn).await?;
         }
         Ok(())
     }

@@ -3,26 +3,32 @@
 use sqlx::query_builder::QueryBuilder;
 use sqlx::{FromRow, Postgres};
 
-use super::statement::{Statement, sessions};
+use super::statement::Statement;
+use super::words::{clock, pinned};
 use crate::domain::event::StoredEvent;
 use crate::domain::query::{EventQuery, SessionQuery, SessionView, StateFilter};
 use crate::domain::time::Micros;
 use crate::store::error::StoreError;
-use crate::store::sql::{HEAD_COLUMNS, POSTGRES_CLOCK, ViewRow, pinned};
+use crate::store::sql::columns::head_columns;
+use crate::store::sql::rows::ViewRow;
 
-/// The statement of [plain](SessionQuery::is_plain) queries; with more than one, of such as ask for the whole state.
+/// The statement of [plain](SessionQuery::is_plain) queries of one app; with more than one, of such as ask for the whole
+/// state.
 ///
 /// The indexes give state keys and events in their order, so nothing is sorted, and as sequences are dense nothing has to
 /// be counted. Of the events, the first always fits.
 pub fn read_statement(queries: &[&SessionQuery]) -> Option<QueryBuilder<Postgres>> {
-    let mut statement = Statement::default();
+    let mut statement = Statement::of_app(queries.first()?.key.app());
     let rows = queries.iter();
     let number = |part: fn(&EventQuery) -> i64, none: i64| {
         rows.clone().map(move |query| query.events.as_ref().map_or(none, part))
     };
-    let names = "n, app_name, user_id, id, now, after, before, last, most_rows, most_bytes";
+    let names = "n, user_id, id, now, after, before, last, most_rows, most_bytes";
     statement.rows("q", names, queries.len(), |columns| {
-        sessions(columns.numbers(0..queries.len() as i64), rows.clone().map(|query| &query.key))
+        columns
+            .numbers(0..queries.len() as i64)
+            .texts(rows.clone().map(|query| query.key.user.user.as_str()))
+            .texts(rows.clone().map(|query| query.key.session.as_str()))
             .add("bigint", rows.clone().map(|query| pinned(query.now)))
             .numbers(number(|events| events.after, 0))
             .numbers(number(|events| events.before, 0))
@@ -31,18 +37,18 @@ pub fn read_statement(queries: &[&SessionQuery]) -> Option<QueryBuilder<Postgres
             .numbers(number(|events| events.max_bytes as i64, 0));
     });
     let mut sql = statement.end()?;
-    sql.push(" select q.n, ").push(HEAD_COLUMNS);
+    sql.push(" select q.n, ").push(head_columns());
     let filter = match queries {
         [query] => query.state.clone().unwrap_or_default(),
         _ => StateFilter::default(),
     };
     let scopes = [
-        ("app:", "app_state", "t.app_name = s.app_name", filter.app),
-        ("user:", "user_state", "t.app_name = s.app_name and t.user_id = s.user_id", filter.user),
+        ("app:", "app_state", "t.app_name = $1", filter.app),
+        ("user:", "user_state", "t.app_name = $1 and t.user_id = s.user_id", filter.user),
         (
             "",
             "session_state",
-            "t.app_name = s.app_name and t.user_id = s.user_id and t.session_id = s.id \
+            "t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id \
                and t.incarnation = s.incarnation",
             filter.session,
         ),
@@ -59,18 +65,18 @@ pub fn read_statement(queries: &[&SessionQuery]) -> Option<QueryBuilder<Postgres
     }
     sql.push(
         ", p.first, p.commit_times, p.sizes, p.bodies \
-         from q join sessions s on s.app_name = q.app_name and s.user_id = q.user_id and s.id = q.id \
-           and (s.expire_time is null or s.expire_time > coalesce(q.now, ",
+         from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = q.user_id \
+           and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, ",
     )
-    .push(POSTGRES_CLOCK)
+    .push(clock!())
     .push(
-        ")) cross join lateral ( \
+        ")) offset 0) as s cross join lateral ( \
            select min(sequence) as first, array_agg(commit_time) as commit_times, \
              array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies \
            from (select sequence, commit_time, body, size, \
                    sum(size) over (order by sequence rows unbounded preceding) as size_so_far \
                  from (select sequence, commit_time, body, octet_length(body) + 80 as size from events e \
-                       where e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id \
+                       where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id \
                          and e.incarnation = s.incarnation \
                          and e.sequence > greatest(q.after, s.revision - q.last) and e.sequence < q.before \
                        order by e.sequence limit q.most_rows) as page) as sized \

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use sqlx::query_builder::{QueryBuilder, Separated};
 use sqlx::{Encode, Postgres, Type};
 
-use crate::domain::ids::{AppName, SessionKey, UserKey};
+use crate::domain::ids::AppName;
 
 /// A statement of named queries that precede what it is about.
 pub struct Statement {
@@ -20,6 +20,13 @@ impl Default for Statement {
 }
 
 impl Statement {
+    /// A statement in which `$1` is the app, for all parts to name.
+    pub fn of_app(app: &AppName) -> Self {
+        let mut sql = QueryBuilder::new("with app as (select ");
+        sql.push_bind(app.as_str()).push("::text)");
+        Self { sql, parts: 1 }
+    }
+
     /// What follows the named queries; `None` if there are none.
     pub fn end(self) -> Option<QueryBuilder<Postgres>> {
         (self.parts > 0).then_some(self.sql)
@@ -29,6 +36,13 @@ impl Statement {
         let separator = if self.parts == 0 { "" } else { ", " };
         self.sql.push(format_args!("{separator}{name} as {query}"));
         self.parts += 1;
+    }
+
+    /// Names rows for the other parts, however many there are.
+    pub fn lists(&mut self, name: impl Display, names: impl Display, values: impl FnOnce(Columns<'_>)) {
+        self.part(name, "materialized (select * from unnest(");
+        values(Columns { sql: self.sql.separated(", "), one: false });
+        self.sql.push(format_args!(") as r({names}))"));
     }
 
     /// Names rows for the other parts. One row becomes constants: they need no function, and no place to be kept.
@@ -75,16 +89,4 @@ impl Columns<'_> {
     pub fn numbers(self, values: impl Iterator<Item = i64>) -> Self {
         self.add("bigint", values)
     }
-}
-
-pub fn sessions<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t SessionKey> + Clone) -> Columns<'q> {
-    users(columns, keys.clone().map(|key| &key.user)).texts(keys.map(|key| key.session.as_str()))
-}
-
-pub fn users<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t UserKey> + Clone) -> Columns<'q> {
-    apps(columns, keys.clone().map(|key| &key.app)).texts(keys.map(|key| key.user.as_str()))
-}
-
-pub fn apps<'q, 't>(columns: Columns<'q>, keys: impl Iterator<Item = &'t AppName> + Clone) -> Columns<'q> {
-    columns.texts(keys.map(AppName::as_str))
 }

@@ -8,15 +8,18 @@ use sqlx::query::QueryAs;
 use sqlx::query_builder::QueryBuilder;
 use sqlx::{FromRow, Postgres};
 
-use super::statement::{Statement, sessions};
-use crate::domain::ids::{AppName, SessionKey, UserKey};
+use super::statement::Statement;
+use super::words::clock;
+use crate::domain::ids::{AppName, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::{SessionHead, UNREAD};
 use crate::domain::session::Creation;
 use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
 use crate::store::backend::{SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
-use crate::store::sql::{POSTGRES_CORRECTION, SESSION_COLUMNS, filter_text};
+use crate::store::sql::columns::{head_columns, session_columns};
+use crate::store::sql::filter::filter_text;
+use crate::store::sql::statements::ttl_correction;
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
@@ -168,15 +171,59 @@ impl<'w, K> StateRows<'w, K> {
     }
 }
 
-/// Inserts rows of sessions of which neither the id nor the request is there, in key order, and their places in the list by
-/// last update; returns the incarnations of those.
-pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
-    let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
-    rows.sort_by_key(|insert| &insert.creation.key);
+/// Inserts rows of sessions of one app, in key order, of which neither the id nor the request is there, and their places in the
+/// list by last update; returns the incarnations of those.
+pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
+    let mut sql = made_sessions(rows, "app_name, user_id, id, update_time, incarnation")?.end()?;
+    sql.push(" select incarnation from made");
+    Some(sql)
+}
+
+/// Inserts sessions as [`insert_sessions`] does, with their initial states, of session keys alone; returns those that it made,
+/// with their merged states.
+pub fn create_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
+    let mut statement = made_sessions(rows, "*")?;
+    let state =
+        || rows.iter().flat_map(|row| row.creation.state.iter().map(|change| (row.creation.incarnation, change)));
+    statement.lists("k_state", "incarnation, key, value", |columns| {
+        columns
+            .numbers(state().map(|(incarnation, _)| incarnation))
+            .texts(state().map(|(_, change)| &*change.key))
+            .texts(state().map(|(_, change)| change.value.text()));
+    });
+    statement.part(
+        "stated",
+        "(insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
+          select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0 \
+          from made m join k_state k on k.incarnation = m.incarnation)",
+    );
+    let mut sql = statement.end()?;
+    // What the statement inserts, it does not see: the state of the session is that of its creation.
+    sql.push(" select ").push(head_columns());
+    for (prefix, table, of) in [
+        ("app:", "app_state", "app_state t where t.app_name = $1"),
+        ("user:", "user_state", "user_state t where t.app_name = $1 and t.user_id = s.user_id"),
+        ("", "session_state", "k_state t where t.incarnation = s.incarnation"),
+    ] {
+        sql.push(format_args!(
+            ", (select string_agg(to_json('{prefix}' || t.key)::text || ':' || t.value, ',' order by t.key collate \"C\") \
+               from {of}) as {table}"
+        ));
+    }
+    sql.push(" from made s");
+    Some(sql)
+}
+
+/// The part `made` of a statement: the sessions that it inserts, and their places in the list by last update.
+fn made_sessions(rows: &[&SessionInsert<'_>], returning: &str) -> Option<Statement> {
+    let mut statement = Statement::of_app(rows.first()?.creation.key.app());
     let rows = rows.iter();
-    let mut statement = Statement::default();
-    statement.rows("k", format_args!("{SESSION_COLUMNS}, ttl_from"), rows.len(), |columns| {
-        sessions(columns, rows.clone().map(|row| &row.creation.key))
+    let columns = session_columns();
+    // The app is the first column.
+    let (_, brought) = columns.split_once(", ")?;
+    statement.rows("k", format_args!("{brought}, ttl_from"), rows.len(), |k| {
+        k.texts(rows.clone().map(|row| row.creation.key.user.user.as_str()))
+            .texts(rows.clone().map(|row| row.creation.key.session.as_str()))
             .numbers(rows.clone().map(|row| row.creation.incarnation))
             .numbers(rows.clone().map(|row| row.revision))
             .numbers(rows.clone().map(|row| row.creation.now.0))
@@ -193,20 +240,19 @@ pub fn insert_sessions(inserts: &[SessionInsert<'_>]) -> Option<QueryBuilder<Pos
     statement.part(
         "made",
         format_args!(
-            "(insert into sessions ({SESSION_COLUMNS}, created_user_revision, created_app_revision) \
-             select {}, 0, 0 from k on conflict do nothing \
-             returning app_name, user_id, id, update_time, incarnation)",
-            SESSION_COLUMNS.replace("expire_time", &format!("expire_time + {POSTGRES_CORRECTION}"))
+            "(insert into sessions ({columns}, created_user_revision, created_app_revision) \
+             select $1, {}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
+                 and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) \
+             from k on conflict do nothing returning {returning})",
+            brought.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from")))
         ),
     );
     statement.part(
         "listed",
         "(insert into session_updates (app_name, user_id, id, update_time) \
-          select app_name, user_id, id, update_time from made)",
+          select $1, user_id, id, update_time from made)",
     );
-    let mut sql = statement.end()?;
-    sql.push(" select incarnation from made");
-    Some(sql)
+    Some(statement)
 }
 
 /// The time from which the expiry of a session was counted, if it was.
@@ -214,19 +260,58 @@ fn counted_from(creation: &Creation) -> Option<i64> {
     Some(creation.expiry?.counted_from(creation.now)?.0)
 }
 
-/// Notes which revisions of user and app the creations of sessions saw.
-pub fn set_created_revisions(seen: &[(&SessionKey, i64, i64)]) -> Option<QueryBuilder<Postgres>> {
-    let rows = seen.iter();
-    let mut statement = Statement::default();
-    statement.rows("k", "app_name, user_id, id, user_revision, app_revision", rows.len(), |columns| {
-        sessions(columns, rows.clone().map(|(key, ..)| *key))
-            .numbers(rows.clone().map(|(_, user, _)| *user))
-            .numbers(rows.clone().map(|(.., app)| *app));
-    });
-    let mut sql = statement.end()?;
-    sql.push(
-        " update sessions s set created_user_revision = k.user_revision, created_app_revision = k.app_revision \
-         from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
-    );
-    Some(sql)
+/// The statements that are put together for each request, over one row and over two, with their names.
+#[cfg(test)]
+pub fn composed() -> Vec<(String, String)> {
+    use super::read::read_statement;
+    use crate::domain::Limits;
+    use crate::domain::ids::{SessionId, SessionKey, UserId};
+    use crate::domain::query::{EventQuery, SessionQuery, StateFilter};
+    use crate::domain::session::IfExists;
+    use crate::domain::time::{Micros, Timestamp};
+
+    let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
+    let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
+    let creation = Creation {
+        key: key.clone(),
+        incarnation: 1,
+        now: Micros(0),
+        state: Vec::new(),
+        events: Vec::new(),
+        display_name: None,
+        labels: None,
+        expiry: None,
+        if_exists: IfExists::Refuse,
+        request: None,
+        limits: Limits::default(),
+    };
+    let insert = || SessionInsert {
+        creation: &creation,
+        revision: 0,
+        update_time: Timestamp::from(Micros(0)),
+        initial_state: String::new(),
+    };
+    let query = SessionQuery {
+        key: key.clone(),
+        now: Micros(0),
+        incarnation: None,
+        timeline: None,
+        state: Some(StateFilter::default()),
+        events: Some(EventQuery::all()),
+    };
+    let some = StateFilter::keys(["k", "user:k", "app:k"].into_iter());
+    let keys = SessionQuery { state: Some(some), ..query.clone() };
+    let statements = [
+        ("insert_session", insert_sessions(&[&insert()])),
+        ("insert_sessions", insert_sessions(&[&insert(), &insert()])),
+        ("create_session", create_sessions(&[&insert()])),
+        ("create_sessions", create_sessions(&[&insert(), &insert()])),
+        ("read_session", read_statement(&[&query])),
+        ("read_session_keys", read_statement(&[&keys])),
+        ("read_sessions", read_statement(&[&query, &query])),
+    ];
+    let composed = statements
+        .into_iter()
+        .filter_map(|(name, statement)| Some((name.to_owned(), statement?.sql().as_str().to_owned())));
+    composed.chain([("write".to_owned(), CALL.to_owned())]).collect()
 }

@@ -1,497 +1,382 @@
-//! The primitives of [`Tx`](crate::store::backend::Tx) whose statements both databases share.
+//! What transactions do, on either database, in statements that both share.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use super::filter::filter_text;
+use super::list::list as list_statement;
+use super::query::{Query, Sql, Value};
+use super::rows::{DifferenceRow, EventRow, HeadRow, PagedEventRow, ScopeRow, StateRow, ViewRow, event_page};
+use crate::domain::command::Fork;
+use crate::domain::event::StoredEvent;
+use crate::domain::history;
+use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserKey};
+use crate::domain::json::RawJson;
+use crate::domain::loaded::SessionHead;
+use crate::domain::query::{EventPage, EventQuery, ListQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter};
+use crate::domain::request_key::RequestKey;
+use crate::domain::rewind::{Difference, hidden};
+use crate::domain::scope::join;
+use crate::domain::session::{MetadataPatch, SessionInfo};
+use crate::domain::tag::Tag;
+use crate::domain::time::{Micros, Timestamp};
+use crate::store::backend::LockedSession;
+use crate::store::error::{Cause, StoreError, corrupt};
+
+type Result<T> = std::result::Result<T, StoreError>;
 
 /// How many events one statement copies: it must end within its time limit.
-pub const COPIED_EVENTS: i64 = 10_000;
+const COPIED_EVENTS: i64 = 10_000;
 
-/// Expands inside of an `impl Tx`. The type has `conn` (the connection), `persistent` (whether statements may be
-/// prepared by name), `DIALECT`, and `keys`, `numbers` and `at` (a key filter, a list of numbers and the time of a
-/// [`SessionQuery`](crate::domain::query::SessionQuery) as its database takes them).
-macro_rules! shared_primitives {
-    () => {
-        async fn set_metadata(&mut self, key: &SessionKey, patch: &MetadataPatch, now: Micros) -> Result<()> {
-            sqlx::query(Self::DIALECT.set_metadata)
-                .persistent(self.persistent)
-                .bind(key.app().as_str())
-                .bind(key.user.user.as_str())
-                .bind(key.session.as_str())
-                .bind(patch.display_name.is_some())
-                .bind(patch.display_name.as_ref().and_then(|name| name.as_ref().map(RawJson::text)))
-                .bind(patch.labels.is_some())
-                .bind(patch.labels.as_ref().and_then(|labels| labels.as_ref().map(RawJson::text)))
-                .bind(patch.expiry.is_some())
-                .bind(patch.expiry.flatten().map(|expiry| expiry.at(now).0))
-                .bind(patch.expiry.flatten().and_then(|expiry| expiry.counted_from(now)).map(|from| from.0))
-                .execute(&mut *self.conn)
-                .await?;
-            Ok(())
-        }
-
-        async fn bury(&mut self, key: &SessionKey, incarnation: i64) -> Result<()> {
-            self.on_incarnation(sql::UNLIST_UPDATE, key, incarnation, None).await?;
-            self.on_incarnation(sql::UNLIST_SESSION, key, incarnation, None).await?;
-            self.on_incarnation(sql::BURY_SESSION, key, incarnation, None).await?;
-            Ok(())
-        }
-
-        async fn purge(&mut self, key: &SessionKey, incarnation: i64, limit: i64) -> Result<u64> {
-            let mut purged = 0;
-            for statement in [sql::PURGE_EVENTS, sql::PURGE_STATE, sql::PURGE_SPANS] {
-                purged += self.on_incarnation(statement, key, incarnation, Some(limit)).await?;
-            }
-            Ok(purged)
-        }
-
-        async fn forget(&mut self, key: &SessionKey, incarnation: i64) -> Result<()> {
-            self.on_incarnation(sql::FORGET_BURIED, key, incarnation, None).await?;
-            Ok(())
-        }
-
-        async fn event(&mut self, key: &SessionKey, incarnation: i64, id: &EventId) -> Result<Option<StoredEvent>> {
-            let row: Option<EventRow> = sqlx::query_as(sql::EVENT)
-                .persistent(self.persistent)
-                .bind(key.app().as_str())
-                .bind(key.user.user.as_str())
-                .bind(key.session.as_str())
-                .bind(incarnation)
-                .bind(id.as_str())
-                .fetch_optional(&mut *self.conn)
-                .await?;
-            Ok(row.map(StoredEvent::from))
-        }
-
-        async fn value(&mut self, address: &StateAddress, incarnation: i64) -> Result<Option<RawJson>> {
-            let query = match address {
-                StateAddress::Session(key, name) => sqlx::query_scalar(sql::SESSION_VALUE)
-                    .bind(key.app().as_str())
-                    .bind(key.user.user.as_str())
-                    .bind(key.session.as_str())
-                    .bind(incarnation)
-                    .bind(&**name),
-                StateAddress::User(key, name) => {
-                    sqlx::query_scalar(sql::USER_VALUE).bind(key.app.as_str()).bind(key.user.as_str()).bind(&**name)
-                }
-                StateAddress::App(key, name) => sqlx::query_scalar(sql::APP_VALUE).bind(key.as_str()).bind(&**name),
-            };
-            let value: Option<String> = query.persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
-            Ok(value.map(RawJson::trusted))
-        }
-
-        async fn scope(&mut self, scope: &ScopeKey) -> Result<ScopeView> {
-            let query = match scope {
-                ScopeKey::App(app) => sqlx::query_as(Self::DIALECT.app_scope).bind(app.as_str()),
-                ScopeKey::User(key) => {
-                    sqlx::query_as(Self::DIALECT.user_scope).bind(key.app.as_str()).bind(key.user.as_str())
-                }
-            };
-            let row: ScopeRow = query.persistent(self.persistent).fetch_one(&mut *self.conn).await?;
-            Ok(ScopeView { revision: row.revision, state: join([row.state.as_deref()]) })
-        }
-
-        async fn seen_revisions(
-            &mut self,
-            key: &SessionKey,
-            incarnation: i64,
-            revision: i64,
-        ) -> Result<Option<(i64, i64)>> {
-            Ok(sqlx::query_as(sql::SEEN_REVISIONS)
-                .persistent(self.persistent)
-                .bind(key.app().as_str())
-                .bind(key.user.user.as_str())
-                .bind(key.session.as_str())
-                .bind(incarnation)
-                .bind(revision)
-                .fetch_optional(&mut *self.conn)
-                .await?)
-        }
-
-        async fn state_then(&mut self, head: &SessionInfo, then: &Tag, filter: &StateFilter) -> Result<String> {
-            let row: StateRow = sqlx::query_as(Self::DIALECT.state_then)
-                .persistent(self.persistent)
-                .bind(head.key.app().as_str())
-                .bind(head.key.user.user.as_str())
-                .bind(head.key.session.as_str())
-                .bind(head.incarnation)
-                .bind(then.revision)
-                .bind(then.user)
-                .bind(then.app)
-                .bind(Self::numbers(history::path(then.revision, head.revision)))
-                .bind(Self::numbers(history::path(then.user, head.user_revision)))
-                .bind(Self::numbers(history::path(then.app, head.app_revision)))
-                .bind(Self::keys(filter.app.as_deref()))
-                .bind(Self::keys(filter.user.as_deref()))
-                .bind(Self::keys(filter.session.as_deref()))
-                .fetch_one(&mut *self.conn)
-                .await?;
-            Ok(row.merged())
-        }
-
-        async fn differences(&mut self, row: &LockedSession, revision: i64) -> Result<Vec<Difference>> {
-            let rows: Vec<DifferenceRow> = sqlx::query_as(Self::DIALECT.differences)
-                .persistent(self.persistent)
-                .bind(row.key.app().as_str())
-                .bind(row.key.user.user.as_str())
-                .bind(row.key.session.as_str())
-                .bind(row.head.incarnation)
-                .bind(revision)
-                .bind(Self::numbers(history::path(revision, row.head.revision)))
-                .fetch_all(&mut *self.conn)
-                .await?;
-            Ok(rows.into_iter().map(Difference::from).collect())
-        }
-
-        async fn removed_since(
-            &mut self,
-            addresses: &[&StateAddress],
-            locked: Option<SessionHead>,
-            since: i64,
-        ) -> Result<HashMap<String, i64>> {
-            let names: Vec<String> = addresses.iter().map(|address| address.key().to_owned()).collect();
-            let (incarnation, revision) = locked.map_or((0, 0), |locked| (locked.incarnation, locked.revision));
-            let Some(owner) = addresses.first() else { return Ok(HashMap::new()) };
-            let query = match owner {
-                StateAddress::Session(key, _) => sqlx::query_as(Self::DIALECT.removed)
-                    .bind(key.app().as_str())
-                    .bind(key.user.user.as_str())
-                    .bind(key.session.as_str())
-                    .bind(incarnation)
-                    .bind(Self::keys(Some(&names)))
-                    .bind(since)
-                    .bind(Self::numbers(history::path(since, revision))),
-                StateAddress::User(key, _) => sqlx::query_as(Self::DIALECT.user_keys_changed)
-                    .bind(key.app.as_str())
-                    .bind(key.user.as_str())
-                    .bind(Self::keys(Some(&names))),
-                StateAddress::App(key, _) => {
-                    sqlx::query_as(Self::DIALECT.app_keys_changed).bind(key.as_str()).bind(Self::keys(Some(&names)))
-                }
-            };
-            let rows: Vec<(String, Option<i64>)> = query.persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-            Ok(rows.into_iter().filter_map(|(key, revision)| Some((key, revision?))).collect())
-        }
-
-        async fn first_of_invocation(
-            &mut self,
-            key: &SessionKey,
-            incarnation: i64,
-            invocation: &str,
-        ) -> Result<Option<i64>> {
-            Ok(sqlx::query_scalar(sql::FIRST_OF_INVOCATION)
-                .persistent(self.persistent)
-                .bind(key.app().as_str())
-                .bind(key.user.user.as_str())
-                .bind(key.session.as_str())
-                .bind(incarnation)
-                .bind(filter_text(invocation))
-                .fetch_one(&mut *self.conn)
-                .await?)
-        }
-
-        async fn event_at(&mut self, key: &SessionKey, incarnation: i64, sequence: i64) -> Result<Option<StoredEvent>> {
-            let row: Option<EventRow> = sqlx::query_as(sql::EVENT_AT)
-                .persistent(self.persistent)
-                .bind(key.app().as_str())
-                .bind(key.user.user.as_str())
-                .bind(key.session.as_str())
-                .bind(incarnation)
-                .bind(sequence)
-                .fetch_optional(&mut *self.conn)
-                .await?;
-            Ok(row.map(StoredEvent::from))
-        }
-
-        async fn insert_fork(
-            &mut self,
-            source: &LockedSession,
-            fork: &Fork,
-            revision: i64,
-            update_time: &Timestamp,
-        ) -> Result<bool> {
-            let done = sqlx::query(Self::DIALECT.insert_fork)
-                .persistent(self.persistent)
-                .bind(source.key.app().as_str())
-                .bind(source.key.user.user.as_str())
-                .bind(source.key.session.as_str())
-                .bind(source.head.incarnation)
-                .bind(fork.session.as_str())
-                .bind(fork.incarnation)
-                .bind(fork.now.0)
-                .bind(revision)
-                .bind(update_time.micros.0)
-                .bind(update_time.number.text())
-                .bind(fork.request.as_ref().map(|request| request.key.as_str()))
-                .bind(fork.request.as_ref().map(|request| &request.digest[..]))
-                .execute(&mut *self.conn)
-                .await?;
-            Ok(done.rows_affected() > 0)
-        }
-
-        async fn made_by(
-            &mut self,
-            user: &UserKey,
-            key: &IdempotencyKey,
-        ) -> Result<Option<(SessionKey, i64, Vec<u8>)>> {
-            let row: Option<(String, i64, Vec<u8>)> = sqlx::query_as(sql::MADE_BY)
-                .persistent(self.persistent)
-                .bind(user.app.as_str())
-                .bind(user.user.as_str())
-                .bind(key.as_str())
-                .fetch_optional(&mut *self.conn)
-                .await?;
-            row.map(|(id, incarnation, digest)| {
-                let session = SessionId::parse(&id).map_err(corrupt)?;
-                Ok((SessionKey { user: user.clone(), session }, incarnation, digest))
-            })
-            .transpose()
-        }
-
-        async fn patched_by(&mut self, scope: &ScopeKey, key: &IdempotencyKey) -> Result<Option<Vec<u8>>> {
-            let query = match scope {
-                ScopeKey::App(app) => sqlx::query_scalar(sql::APP_PATCH).bind(app.as_str()),
-                ScopeKey::User(user) => {
-                    sqlx::query_scalar(sql::USER_PATCH).bind(user.app.as_str()).bind(user.user.as_str())
-                }
-            };
-            Ok(query.bind(key.as_str()).persistent(self.persistent).fetch_optional(&mut *self.conn).await?)
-        }
-
-        async fn remember_patch(&mut self, scope: &ScopeKey, request: &RequestKey, now: Micros) -> Result<()> {
-            let [of_user, of_app] = Self::DIALECT.remember_patches;
-            let query = match scope {
-                ScopeKey::App(app) => sqlx::query(of_app).bind(app.as_str()),
-                ScopeKey::User(user) => sqlx::query(of_user).bind(user.app.as_str()).bind(user.user.as_str()),
-            };
-            query
-                .bind(request.key.as_str())
-                .bind(&request.digest[..])
-                .bind(now.0)
-                .persistent(self.persistent)
-                .execute(&mut *self.conn)
-                .await?;
-            Ok(())
-        }
-
-        async fn forget_patches(&mut self, before: Micros, limit: i64) -> Result<u64> {
-            let mut forgotten = 0;
-            for statement in Self::DIALECT.forget_patches {
-                let done = sqlx::query(statement)
-                    .persistent(self.persistent)
-                    .bind(before.0)
-                    .bind(limit)
-                    .execute(&mut *self.conn)
-                    .await?;
-                forgotten += done.rows_affected();
-            }
-            Ok(forgotten)
-        }
-
-        async fn copy_history(&mut self, source: &LockedSession, fork: &Fork, revision: i64) -> Result<()> {
-            let mut after = 0;
-            while after < revision {
-                let last = revision.min(after + COPIED_EVENTS);
-                self.copy(sql::COPY_EVENTS, source, fork, &[after, last], None).await?;
-                after = last;
-            }
-            self.copy(sql::COPY_SPANS, source, fork, &[revision], None).await?;
-            // Appends to the source go on meanwhile: what holds at the revision may have ended since it was read.
-            let path = history::path(revision, i64::MAX);
-            self.copy(Self::DIALECT.copy_state, source, fork, &[revision], Some(path)).await
-        }
-
-        async fn list(&mut self, query: &ListQuery, now: Micros) -> Result<Page<SessionView>> {
-            let (text, values) = Self::DIALECT.list(query, now);
-            let mut statement = sqlx::query(AssertSqlSafe(text)).persistent(self.persistent);
-            for value in &values {
-                statement = match value {
-                    ListValue::Text(text) => statement.bind(*text),
-                    ListValue::Integer(number) => statement.bind(*number),
-                };
-            }
-            let mut rows = statement.fetch(&mut *self.conn);
-            let mut page = Page { items: Vec::new(), more: false, cut: false };
-            let mut bytes = 0;
-            while let Some(row) = rows.try_next().await? {
-                if page.items.len() == query.max_rows {
-                    page.more = true;
-                    break;
-                }
-                let (head, state) = if query.with_state {
-                    let row = ViewRow::from_row(&row)?;
-                    let state = row.state.merged();
-                    (row.head, Some(state))
-                } else {
-                    (HeadRow::from_row(&row)?, None)
-                };
-                let view = SessionView { head: head.try_into()?, state, events: EventPage::default() };
-                bytes += view.weight();
-                if bytes > query.max_bytes && !page.items.is_empty() {
-                    page.more = true;
-                    page.cut = true;
-                    break;
-                }
-                page.items.push(view);
-            }
-            Ok(page)
-        }
-
-        async fn apps(&mut self, after: &str, limit: i64) -> Result<Vec<String>> {
-            Ok(sqlx::query_scalar(sql::APPS)
-                .persistent(self.persistent)
-                .bind(after)
-                .bind(limit)
-                .fetch_all(&mut *self.conn)
-                .await?)
-        }
-
-        async fn users(&mut self, app: &AppName, after: &str, limit: i64) -> Result<Vec<String>> {
-            Ok(sqlx::query_scalar(sql::USERS)
-                .persistent(self.persistent)
-                .bind(after)
-                .bind(limit)
-                .bind(app.as_str())
-                .fetch_all(&mut *self.conn)
-                .await?)
-        }
-    };
+/// The one row of a statement that always has one.
+async fn one<R: super::query::Row>(db: &mut impl Sql, query: Query<'_>) -> Result<R> {
+    let row = db.fetch(query).await?.pop();
+    row.ok_or_else(|| StoreError::new(Cause::Internal, "a statement that always has a row had none"))
 }
 
-/// Expands inside of an `impl` of the transaction's type: what [`shared_primitives`] calls.
-macro_rules! shared_helpers {
-    () => {
-        /// Runs a statement that takes a session's key, its incarnation, and perhaps a limit.
-        async fn on_incarnation(
-            &mut self,
-            statement: &'static str,
-            key: &SessionKey,
-            incarnation: i64,
-            limit: Option<i64>,
-        ) -> Result<u64> {
-            let mut query = sqlx::query(statement)
-                .persistent(self.persistent)
-                .bind(key.app().as_str())
-                .bind(key.user.user.as_str())
-                .bind(key.session.as_str())
-                .bind(incarnation);
-            if let Some(limit) = limit {
-                query = query.bind(limit);
-            }
-            Ok(query.execute(&mut *self.conn).await?.rows_affected())
-        }
-
-        /// A session, its state and its events in a statement each.
-        async fn view_in_parts(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
-            let key = &query.key;
-            let (head, state) = match &query.state {
-                None => {
-                    let row: Option<HeadRow> = sqlx::query_as(Self::DIALECT.head)
-                        .persistent(self.persistent)
-                        .bind(key.app().as_str())
-                        .bind(key.user.user.as_str())
-                        .bind(key.session.as_str())
-                        .bind(Self::at(query.now))
-                        .fetch_optional(&mut *self.conn)
-                        .await?;
-                    let Some(row) = row else { return Ok(None) };
-                    (SessionInfo::try_from(row)?, None)
-                }
-                Some(filter) => {
-                    let row: Option<ViewRow> = sqlx::query_as(Self::DIALECT.view)
-                        .persistent(self.persistent)
-                        .bind(key.app().as_str())
-                        .bind(key.user.user.as_str())
-                        .bind(key.session.as_str())
-                        .bind(Self::at(query.now))
-                        .bind(Self::keys(filter.app.as_deref()))
-                        .bind(Self::keys(filter.user.as_deref()))
-                        .bind(Self::keys(filter.session.as_deref()))
-                        .fetch_optional(&mut *self.conn)
-                        .await?;
-                    let Some(row) = row else { return Ok(None) };
-                    let state = row.state.merged();
-                    (SessionInfo::try_from(row.head)?, Some(state))
-                }
-            };
-            if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
-                return Ok(None);
-            }
-            let events = match &query.events {
-                Some(events) => self.events(&head, events).await?,
-                None => EventPage::default(),
-            };
-            Ok(Some(SessionView { head, state, events }))
-        }
-
-        async fn events(&mut self, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
-            // Sequences are dense, so the last N are those above revision - N.
-            let after = query.after.max(query.last.map_or(0, |last| head.revision.saturating_sub(last)));
-            let hidden = match query.exclude_rewound {
-                true => rewind::hidden(&self.rewinds(head).await?),
-                false => Vec::new(),
-            };
-            let statement = match (query.descending, hidden.is_empty()) {
-                (false, true) => sql::EVENTS_ASCENDING,
-                (true, true) => sql::EVENTS_DESCENDING,
-                (false, false) => Self::DIALECT.visible_ascending,
-                (true, false) => Self::DIALECT.visible_descending,
-            };
-            let mut rows = sqlx::query_as(statement)
-                .persistent(self.persistent)
-                .bind(head.key.app().as_str())
-                .bind(head.key.user.user.as_str())
-                .bind(head.key.session.as_str())
-                .bind(head.incarnation)
-                .bind(after)
-                .bind(query.before)
-                .bind(query.since.map(|time| time.0))
-                .bind(query.author.as_deref().map(filter_text))
-                .bind(query.invocation_id.as_deref().map(filter_text))
-                .bind(query.branch.as_deref().map(filter_text))
-                .bind(query.max_rows as i64 + 1)
-                .bind(query.max_bytes as i64);
-            if !hidden.is_empty() {
-                let (first, last) = hidden.into_iter().unzip();
-                rows = rows.bind(Self::numbers(first)).bind(Self::numbers(last));
-            }
-            Ok(event_page(rows.fetch_all(&mut *self.conn).await?, query.max_rows))
-        }
-
-        /// Runs a statement that copies rows of `source` to its fork.
-        async fn copy(
-            &mut self,
-            statement: &'static str,
-            source: &LockedSession,
-            fork: &Fork,
-            bounds: &[i64],
-            nodes: Option<Vec<i64>>,
-        ) -> Result<()> {
-            let mut query = sqlx::query(statement)
-                .persistent(self.persistent)
-                .bind(source.key.app().as_str())
-                .bind(source.key.user.user.as_str())
-                .bind(source.key.session.as_str())
-                .bind(source.head.incarnation)
-                .bind(fork.session.as_str())
-                .bind(fork.incarnation);
-            for bound in bounds {
-                query = query.bind(*bound);
-            }
-            if let Some(nodes) = nodes {
-                query = query.bind(Self::numbers(nodes));
-            }
-            query.execute(&mut *self.conn).await?;
-            Ok(())
-        }
-
-        async fn rewinds(&mut self, head: &SessionInfo) -> Result<Vec<(i64, i64)>> {
-            Ok(sqlx::query_as(sql::REWINDS)
-                .persistent(self.persistent)
-                .bind(head.key.app().as_str())
-                .bind(head.key.user.user.as_str())
-                .bind(head.key.session.as_str())
-                .bind(head.incarnation)
-                .fetch_all(&mut *self.conn)
-                .await?)
-        }
-    };
+/// The row of a statement that has at most one.
+async fn at_most_one<R: super::query::Row>(db: &mut impl Sql, query: Query<'_>) -> Result<Option<R>> {
+    Ok(db.fetch(query).await?.pop())
 }
 
-pub(in crate::store) use {shared_helpers, shared_primitives};
+/// A statement over the rows of one incarnation of a session.
+fn of<'a>(text: &'static str, key: &'a SessionKey, incarnation: i64) -> Query<'a> {
+    Query::new(text).session(key).bind(incarnation)
+}
+
+pub async fn set_metadata(db: &mut impl Sql, key: &SessionKey, patch: &MetadataPatch, now: Micros) -> Result<()> {
+    let query = Query::new(&*db.statements().set_metadata)
+        .session(key)
+        .bind(patch.display_name.is_some())
+        .bind(patch.display_name.as_ref().and_then(|name| name.as_ref().map(RawJson::text)))
+        .bind(patch.labels.is_some())
+        .bind(patch.labels.as_ref().and_then(|labels| labels.as_ref().map(RawJson::text)))
+        .bind(patch.expiry.is_some())
+        .bind(patch.expiry.flatten().map(|expiry| expiry.at(now).0))
+        .bind(patch.expiry.flatten().and_then(|expiry| expiry.counted_from(now)).map(|from| from.0));
+    db.execute(query).await.map(drop)
+}
+
+/// Notes the revisions of user and app state that a creation came to, if it changed them itself.
+pub async fn set_created_revisions(db: &mut impl Sql, key: &SessionKey, user: i64, app: i64) -> Result<()> {
+    let query = Query::new(&*db.statements().set_created_revisions).session(key).bind(user).bind(app);
+    db.execute(query).await.map(drop)
+}
+
+/// Removes the session's row and notes its incarnation for [`purge`].
+pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
+    let statements = db.statements();
+    for text in [&statements.unlist_update, &statements.unlist_session, &statements.bury_session] {
+        db.execute(of(text, key, incarnation)).await?;
+    }
+    Ok(())
+}
+
+/// Removes up to `limit` rows of each kind that a buried incarnation left; how many there were.
+pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit: i64) -> Result<u64> {
+    let statements = db.statements();
+    let mut purged = 0;
+    for text in [&statements.purge_events, &statements.purge_state, &statements.purge_spans] {
+        purged += db.execute(of(text, key, incarnation).bind(limit)).await?;
+    }
+    Ok(purged)
+}
+
+/// Nothing of the incarnation is left.
+pub async fn finish_purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
+    let query = of(&db.statements().forget_buried, key, incarnation);
+    db.execute(query).await.map(drop)
+}
+
+pub async fn event(db: &mut impl Sql, key: &SessionKey, incarnation: i64, id: &EventId) -> Result<Option<StoredEvent>> {
+    let query = of(&db.statements().event, key, incarnation).bind(id.as_str());
+    Ok(at_most_one::<EventRow>(db, query).await?.map(StoredEvent::from))
+}
+
+pub async fn event_at(
+    db: &mut impl Sql,
+    key: &SessionKey,
+    incarnation: i64,
+    sequence: i64,
+) -> Result<Option<StoredEvent>> {
+    let query = of(&db.statements().event_at, key, incarnation).bind(sequence);
+    Ok(at_most_one::<EventRow>(db, query).await?.map(StoredEvent::from))
+}
+
+pub async fn value(db: &mut impl Sql, address: &StateAddress, incarnation: i64) -> Result<Option<RawJson>> {
+    let statements = db.statements();
+    let query = match address {
+        StateAddress::Session(key, name) => of(&statements.session_value, key, incarnation).bind(&**name),
+        StateAddress::User(key, name) => Query::new(&*statements.user_value).user(key).bind(&**name),
+        StateAddress::App(key, name) => Query::new(&*statements.app_value).app(key).bind(&**name),
+    };
+    let value: Option<(String,)> = at_most_one(db, query).await?;
+    Ok(value.map(|(text,)| RawJson::trusted(text)))
+}
+
+pub async fn scope(db: &mut impl Sql, scope: &ScopeKey) -> Result<ScopeView> {
+    let statements = db.statements();
+    let query = match scope {
+        ScopeKey::App(app) => Query::new(&*statements.app_scope).app(app),
+        ScopeKey::User(key) => Query::new(&*statements.user_scope).user(key),
+    };
+    let row: ScopeRow = one(db, query).await?;
+    Ok(ScopeView { revision: row.revision, state: join([row.state.as_deref()]) })
+}
+
+/// The revisions of user and app state that the event of this sequence saw; of 0, that the creation saw.
+pub async fn seen_revisions(
+    db: &mut impl Sql,
+    key: &SessionKey,
+    incarnation: i64,
+    revision: i64,
+) -> Result<Option<(i64, i64)>> {
+    let query = of(&db.statements().seen_revisions, key, incarnation).bind(revision);
+    at_most_one(db, query).await
+}
+
+/// The merged state as it was at a moment.
+pub async fn state_then(db: &mut impl Sql, head: &SessionInfo, then: &Tag, filter: &StateFilter) -> Result<String> {
+    let query = of(&db.statements().state_then, &head.key, head.incarnation)
+        .bind(then.revision)
+        .bind(then.user)
+        .bind(then.app)
+        .bind(history::path(then.revision, head.revision))
+        .bind(history::path(then.user, head.user_revision))
+        .bind(history::path(then.app, head.app_revision))
+        .bind(filter.app.as_deref())
+        .bind(filter.user.as_deref())
+        .bind(filter.session.as_deref());
+    Ok(one::<StateRow>(db, query).await?.merged())
+}
+
+/// The session keys that were set or removed after `revision`, in key order.
+pub async fn differences(db: &mut impl Sql, row: &LockedSession, revision: i64) -> Result<Vec<Difference>> {
+    let query = of(&db.statements().differences, &row.key, row.head.incarnation)
+        .bind(revision)
+        .bind(history::path(revision, row.head.revision));
+    let rows: Vec<DifferenceRow> = db.fetch(query).await?;
+    Ok(rows.into_iter().map(Difference::from).collect())
+}
+
+/// The revisions at which keys that are not there were removed, all of one owner: at least if that was after `since`.
+/// `session` is the session, of session keys.
+pub async fn removed_since(
+    db: &mut impl Sql,
+    addresses: &[&StateAddress],
+    session: Option<SessionHead>,
+    since: i64,
+) -> Result<HashMap<String, i64>> {
+    let names: Vec<String> = addresses.iter().map(|address| address.key().to_owned()).collect();
+    let keys = Some(&*names);
+    let (incarnation, revision) = session.map_or((0, 0), |head| (head.incarnation, head.revision));
+    let Some(owner) = addresses.first() else { return Ok(HashMap::new()) };
+    let statements = db.statements();
+    let query = match owner {
+        StateAddress::Session(key, _) => {
+            of(&statements.removed, key, incarnation).bind(keys).bind(since).bind(history::path(since, revision))
+        }
+        StateAddress::User(key, _) => Query::new(&*statements.user_keys_changed).user(key).bind(keys),
+        StateAddress::App(key, _) => Query::new(&*statements.app_keys_changed).app(key).bind(keys),
+    };
+    let rows: Vec<(String, Option<i64>)> = db.fetch(query).await?;
+    Ok(rows.into_iter().filter_map(|(key, revision)| Some((key, revision?))).collect())
+}
+
+pub async fn first_of_invocation(
+    db: &mut impl Sql,
+    key: &SessionKey,
+    incarnation: i64,
+    invocation: &str,
+) -> Result<Option<i64>> {
+    let query = of(&db.statements().first_of_invocation, key, incarnation).bind(filter_text(invocation));
+    let (first,): (Option<i64>,) = one(db, query).await?;
+    Ok(first)
+}
+
+/// Inserts the row of a fork; `false` if the session exists, or one that the request made.
+pub async fn insert_fork(
+    db: &mut impl Sql,
+    source: &LockedSession,
+    fork: &Fork,
+    revision: i64,
+    update_time: &Timestamp,
+) -> Result<bool> {
+    let query = of(&db.statements().insert_fork, &source.key, source.head.incarnation)
+        .bind(fork.session.as_str())
+        .bind(fork.incarnation)
+        .bind(fork.now.0)
+        .bind(revision)
+        .bind(update_time.micros.0)
+        .bind(update_time.number.text())
+        .bind(fork.request.as_ref().map(|request| request.key.as_str()))
+        .bind(fork.request.as_ref().map(|request| &request.digest[..]));
+    Ok(db.execute(query).await? > 0)
+}
+
+/// Copies events, spans and the state as of `revision` to the fork.
+pub async fn copy_history(db: &mut impl Sql, source: &LockedSession, fork: &Fork, revision: i64) -> Result<()> {
+    let statements = db.statements();
+    let copy = |text: &'static str| {
+        of(text, &source.key, source.head.incarnation).bind(fork.session.as_str()).bind(fork.incarnation)
+    };
+    let mut after = 0;
+    while after < revision {
+        let last = revision.min(after + COPIED_EVENTS);
+        db.execute(copy(&statements.copy_events).bind(after).bind(last)).await?;
+        after = last;
+    }
+    db.execute(copy(&statements.copy_spans).bind(revision)).await?;
+    // Appends to the source go on meanwhile: what holds at the revision may have ended since it was read.
+    let path = history::path(revision, i64::MAX);
+    db.execute(copy(&statements.copy_state).bind(revision).bind(path)).await.map(drop)
+}
+
+/// The session that a request of this key made, be it expired, its incarnation, and the request's digest.
+pub async fn made_by(
+    db: &mut impl Sql,
+    user: &UserKey,
+    key: &IdempotencyKey,
+) -> Result<Option<(SessionKey, i64, Vec<u8>)>> {
+    let query = Query::new(&*db.statements().made_by).user(user).bind(key.as_str());
+    let row: Option<(String, i64, Vec<u8>)> = at_most_one(db, query).await?;
+    row.map(|(id, incarnation, digest)| {
+        let session = SessionId::parse(&id).map_err(corrupt)?;
+        Ok((SessionKey { user: user.clone(), session }, incarnation, digest))
+    })
+    .transpose()
+}
+
+/// The digest of the request of this key that changed the scope.
+pub async fn patched_by(db: &mut impl Sql, scope: &ScopeKey, key: &IdempotencyKey) -> Result<Option<Vec<u8>>> {
+    let statements = db.statements();
+    let query = match scope {
+        ScopeKey::App(app) => Query::new(&*statements.app_patch).app(app),
+        ScopeKey::User(user) => Query::new(&*statements.user_patch).user(user),
+    };
+    let digest: Option<(Vec<u8>,)> = at_most_one(db, query.bind(key.as_str())).await?;
+    Ok(digest.map(|(digest,)| digest))
+}
+
+pub async fn remember_patch(db: &mut impl Sql, scope: &ScopeKey, request: &RequestKey, now: Micros) -> Result<()> {
+    let statements = db.statements();
+    let query = match scope {
+        ScopeKey::App(app) => Query::new(&*statements.remember_app_patch).app(app),
+        ScopeKey::User(user) => Query::new(&*statements.remember_user_patch).user(user),
+    };
+    db.execute(query.bind(request.key.as_str()).bind(&request.digest[..]).bind(now.0)).await.map(drop)
+}
+
+/// Removes up to `limit` requests of each kind of scope of before that time; how many there were.
+pub async fn forget_patches(db: &mut impl Sql, before: Micros, limit: i64) -> Result<u64> {
+    let statements = db.statements();
+    let mut forgotten = 0;
+    for text in [&statements.forget_user_patches, &statements.forget_app_patches] {
+        forgotten += db.execute(Query::new(&**text).bind(before.0).bind(limit)).await?;
+    }
+    Ok(forgotten)
+}
+
+pub async fn list(db: &mut impl Sql, query: &ListQuery, now: Micros) -> Result<Page<SessionView>> {
+    let statement = list_statement(db.statements().words, query, now);
+    let mut page = Page { items: Vec::new(), more: false, cut: false };
+    let mut bytes = 0;
+    let mut take = |head: HeadRow, state: Option<String>| {
+        if page.items.len() == query.max_rows {
+            page.more = true;
+            return Ok(ControlFlow::Break(()));
+        }
+        let view = SessionView { head: head.try_into()?, state, events: EventPage::default() };
+        bytes += view.weight();
+        if bytes > query.max_bytes && !page.items.is_empty() {
+            (page.more, page.cut) = (true, true);
+            return Ok(ControlFlow::Break(()));
+        }
+        page.items.push(view);
+        Ok(ControlFlow::Continue(()))
+    };
+    if query.with_state {
+        db.fetch_until(statement, |row: ViewRow| {
+            let state = row.state.merged();
+            take(row.head, Some(state))
+        })
+        .await?;
+    } else {
+        db.fetch_until(statement, |row: HeadRow| take(row, None)).await?;
+    }
+    Ok(page)
+}
+
+pub async fn apps(db: &mut impl Sql, after: &str, limit: i64) -> Result<Vec<String>> {
+    let query = Query::new(&*db.statements().apps).bind(after).bind(limit);
+    Ok(db.fetch(query).await?.into_iter().map(|(name,)| name).collect())
+}
+
+pub async fn users(db: &mut impl Sql, app: &AppName, after: &str, limit: i64) -> Result<Vec<String>> {
+    let query = Query::new(&*db.statements().users).bind(after).bind(limit).app(app);
+    Ok(db.fetch(query).await?.into_iter().map(|(name,)| name).collect())
+}
+
+/// A session, its state and its events in a statement each. `now` is the time that the statements bind.
+pub async fn view_in_parts<'a>(
+    db: &mut impl Sql,
+    query: &'a SessionQuery,
+    now: impl Into<Value<'a>>,
+) -> Result<Option<SessionView>> {
+    let statements = db.statements();
+    let find = |text: &'static str| Query::new(text).session(&query.key).bind(now);
+    let (head, state) = match &query.state {
+        None => {
+            let Some(row) = at_most_one::<HeadRow>(db, find(&statements.head)).await? else { return Ok(None) };
+            (SessionInfo::try_from(row)?, None)
+        }
+        Some(filter) => {
+            let query = find(&statements.view)
+                .bind(filter.app.as_deref())
+                .bind(filter.user.as_deref())
+                .bind(filter.session.as_deref());
+            let Some(row) = at_most_one::<ViewRow>(db, query).await? else { return Ok(None) };
+            let state = row.state.merged();
+            (SessionInfo::try_from(row.head)?, Some(state))
+        }
+    };
+    if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
+        return Ok(None);
+    }
+    let events = match &query.events {
+        Some(query) => events(db, &head, query).await?,
+        None => EventPage::default(),
+    };
+    Ok(Some(SessionView { head, state, events }))
+}
+
+async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
+    // Sequences are dense, so the last N are those above revision - N.
+    let after = query.after.max(query.last.map_or(0, |last| head.revision.saturating_sub(last)));
+    let statements = db.statements();
+    let hidden = match query.exclude_rewound {
+        true => hidden(&db.fetch::<(i64, i64)>(of(&statements.rewinds, &head.key, head.incarnation)).await?),
+        false => Vec::new(),
+    };
+    let text = match (query.descending, hidden.is_empty()) {
+        (false, true) => &statements.events_ascending,
+        (true, true) => &statements.events_descending,
+        (false, false) => &statements.visible_ascending,
+        (true, false) => &statements.visible_descending,
+    };
+    let mut statement = of(text, &head.key, head.incarnation)
+        .bind(after)
+        .bind(query.before)
+        .bind(query.since.map(|time| time.0))
+        .bind(query.author.as_deref().map(filter_text))
+        .bind(query.invocation_id.as_deref().map(filter_text))
+        .bind(query.branch.as_deref().map(filter_text))
+        .bind(query.max_rows as i64 + 1)
+        .bind(query.max_bytes as i64);
+    if !hidden.is_empty() {
+        let (first, last): (Vec<i64>, Vec<i64>) = hidden.into_iter().unzip();
+        statement = statement.bind(first).bind(last);
+    }
+    let rows: Vec<PagedEventRow> = db.fetch(statement).await?;
+    Ok(event_page(rows, query.max_rows))
+}

@@ -1,48 +1,54 @@
 //! SQLite, embedded: one file, one process, one writer and many readers (WAL).
 
 mod rows;
+pub mod words;
+mod write;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::mem;
+use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use futures_util::TryStreamExt as _;
+use rows::{Columns, STATEMENTS, Script, piece, pieces};
 use sqlx::migrate::Migrator;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteRow, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow, Row as _};
+use sqlx::sqlite::{
+    SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteRow, SqliteSynchronous,
+};
+use sqlx::{Arguments as _, ConnectOptions as _, FromRow, Row as _};
 use tokio::time::{Instant, timeout_at};
+use words::PLAIN_VIEW;
+use write::{
+    EXPIRED, NEXT_BURIED, find, insert_events, insert_sessions, parts, set_revisions, update_sessions, write_passed,
+    write_state,
+};
 
 use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, Seen, SessionInsert, Tx, Verdict};
-use super::error::{Cause, StoreError, corrupt};
+use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
 use super::migrations::all_applied;
 use super::pool::{Connect, Lease, Pool, PoolUse};
+use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
 use super::sql::heads::{HeadsQuery, HeadsRow};
-use super::sql::primitives::{COPIED_EVENTS, shared_helpers, shared_primitives};
-use super::sql::{
-    self, APP, Dialect, DifferenceRow, EVENT_COLUMNS, EventRow, HeadRow, IncarnationRow, ListValue, LockedRow, SESSION,
-    SESSION_COLUMNS, ScopeRow, StateRow, StateTables, USER, ViewRow, event_page, filter_text,
-};
-use crate::domain::command::Fork;
+use super::sql::primitives::view_in_parts;
+use super::sql::query::{Query, Row, Sql, Value};
+use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
+use super::sql::statements::Statements;
 use crate::domain::event::StoredEvent;
-use crate::domain::history;
-use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserKey};
+use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
 use crate::domain::json::{RawJson, push_string};
-use crate::domain::loaded::{Loaded, Needs, SessionHead, StateEntry};
-use crate::domain::query::{EventPage, EventQuery, ListQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter};
-use crate::domain::request_key::RequestKey;
-use crate::domain::rewind::{self, Difference};
-use crate::domain::scope::join;
-use crate::domain::session::{MetadataPatch, SessionInfo};
-use crate::domain::tag::{Tag, Timeline};
-use crate::domain::time::{Micros, Timestamp};
-use crate::domain::writes::{EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
-use rows::{Columns, STATEMENTS, Statements, Values, piece, pieces};
+use crate::domain::loaded::{Loaded, Needs, StateEntry};
+use crate::domain::query::{SessionQuery, SessionView};
+use crate::domain::tag::Timeline;
+use crate::domain::time::Micros;
+use crate::domain::writes::{Passed, StateWrite, Writes};
+
+#[cfg(test)]
+pub use write::composed;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -97,7 +103,7 @@ impl Sqlite {
         if let Some(begin) = begin {
             sqlx::raw_sql(begin).execute(&mut *conn).await?;
         }
-        Ok(SqliteTx { conn, persistent: true, in_transaction: begin.is_some(), begins: false, committing: false })
+        Ok(SqliteTx { conn, in_transaction: begin.is_some(), begins: false, committing: false })
     }
 }
 
@@ -181,6 +187,11 @@ impl Backend for Sqlite {
         true
     }
 
+    /// A statement takes no longer within a transaction than without.
+    fn creates_at_once(&self) -> bool {
+        false
+    }
+
     async fn migrate(&self) -> Result<()> {
         let mut conn = self.writer.acquire().await?;
         let mut migrator = Migrator::with_migrations(MIGRATOR.iter().cloned().collect());
@@ -262,232 +273,11 @@ impl Backend for Sqlite {
     }
 }
 
-/// The node (domain/history.rs) of a span from `revision` to `first`: in the latter, all bits below the highest in which the
-/// two differ are cleared. Its place is counted in hexadecimal digits, for want of a logarithm.
-const NODE: &str = "first & (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') \
-                                    from (select printf('%x', (revision | first) - (revision & first)) as h)))";
-
-impl Columns for EventWrite<'_> {
-    fn add_to(&self, values: &mut Values) {
-        (self.key, self.incarnation, self.sequence, &self.event.id).add_to(values);
-        (self.event.timestamp.micros.0, self.commit_time.0).add_to(values);
-        values.add(filter_text(&self.event.author));
-        values.add(filter_text(&self.event.invocation_id));
-        values.add(self.event.branch.as_deref().map(filter_text));
-        (self.user_revision, self.app_revision, self.rewind_to).add_to(values);
-        values.add(&self.event.digest[..]);
-        values.add(Arc::clone(&self.body));
-    }
-}
-
-/// Looks for rows by all columns of a key, one by one in that order; `n` counts the keys from 0.
-fn find<K: Columns>(table: &str, key: &str, columns: &str, keys: &[K]) -> Statements {
-    let mut statement = Statements::over([keys.len()]);
-    statement.with(
-        &format!("n, {key}"),
-        (0..).zip(keys),
-        format_args!("select {columns}, n from k cross join {table} using ({key})"),
-    );
-    statement
-}
-
-/// What an append looks at.
-fn look(
-    sessions: &[(i64, (&SessionKey, Option<&str>))],
-    users: &[(i64, &UserKey)],
-    apps: &[(i64, &AppName)],
-) -> Statements {
-    let mut statement = Statements::over([sessions.len(), users.len(), apps.len()]);
-    statement.list("with ks", "n, app_name, user_id, session_id, id", sessions.iter());
-    statement.list(", ku", "n, app_name, user_id", users.iter());
-    statement.list(", ka", "n, app_name", apps.iter());
-    statement.push(
-        " select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
-            e.sequence, e.event_time, e.commit_time, e.digest, e.body \
-          from ks as k cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
-          left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name \
-            and e.user_id = k.user_id and e.session_id = k.session_id \
-          union all select 1, n, revision, null, null, null, null, null, null, null, null, null \
-          from ku cross join user_scopes using (app_name, user_id) \
-          union all select 2, n, revision, null, null, null, null, null, null, null, null, null \
-          from ka cross join app_scopes using (app_name)",
-    );
-    statement
-}
-
-impl Columns for SessionInsert<'_> {
-    fn add_to(&self, values: &mut Values) {
-        let creation = self.creation;
-        (&creation.key, creation.incarnation, self.revision, creation.now.0, self.update_time.micros.0).add_to(values);
-        values.add(self.update_time.number.text());
-        values.add(creation.display_name.as_ref().map(RawJson::text));
-        values.add(creation.labels.as_ref().map(RawJson::text));
-        values.add(creation.expire_time().map(|time| time.0));
-        values.add(self.initial_state.as_str());
-        let request = creation.request.as_ref();
-        values.add(request.map(|request| request.key.as_str()));
-        values.add(request.map(|request| &request.digest[..]));
-    }
-}
-
-/// Inserts rows of sessions of which neither the id nor the request is there, and their places in the list by last update; returns the incarnations of
-/// those.
-fn insert_sessions(rows: &[SessionInsert<'_>]) -> Statements {
-    let mut statements = Statements::over([rows.len()]);
-    statements.insert(
-        "sessions",
-        &format!("{SESSION_COLUMNS}, created_user_revision, created_app_revision"),
-        rows.iter().map(|row| (row, 0, 0)),
-        " on conflict do nothing returning incarnation",
-    );
-    statements.with(
-        "app_name, user_id, id, incarnation",
-        rows.iter().map(|row| (&row.creation.key, row.creation.incarnation)),
-        // One that an earlier try of ours inserted is there already.
-        "insert or ignore into session_updates (app_name, user_id, id, update_time) \
-         select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id, id, incarnation)",
-    );
-    statements
-}
-
-/// Notes which revisions of user and app the creations of sessions saw.
-fn set_created_revisions(seen: &[(&SessionKey, i64, i64)]) -> Statements {
-    let mut statements = Statements::over([seen.len()]);
-    statements.with(
-        "app_name, user_id, id, user_revision, app_revision",
-        seen.iter(),
-        "update sessions as s set created_user_revision = k.user_revision, created_app_revision = k.app_revision \
-         from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
-    );
-    statements
-}
-
-/// An event, with the heads that it was decided on.
-impl Columns for (&EventWrite<'_>, &Writes<'_>) {
-    fn add_to(&self, values: &mut Values) {
-        let (event, writes) = self;
-        let was = writes.sessions.get(event.key).and_then(|update| update.was);
-        let user = writes.users.get(&event.key.user).map_or(event.user_revision, |update| update.was);
-        let app = writes.apps.get(event.key.app()).map_or(event.app_revision, |update| update.was);
-        (*event, was.map(|was| was.revision), was.map(|was| was.metadata_revision), user, app).add_to(values);
-    }
-}
-
-fn insert_events(statements: &mut Statements, rows: &[EventWrite<'_>], writes: &Writes<'_>) {
-    // Of a session that this transaction made, or just of changes of shared state.
-    if writes.sessions.is_empty() {
-        return statements.insert("events", EVENT_COLUMNS, rows.iter(), "");
-    }
-    // If a head is no more what was decided on, a column becomes null, which it must not be.
-    statements.with(
-        &format!("{EVENT_COLUMNS}, was, metadata_was, user_was, app_was"),
-        rows.iter().map(|row| (row, writes)),
-        format_args!(
-            "insert into events ({EVENT_COLUMNS}) select app_name, user_id, session_id, \
-               (select s.incarnation from sessions s where s.app_name = k.app_name and s.user_id = k.user_id \
-                  and s.id = k.session_id and s.incarnation = k.incarnation and s.revision = k.was \
-                  and s.metadata_revision = k.metadata_was), \
-               sequence, id, event_time, commit_time, author, invocation_id, branch, \
-               (select k.user_revision where k.user_was = \
-                  coalesce((select s.revision from user_scopes s where s.app_name = k.app_name \
-                              and s.user_id = k.user_id), 0)), \
-               (select k.app_revision where k.app_was = \
-                  coalesce((select s.revision from app_scopes s where s.app_name = k.app_name), 0)), \
-               rewind_to, digest, body from k"
-        ),
-    );
-}
-
-fn update_sessions(statements: &mut Statements, rows: &[(&&SessionKey, &SessionUpdate<'_>)]) {
-    statements.with(
-        "app_name, user_id, id, revision, update_time, update_time_number",
-        rows.iter()
-            .map(|(key, update)| (key, update.revision, update.update_time.micros.0, update.update_time.number.text())),
-        "update sessions as s set revision = k.revision, update_time = k.update_time, \
-           update_time_number = k.update_time_number \
-         from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
-    );
-    statements.with(
-        "app_name, user_id, id, update_time, old_update_time",
-        rows.iter().map(|(key, update)| (key, update.update_time.micros.0, update.was.map(|was| was.update_time.0))),
-        "update session_updates as o set update_time = k.update_time from k where o.app_name = k.app_name \
-           and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id = k.id",
-    );
-}
-
-fn set_revisions<K: Columns>(statements: &mut Statements, scopes: &str, owner: &str, rows: &[(&&K, &ScopeUpdate)]) {
-    statements.insert(
-        scopes,
-        &format!("{owner}, revision"),
-        rows.iter().map(|(key, update)| (key, update.revision)),
-        format_args!(" on conflict ({owner}) do update set revision = excluded.revision"),
-    );
-}
-
-/// What was there until now gets a span that ends with `first`, a change of shared state is logged, and the values are set,
-/// or the rows, which then have none, removed.
-fn write_state<K: Columns>(
-    statements: &mut Statements,
-    tables: &StateTables,
-    rows: &[(&K, &StateWrite<'_>)],
-    removed: bool,
-) {
-    let StateTables { owner, state, spans, log } = tables;
-    let value = if log.is_some() { "" } else { ", value" };
-    statements.with(
-        &format!("{owner}, key, first"),
-        rows.iter().map(|(key, row)| (key, row.first)),
-        format_args!(
-            "insert into {spans} ({owner}, key, node, valid_from, valid_to{value}) \
-             select {owner}, key, {NODE}, revision, first{value} from k cross join {state} using ({owner}, key)"
-        ),
-    );
-    let written = rows.iter().map(|(key, row)| (key, row.revision, text(row.value.as_ref())));
-    let names = format!("{owner}, key, revision, value");
-    if let Some(log) = log {
-        statements.insert(log, &names, written.clone(), "");
-    }
-    if removed {
-        statements.with(
-            &format!("{owner}, key"),
-            rows.iter().map(|(key, _)| key),
-            format_args!("delete from {state} where ({owner}, key) in k"),
-        );
-    } else {
-        let replace = format_args!(
-            " on conflict ({owner}, key) do update set value = excluded.value, revision = excluded.revision"
-        );
-        statements.insert(state, &names, written, replace);
-    }
-}
-
-/// What did not outlast its batch: spans, of what was not removed, and the log.
-fn write_passed<K: Columns>(statements: &mut Statements, tables: &StateTables, rows: &[&Passed<'_, K>], removed: bool) {
-    let StateTables { owner, spans, log, .. } = tables;
-    let names = format!("{owner}, key, node, valid_from, valid_to");
-    let held = rows.iter().map(|row| (&row.key, history::node(row.from, row.to), row.from, row.to));
-    let values = rows.iter().map(|row| text(row.value.as_ref()));
-    match log {
-        None => statements.insert(spans, &format!("{names}, value"), held.zip(values), ""),
-        Some(log) => {
-            let written = rows.iter().map(|row| (&row.key, row.from)).zip(values);
-            statements.insert(log, &format!("{owner}, key, revision, value"), written, "");
-            if !removed {
-                statements.insert(spans, &names, held, "");
-            }
-        }
-    }
-}
-
-fn text<'a>(value: Option<&'a Cow<'_, RawJson>>) -> Option<&'a str> {
-    value.map(|value| value.text())
-}
-
 fn held((value, revision): (String, i64)) -> StateEntry {
     StateEntry { value: Some(RawJson::trusted(value)), revision }
 }
 
-/// The events of [`sql::SQLITE_PLAIN_VIEW`], the first of which has this sequence.
+/// The events of [`PLAIN_VIEW`], the first of which has this sequence.
 fn read_events(first: i64, mut text: &str) -> Result<Vec<StoredEvent>> {
     let mut events = Vec::new();
     while !text.is_empty() {
@@ -507,42 +297,40 @@ fn read_events(first: i64, mut text: &str) -> Result<Vec<StoredEvent>> {
 /// Dropped before its end, its connection is closed, once the statement under way is done, and with it the transaction.
 pub struct SqliteTx {
     conn: Lease<SqliteConnection>,
-    persistent: bool,
     in_transaction: bool,
-    /// The next [`SqliteTx::statements`] begin the transaction.
+    /// The next [`SqliteTx::script`] begins the transaction.
     begins: bool,
     /// [`Tx::write_at_once`] has come to its commit.
     committing: bool,
 }
 
 impl SqliteTx {
-    const DIALECT: Dialect = sql::SQLITE;
-
-    /// A JSON array: SQLite has no arrays of its own.
-    fn keys(keys: Option<&[String]>) -> Option<String> {
-        let mut out = String::from("[");
-        for key in keys? {
-            if out.len() > 1 {
-                out.push(',');
-            }
-            push_string(&mut out, key);
-        }
-        out.push(']');
-        Some(out)
+    /// One session, with its events in the same statement if it can be.
+    async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
+        let (Some(filter), Some(events), true) = (&query.state, &query.events, query.is_plain()) else {
+            return view_in_parts(self, query, query.now.0).await;
+        };
+        let row = sqlx::query(&**PLAIN_VIEW)
+            .bind(query.key.app().shared())
+            .bind(query.key.user.user.shared())
+            .bind(query.key.session.shared())
+            .bind(query.now.0)
+            .bind(filter.app.as_deref().map(json_texts))
+            .bind(filter.user.as_deref().map(json_texts))
+            .bind(filter.session.as_deref().map(json_texts))
+            .bind(events.after)
+            .bind(events.last)
+            .bind(events.before)
+            .bind(events.max_rows as i64)
+            .bind(events.max_bytes as i64)
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        let Some(row) = row else { return Ok(None) };
+        let view = ViewRow::from_row(&row)?;
+        let first = view.first_event(events);
+        let texts: Option<&str> = row.try_get("events")?;
+        view.with_events(query, read_events(first, texts.unwrap_or_default())?)
     }
-
-    /// The process's own clock judges: there is no other.
-    fn at(now: Micros) -> i64 {
-        now.0
-    }
-
-    /// A JSON array, too.
-    fn numbers(numbers: Vec<i64>) -> String {
-        let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
-        format!("[{}]", numbers.join(","))
-    }
-
-    shared_helpers!();
 
     async fn end(mut self, statement: &'static str) -> Result<()> {
         if self.in_transaction {
@@ -567,7 +355,7 @@ impl SqliteTx {
         }
     }
 
-    async fn run(&mut self, statements: Statements) -> Result<()> {
+    async fn run(&mut self, statements: Script) -> Result<()> {
         statements.build()?.execute(&mut *self.conn).await?;
         Ok(())
     }
@@ -599,8 +387,8 @@ impl SqliteTx {
     }
 
     /// For lists of these lengths. The first of a transaction that has not begun begins it.
-    fn statements<const N: usize>(&mut self, lengths: [usize; N]) -> Statements {
-        let mut statements = Statements::over(lengths);
+    fn script<const N: usize>(&mut self, lengths: [usize; N]) -> Script {
+        let mut statements = Script::over(lengths);
         if mem::take(&mut self.begins) {
             statements.push("begin immediate; ");
         }
@@ -615,25 +403,25 @@ impl SqliteTx {
         for from in pieces([writes.events.len(), set.len(), of_users.len(), of_apps.len()]) {
             let (events, set) = (piece(&writes.events, from), piece(&set, from));
             let (of_users, of_apps) = (piece(&of_users, from), piece(&of_apps, from));
-            let mut statements = self.statements([events.len(), set.len(), of_users.len(), of_apps.len()]);
+            let mut statements = self.script([events.len(), set.len(), of_users.len(), of_apps.len()]);
             insert_events(&mut statements, events, writes);
-            write_state(&mut statements, &SESSION, set, false);
-            write_state(&mut statements, &USER, of_users, false);
-            write_state(&mut statements, &APP, of_apps, false);
+            write_state(&mut statements, &SESSION_STATE, set, false);
+            write_state(&mut statements, &USER_STATE, of_users, false);
+            write_state(&mut statements, &APP_STATE, of_apps, false);
             self.run(statements).await?;
         }
-        self.write_rest(&SESSION, &removed, &writes.session_state.passed).await?;
-        self.write_rest(&USER, &removed_of_users, &writes.user_state.passed).await?;
-        self.write_rest(&APP, &removed_of_apps, &writes.app_state.passed).await?;
+        self.write_rest(&SESSION_STATE, &removed, &writes.session_state.passed).await?;
+        self.write_rest(&USER_STATE, &removed_of_users, &writes.user_state.passed).await?;
+        self.write_rest(&APP_STATE, &removed_of_apps, &writes.app_state.passed).await?;
         let sessions: Vec<_> = writes.sessions.iter().collect();
         let users: Vec<_> = writes.users.iter().filter(|(_, update)| update.was != update.revision).collect();
         let apps: Vec<_> = writes.apps.iter().filter(|(_, update)| update.was != update.revision).collect();
         for from in pieces([sessions.len(), users.len(), apps.len()]) {
             let (sessions, users, apps) = (piece(&sessions, from), piece(&users, from), piece(&apps, from));
-            let mut statements = self.statements([sessions.len(), users.len(), apps.len()]);
+            let mut statements = self.script([sessions.len(), users.len(), apps.len()]);
             update_sessions(&mut statements, sessions);
-            set_revisions(&mut statements, "user_scopes", USER.owner, users);
-            set_revisions(&mut statements, "app_scopes", APP.owner, apps);
+            set_revisions(&mut statements, "user_scopes", USER_STATE.owner, users);
+            set_revisions(&mut statements, "app_scopes", APP_STATE.owner, apps);
             self.run(statements).await?;
         }
         Ok(())
@@ -648,7 +436,7 @@ impl SqliteTx {
     ) -> Result<()> {
         for from in pieces([removed.len()]) {
             let rows = piece(removed, from);
-            let mut statements = self.statements([rows.len()]);
+            let mut statements = self.script([rows.len()]);
             write_state(&mut statements, tables, rows, true);
             self.run(statements).await?;
         }
@@ -658,7 +446,7 @@ impl SqliteTx {
         for (rows, removed) in [(set, false), (removed, true)] {
             for from in pieces([rows.len()]) {
                 let rows = piece(&rows, from);
-                let mut statements = self.statements([rows.len()]);
+                let mut statements = self.script([rows.len()]);
                 write_passed(&mut statements, tables, rows, removed);
                 self.run(statements).await?;
             }
@@ -667,47 +455,76 @@ impl SqliteTx {
     }
 }
 
-type StateRows<'w, 'a, K> = Vec<(&'w K, &'w StateWrite<'a>)>;
+impl Sql for SqliteTx {
+    fn statements(&self) -> &'static Statements {
+        &words::STATEMENTS
+    }
 
-/// The rows that are set, and those that are removed.
-fn parts<'w, 'a, K>(writes: &'w StateWrites<'a, K>) -> (StateRows<'w, 'a, K>, StateRows<'w, 'a, K>) {
-    writes.rows.iter().partition(|(_, row)| row.value.is_some())
+    async fn fetch<R: Row>(&mut self, query: Query<'_>) -> Result<Vec<R>> {
+        let (text, values) = query.into_parts();
+        Ok(sqlx::query_as_with(text, arguments(values)?).fetch_all(&mut *self.conn).await?)
+    }
+
+    async fn fetch_until<R: Row>(
+        &mut self,
+        query: Query<'_>,
+        mut take: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+    ) -> Result<()> {
+        let (text, values) = query.into_parts();
+        let mut rows = sqlx::query_as_with(text, arguments(values)?).fetch(&mut *self.conn);
+        while let Some(row) = rows.try_next().await? {
+            if take(row)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn execute(&mut self, query: Query<'_>) -> Result<u64> {
+        let (text, values) = query.into_parts();
+        Ok(sqlx::query_with(text, arguments(values)?).execute(&mut *self.conn).await?.rows_affected())
+    }
+}
+
+fn arguments(values: Vec<Value<'_>>) -> Result<SqliteArguments> {
+    let mut arguments = SqliteArguments::default();
+    for value in values {
+        match value {
+            Value::Text(text) => arguments.add(text.map(Cow::into_owned)),
+            Value::Integer(number) => arguments.add(number),
+            Value::Bytes(bytes) => arguments.add(bytes.map(<[u8]>::to_vec)),
+            Value::Flag(flag) => arguments.add(flag),
+            Value::Texts(texts) => arguments.add(texts.map(json_texts)),
+            Value::Integers(numbers) => arguments.add(json_numbers(&numbers)),
+        }
+        .map_err(sqlx::Error::Encode)?;
+    }
+    Ok(arguments)
+}
+
+fn json_texts(texts: &[String]) -> String {
+    let mut out = String::from("[");
+    for text in texts {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        push_string(&mut out, text);
+    }
+    out.push(']');
+    out
+}
+
+fn json_numbers(numbers: &[i64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+    format!("[{}]", numbers.join(","))
 }
 
 /// Rows need no locks of their own here: the write transaction has the whole file.
 impl Tx for SqliteTx {
     const CONCURRENT: bool = false;
 
-    shared_primitives!();
-
     fn timeline(&self) -> Timeline {
         self.conn.timeline()
-    }
-
-    async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
-        let (Some(filter), Some(events), true) = (&query.state, &query.events, query.is_plain()) else {
-            return self.view_in_parts(query).await;
-        };
-        let row = sqlx::query(sql::SQLITE_PLAIN_VIEW)
-            .bind(query.key.app().shared())
-            .bind(query.key.user.user.shared())
-            .bind(query.key.session.shared())
-            .bind(Self::at(query.now))
-            .bind(Self::keys(filter.app.as_deref()))
-            .bind(Self::keys(filter.user.as_deref()))
-            .bind(Self::keys(filter.session.as_deref()))
-            .bind(events.after)
-            .bind(events.last)
-            .bind(events.before)
-            .bind(events.max_rows as i64)
-            .bind(events.max_bytes as i64)
-            .fetch_optional(&mut *self.conn)
-            .await?;
-        let Some(row) = row else { return Ok(None) };
-        let view = ViewRow::from_row(&row)?;
-        let first = view.first_event(events);
-        let texts: Option<&str> = row.try_get("events")?;
-        view.with_events(query, read_events(first, texts.unwrap_or_default())?)
     }
 
     async fn views(&mut self, queries: &[&SessionQuery]) -> Result<Vec<Option<SessionView>>> {
@@ -741,7 +558,7 @@ impl Tx for SqliteTx {
         let apps: Vec<_> = (1..).zip(keys.apps.iter().copied()).collect();
         let mut rows: Vec<HeadsRow> = Vec::new();
         for from in pieces([sessions.len(), users.len(), apps.len()]) {
-            let statement = look(piece(&sessions, from), piece(&users, from), piece(&apps, from));
+            let statement = write::read_heads(piece(&sessions, from), piece(&users, from), piece(&apps, from));
             for row in statement.build()?.fetch_all(&mut *self.conn).await? {
                 rows.push(HeadsRow::from_row(&row)?);
             }
@@ -767,11 +584,8 @@ impl Tx for SqliteTx {
         Ok(made)
     }
 
-    async fn set_created_revisions(&mut self, seen: &[(&SessionKey, i64, i64)]) -> Result<()> {
-        for from in pieces([seen.len()]) {
-            self.run(set_created_revisions(piece(seen, from))).await?;
-        }
-        Ok(())
+    async fn create_at_once(&mut self, _: &[SessionInsert<'_>]) -> Result<Vec<SessionView>> {
+        Ok(Vec::new())
     }
 
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
@@ -809,9 +623,9 @@ impl Tx for SqliteTx {
                 StateAddress::App(key, name) => of_apps.push((key, &**name)),
             }
         }
-        let of_sessions = self.find_values(&SESSION, &of_sessions).await?.into_iter();
-        let of_users = self.find_values(&USER, &of_users).await?.into_iter();
-        let of_apps = self.find_values(&APP, &of_apps).await?.into_iter();
+        let of_sessions = self.find_values(&SESSION_STATE, &of_sessions).await?.into_iter();
+        let of_users = self.find_values(&USER_STATE, &of_users).await?.into_iter();
+        let of_apps = self.find_values(&APP_STATE, &of_apps).await?.into_iter();
         Ok(of_sessions
             .map(|((key, _, name), row)| (StateAddress::Session(key.clone(), name.into()), held(row)))
             .chain(of_users.map(|((key, name), row)| (StateAddress::User(key.clone(), name.into()), held(row))))
@@ -820,21 +634,13 @@ impl Tx for SqliteTx {
     }
 
     async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let rows: Vec<IncarnationRow> = sqlx::query_as(
-            "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2",
-        )
-        .bind(now.0)
-        .bind(limit)
-        .fetch_all(&mut *self.conn)
-        .await?;
+        let rows: Vec<IncarnationRow> =
+            sqlx::query_as(EXPIRED).bind(now.0).bind(limit).fetch_all(&mut *self.conn).await?;
         rows.into_iter().map(IncarnationRow::decode).collect()
     }
 
     async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64)>> {
-        let row: Option<IncarnationRow> =
-            sqlx::query_as("select app_name, user_id, session_id, incarnation from buried_sessions limit 1")
-                .fetch_optional(&mut *self.conn)
-                .await?;
+        let row: Option<IncarnationRow> = sqlx::query_as(NEXT_BURIED).fetch_optional(&mut *self.conn).await?;
         row.map(IncarnationRow::decode).transpose()
     }
 
@@ -853,14 +659,13 @@ impl Tx for SqliteTx {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
-
-    use sqlx::Connection as _;
 
     use super::*;
     use crate::domain::Limits;
     use crate::domain::command::CreateOutcome;
-    use crate::domain::ids::UserId;
+    use crate::domain::ids::{SessionId, UserId};
     use crate::domain::session::{Creation, IfExists};
     use crate::store::Store as _;
     use crate::store::transactions::Transactions;
@@ -868,74 +673,6 @@ mod tests {
     fn key() -> SessionKey {
         let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
         SessionKey { user, session: SessionId::parse("s").unwrap() }
-    }
-
-    /// The statements that are put together here.
-    fn over_rows() -> Vec<Statements> {
-        let (key, time) = (key(), Timestamp::from(Micros(0)));
-        let (user, app) = (&key.user, key.app());
-        let session = || SessionUpdate { revision: 1, update_time: &time, was: None };
-        let write = StateWrite { value: None, first: 1, revision: 1 };
-        let scope = ScopeUpdate { was: 0, revision: 1 };
-        let mut all = vec![
-            look(&[(1, (&key, Some("e"))); 2], &[(1, user); 2], &[(1, app); 2]),
-            find("sessions", "app_name, user_id, id", "revision", &[&key; 2]),
-            find("session_state", "app_name, user_id, session_id, incarnation, key", "value", &[(&key, 1, "k"); 2]),
-            find("user_state", "app_name, user_id, key", "value", &[(user, "k"); 2]),
-            find("app_state", "app_name, key", "value", &[(app, "k"); 2]),
-        ];
-        let mut writes = Statements::over([2]);
-        insert_events(&mut writes, &[], &Writes { sessions: [(&key, session())].into(), ..Writes::default() });
-        update_sessions(&mut writes, &[(&&key, &session()); 2]);
-        set_revisions(&mut writes, "user_scopes", USER.owner, &[(&user, &scope); 2]);
-        set_revisions(&mut writes, "app_scopes", APP.owner, &[(&app, &scope); 2]);
-        write_passed(&mut writes, &SESSION, &[&Passed { key: (&key, 1, "k"), from: 1, to: 2, value: None }; 2], false);
-        for removed in [false, true] {
-            write_state(&mut writes, &SESSION, &[(&(&key, 1, "k"), &write); 2], removed);
-            write_state(&mut writes, &USER, &[(&(user, "k"), &write); 2], removed);
-            write_state(&mut writes, &APP, &[(&(app, "k"), &write); 2], removed);
-            let of_user = Passed { key: (user, "k"), from: 1, to: 2, value: None };
-            write_passed(&mut writes, &USER, &[&of_user; 2], removed);
-            let of_app = Passed { key: (app, "k"), from: 1, to: 2, value: None };
-            write_passed(&mut writes, &APP, &[&of_app; 2], removed);
-        }
-        all.push(writes);
-        all
-    }
-
-    #[tokio::test]
-    async fn rows_are_found_by_their_keys() {
-        let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        MIGRATOR.run_direct(None, &mut conn, false).await.unwrap();
-        let fixed = [
-            [sql::MADE_BY, sql::USER_PATCH, sql::APP_PATCH, sql::SQLITE.removed],
-            [
-                sql::SQLITE.user_keys_changed,
-                sql::SQLITE.app_keys_changed,
-                sql::SQLITE.forget_patches[0],
-                sql::SQLITE.forget_patches[1],
-            ],
-        ];
-        let fixed = fixed.into_iter().flatten().map(str::to_owned);
-        for text in over_rows().into_iter().map(Statements::text).chain(fixed) {
-            for statement in text.split_terminator("; ") {
-                let explain = AssertSqlSafe(format!("explain query plan {statement}"));
-                for row in sqlx::raw_sql(explain).fetch_all(&mut conn).await.unwrap() {
-                    let step: String = row.get("detail");
-                    let rows = [
-                        "SCAN k",
-                        "SCAN json_each",
-                        "SCAN (subquery",
-                        "SCAN CONSTANT",
-                        "SCAN 4 CONSTANT",
-                        "SCAN 0-ROW",
-                        "SCAN 4-ROW",
-                    ];
-                    let scans = step.starts_with("SCAN") && !rows.iter().any(|rows| step.starts_with(rows));
-                    assert!(!scans && !step.contains("AUTOMATIC"), "{step}: {statement}");
-                }
-            }
-        }
     }
 
     /// In WAL mode a COMMIT waits for nobody, so here the file is in another.
@@ -950,7 +687,7 @@ mod tests {
         sqlx::raw_sql("begin; select * from t").execute(&mut reader).await.unwrap();
 
         sqlx::raw_sql("begin immediate; insert into t values (1)").execute(&mut *conn).await.unwrap();
-        let mut tx = SqliteTx { conn, persistent: true, in_transaction: true, begins: false, committing: false };
+        let mut tx = SqliteTx { conn, in_transaction: true, begins: false, committing: false };
         let error = tx.try_commit().await.unwrap_err().in_commit();
         assert_eq!((error.cause, error.unclear, error.is_transient()), (Cause::Overloaded, false, false), "{error}");
 

@@ -35,15 +35,15 @@ pub fn piece<T>(rows: &[T], from: usize) -> &[T] {
     rest.get(..MOST).unwrap_or(rest)
 }
 
-/// Statements that go to the database together, each over rows of its own.
-pub struct Statements {
+/// Script that go to the database together, each over rows of its own.
+pub struct Script {
     text: String,
     values: Values,
     /// What each list of rows is filled up to.
     size: usize,
 }
 
-impl Statements {
+impl Script {
     /// For lists of these lengths, which are pieces.
     pub fn over<const N: usize>(lengths: [usize; N]) -> Self {
         let longest = lengths.into_iter().max().unwrap_or(0);
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn there_are_few_shapes() {
         let text = |count| {
-            let mut statements = Statements::over([count, 0]);
+            let mut statements = Script::over([count, 0]);
             statements.insert("t", "a", 0..count as i64, "");
             statements.text()
         };
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn statements_bind_in_order() {
-        let mut statements = Statements::over([2, 1]);
+        let mut statements = Script::over([2, 1]);
         statements.with("a, b", [(1, "x"), (2, "y")].into_iter(), "delete from t where (a, b) in k");
         statements.insert("t", "a", [3].into_iter(), " on conflict do nothing");
         assert_eq!(

@@ -14,7 +14,8 @@ use crate::store::backend::{Backend, OnLocked, Tx};
 use crate::store::error::StoreError;
 use crate::store::limits::Deadline;
 use crate::store::remembered::Remembered;
-use crate::store::runner::{End, Runner};
+use crate::store::runner::{End, Runner, apply};
+use crate::store::sql::primitives;
 use crate::store::together::appends::Judged;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -61,8 +62,7 @@ async fn append<X: Tx>(
         .collect();
     let mut end = End::Release;
     if !writes.is_empty() {
-        tx.apply(&writes).await?;
-        end = End::Commit;
+        end = apply(tx, &writes).await?;
     }
     let mut answers = Vec::with_capacity(batch.len());
     for (append, outcome) in batch.iter().zip(outcomes) {
@@ -121,7 +121,7 @@ pub async fn load_keys<X: Tx>(tx: &mut X, needs: &Needs<'_>, heads: &mut Loaded)
     heads.values = values(tx, &needs.keys, &heads.sessions).await?;
     for (key, invocation) in &needs.invocations {
         if let Some(locked) = heads.sessions.get(*key)
-            && let Some(sequence) = tx.first_of_invocation(key, locked.incarnation, invocation).await?
+            && let Some(sequence) = primitives::first_of_invocation(tx, key, locked.incarnation, invocation).await?
         {
             heads.invocations.entry((*key).clone()).or_default().insert((*invocation).to_owned(), sequence);
         }
@@ -153,7 +153,9 @@ pub async fn values<X: Tx>(
         let (asked, since): (Vec<&StateAddress>, Vec<i64>) =
             keys.iter().filter_map(|(address, since)| Some((*address, (**since)?))).unzip();
         let removed = match (asked.first(), since.iter().min()) {
-            (Some(first), Some(since)) => tx.removed_since(&asked, locked(first).flatten(), *since).await?,
+            (Some(first), Some(since)) => {
+                primitives::removed_since(tx, &asked, locked(first).flatten(), *since).await?
+            }
             _ => HashMap::new(),
         };
         for (address, since) in keys {

@@ -13,7 +13,8 @@ use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::time::Micros;
 use crate::store::backend::{LockedSession, OnLocked, Tx};
 use crate::store::error::StoreError;
-use crate::store::runner::End;
+use crate::store::runner::{End, apply};
+use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -48,8 +49,8 @@ pub async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Resu
     }
     let mut end = End::Release;
     if !update.patch.is_empty() {
-        tx.set_metadata(&update.key, &update.patch, update.now).await?;
-        end = End::Commit;
+        primitives::set_metadata(tx, &update.key, &update.patch, update.now).await?;
+        end = End::WITHOUT_EVENTS;
     }
     Ok((view(tx, &whole_session(&update.key, update.now)).await.map(UpdateOutcome::Done)?, end))
 }
@@ -62,8 +63,8 @@ pub async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutco
     if let Some(mismatch) = mismatch(tx, &row, delete.if_match.as_ref()).await? {
         return Ok((DeleteOutcome::RevisionMismatch(mismatch), End::Release));
     }
-    tx.bury(&delete.key, row.head.incarnation).await?;
-    Ok((DeleteOutcome::Done, End::Commit))
+    primitives::bury(tx, &delete.key, row.head.incarnation).await?;
+    Ok((DeleteOutcome::Done, End::WITHOUT_EVENTS))
 }
 
 pub async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutcome, End)> {
@@ -75,10 +76,10 @@ pub async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(Scope
     let heads = tx.read_heads(&scope).await?;
     let revision = heads.users.into_values().chain(heads.apps.into_values()).next().unwrap_or(0);
     if let Some(request) = &write.request
-        && let Some(digest) = tx.patched_by(&write.scope, &request.key).await?
+        && let Some(digest) = primitives::patched_by(tx, &write.scope, &request.key).await?
     {
         let outcome = match request.is_retry_of(&digest) {
-            true => ScopeOutcome::Replayed(tx.scope(&write.scope).await?),
+            true => ScopeOutcome::Replayed(primitives::scope(tx, &write.scope).await?),
             false => ScopeOutcome::KeyConflict,
         };
         return Ok((outcome, End::Release));
@@ -90,11 +91,10 @@ pub async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(Scope
     };
     let mut end = End::Release;
     if !writes.is_empty() || write.request.is_some() {
-        tx.apply(&writes).await?;
-        end = End::Commit;
+        end = apply(tx, &writes).await?;
     }
     if let Some(request) = &write.request {
-        tx.remember_patch(&write.scope, request, write.now).await?;
+        primitives::remember_patch(tx, &write.scope, request, write.now).await?;
     }
-    Ok((ScopeOutcome::Done(tx.scope(&write.scope).await?), end))
+    Ok((ScopeOutcome::Done(primitives::scope(tx, &write.scope).await?), end))
 }

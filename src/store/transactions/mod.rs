@@ -21,19 +21,21 @@ use super::backend::{Backend, DatabaseClock, Tx};
 use super::error::{StoreError, corrupt};
 use super::pool::PoolUse;
 use super::remembered::Remembered;
-use super::runner::{OnWait, Runner};
+use super::runner::{OnCommit, OnWait, Runner};
+use super::sql::primitives;
 use super::together::Sharing;
 use super::together::appends::Appends;
 use super::together::calls::Calls;
 use crate::domain::append::Append;
 use crate::domain::command::{
-    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, RewindOutcome,
-    RewindRequest, ScopeOutcome, UpdateOutcome,
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, ScopeOutcome,
+    UpdateOutcome,
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
+use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
 use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
@@ -82,6 +84,8 @@ impl<B: Backend> Store for Transactions<B> {
         if creation.is_simple() && (creation.request.is_none() || !B::Tx::CONCURRENT) {
             let create = async |batch: &[&Arc<Creation>], deadline| create::batch(&self.runner, batch, deadline).await;
             outcome = self.creations.ask(creation, deadline, create).await??;
+        } else if creation.is_simple() && self.runner.backend.creates_at_once() {
+            outcome = create::at_once(&self.runner, &[creation], deadline).await.pop().transpose()?.flatten();
         }
         let outcome = match outcome {
             Some(outcome) => outcome,
@@ -154,7 +158,7 @@ impl<B: Backend> Store for Transactions<B> {
     ) -> Result<Option<(SessionInfo, Option<StoredEvent>)>> {
         let event = async |tx: &mut B::Tx| {
             let Some(head) = read::head(tx, key, now).await? else { return Ok(None) };
-            let event = tx.event(key, head.incarnation, id).await?;
+            let event = primitives::event(tx, key, head.incarnation, id).await?;
             Ok(Some((head, event)))
         };
         self.runner.read(false, self.runner.deadline(deadline), event).await
@@ -170,20 +174,20 @@ impl<B: Backend> Store for Transactions<B> {
     ) -> Result<Option<(SessionInfo, Option<RawJson>)>> {
         let value = async |tx: &mut B::Tx| {
             let Some(head) = read::head(tx, key, now).await? else { return Ok(None) };
-            let value = tx.value(&StateAddress::new(key, scope, state_key), head.incarnation).await?;
+            let value = primitives::value(tx, &StateAddress::new(key, scope, state_key), head.incarnation).await?;
             Ok(Some((head, value)))
         };
         self.runner.read(false, self.runner.deadline(deadline), value).await
     }
 
     async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
-        self.runner.read(true, self.runner.deadline(deadline), async |tx| tx.scope(scope).await).await
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| primitives::scope(tx, scope).await).await
     }
 
     async fn sessions(&self, query: &ListQuery, now: Micros, deadline: Instant) -> Result<Page<SessionView>> {
         let deadline = self.runner.deadline(deadline);
         let mut tx = self.runner.begin(deadline, self.runner.backend.read(true)).await?;
-        let mut page = self.runner.within(deadline, tx.list(query, now)).await?;
+        let mut page = self.runner.within(deadline, primitives::list(&mut tx, query, now)).await?;
         page.items.iter_mut().for_each(|view| view.head.timeline = tx.timeline());
         if page.cut {
             // Unread rows are of unknown size: the connection is closed rather than drained.
@@ -195,13 +199,13 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<AppName>> {
-        let names = async |tx: &mut B::Tx| tx.apps(after, limit as i64).await;
+        let names = async |tx: &mut B::Tx| primitives::apps(tx, after, limit as i64).await;
         let names = self.runner.read(true, self.runner.deadline(deadline), names).await?;
         names.iter().map(|name| AppName::parse(name).map_err(corrupt)).collect()
     }
 
     async fn users(&self, app: &AppName, after: &str, limit: usize, deadline: Instant) -> Result<Vec<UserId>> {
-        let names = async |tx: &mut B::Tx| tx.users(app, after, limit as i64).await;
+        let names = async |tx: &mut B::Tx| primitives::users(tx, app, after, limit as i64).await;
         let names = self.runner.read(true, self.runner.deadline(deadline), names).await?;
         names.iter().map(|name| UserId::parse(name).map_err(corrupt)).collect()
     }
@@ -220,6 +224,10 @@ impl<B: Backend> Store for Transactions<B> {
 
     fn watch_waits(&self, on_wait: OnWait) {
         self.runner.watch_waits(on_wait);
+    }
+
+    fn watch_commits(&self, on_commit: OnCommit) {
+        self.runner.watch_commits(on_commit);
     }
 
     async fn close(&self) {

@@ -2,26 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::{locked_live, mismatch};
+use super::change::locked_live;
 use super::create::{InTheWay, in_the_way, made_before};
 use super::read::{head, view, whole_session};
-use crate::domain::Limits;
-use crate::domain::append::{Append, Outcome, decide};
-use crate::domain::command::{Fork, ForkOutcome, RewindOutcome, RewindRequest};
-use crate::domain::event::{EventDraft, Rewind, StoredEvent};
-use crate::domain::ids::{SessionKey, StateAddress};
+use crate::domain::append::{Outcome, decide};
+use crate::domain::command::{Fork, ForkOutcome};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::SessionKey;
 use crate::domain::json::Json;
-use crate::domain::loaded::{Needs, StateEntry};
+use crate::domain::loaded::Needs;
 use crate::domain::query::{Moment, MomentQuery};
-use crate::domain::resolve::Refusal;
-use crate::domain::rewind::{self, RewindTarget};
-use crate::domain::scope::Scope;
+use crate::domain::rewind::{self, Decision, Past, RewindOutcome, RewindRequest, RewindTarget};
 use crate::domain::tag::Tag;
 use crate::domain::time::Timestamp;
-use crate::domain::writes::Writes;
+use crate::domain::writes::{Committed, Writes};
 use crate::store::backend::{LockedSession, Tx};
 use crate::store::error::{Cause, StoreError};
-use crate::store::runner::End;
+use crate::store::runner::{End, apply};
+use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -46,14 +44,16 @@ pub async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, End)> 
         0 => fork.now.into(),
         _ => timestamp_of(&event_of(tx, &source, revision).await?)?,
     };
-    while !tx.insert_fork(&source, fork, revision, &update_time).await? {
+    while !primitives::insert_fork(tx, &source, fork, revision, &update_time).await? {
         let found = in_the_way(tx, &key, fork.request.as_ref(), fork.incarnation, fork.now).await?;
         if let Some(outcome) = forked_before(tx, fork, &key, found).await? {
             return Ok((outcome, End::Release));
         }
     }
-    tx.copy_history(&source, fork, revision).await?;
-    Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, End::Commit))
+    primitives::copy_history(tx, &source, fork, revision).await?;
+    let events = Committed { key: key.clone(), incarnation: fork.incarnation, first: 1, last: revision };
+    let end = End::Commit(if revision > 0 { vec![events] } else { Vec::new() });
+    Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, end))
 }
 
 /// What a fork comes to if something is in its way.
@@ -74,7 +74,7 @@ async fn forked_before<X: Tx>(
 
 /// An event that must be there, because sequences are dense.
 async fn event_of<X: Tx>(tx: &mut X, row: &LockedSession, sequence: i64) -> Result<StoredEvent> {
-    let event = tx.event_at(&row.key, row.head.incarnation, sequence).await?;
+    let event = primitives::event_at(tx, &row.key, row.head.incarnation, sequence).await?;
     event.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))
 }
 
@@ -88,7 +88,6 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
     let Some(row) = locked_live(tx, &request.key, request.now).await? else {
         return Ok((RewindOutcome::SessionNotFound, End::Release));
     };
-    let query = whole_session(&request.key, request.now);
     let needs = Needs {
         sessions: BTreeSet::from([&request.key]),
         users: BTreeMap::from([(&request.key.user, false)]),
@@ -96,61 +95,42 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
         events: BTreeSet::from([(&request.key, &request.event_id)]),
         ..Needs::default()
     };
-    let mut heads = tx.read_heads(&needs).await?;
-    if let Some(known) = heads.known.remove(&request.key).and_then(|mut known| known.remove(&request.event_id)) {
-        let outcome = match request.target.is_of(&known.event.body) {
-            true => RewindOutcome::Done { view: view(tx, &query).await?, replayed: true },
-            false => RewindOutcome::Refused(Refusal::EventIdConflict),
-        };
-        return Ok((outcome, End::Release));
-    }
-    if let Some(mismatch) = mismatch(tx, &row, request.if_match.as_ref()).await? {
-        return Ok((RewindOutcome::Refused(Refusal::RevisionMismatch(mismatch)), End::Release));
-    }
-    let (to, before) = match &request.target {
-        RewindTarget::BeforeInvocation(invocation) => {
-            match tx.first_of_invocation(&request.key, row.head.incarnation, invocation).await? {
-                Some(first) => (first - 1, invocation.clone()),
-                None => return Ok((RewindOutcome::InvocationNotFound, End::Release)),
-            }
+    let mut loaded = tx.read_heads(&needs).await?;
+    loaded.timeline = tx.timeline();
+    let past = past_of(tx, &row, &request.target).await?;
+    let append = match rewind::decide(&mut loaded, request, past) {
+        Decision::Append(append) => append,
+        Decision::Replayed => {
+            let view = view(tx, &whole_session(&request.key, request.now)).await?;
+            return Ok((RewindOutcome::Done { view, replayed: true }, End::Release));
         }
-        RewindTarget::Revision(revision) if *revision >= row.head.revision => {
-            let refusal = Refusal::Rejected(RewindTarget::beyond(row.head.revision));
-            return Ok((RewindOutcome::Refused(refusal), End::Release));
-        }
-        RewindTarget::Revision(revision) => {
-            let first = event_of(tx, &row, revision + 1).await?;
-            let invocation = Json::trusted(&first.body).get("invocationId").and_then(Json::as_str);
-            (*revision, invocation.unwrap_or_default().into_owned())
-        }
+        Decision::SessionNotFound => return Ok((RewindOutcome::SessionNotFound, End::Release)),
+        Decision::InvocationNotFound => return Ok((RewindOutcome::InvocationNotFound, End::Release)),
+        Decision::Refused(refusal) => return Ok((RewindOutcome::Refused(refusal), End::Release)),
     };
-    let differences = tx.differences(&row, to).await?;
-    let text = rewind::event(&request.invocation_id, &request.target, &before, &differences);
-    let limits = Limits::none();
-    let draft = EventDraft::parse(Json::trusted(&text), "", None, &limits)
-        .map_err(|_| StoreError::new(Cause::Internal, "the event of a rewind is none"))?;
-    let mut event = draft.seal(request.event_id.clone(), request.now);
-    event.rewind = Some(Rewind::To(to));
-    let append = Append {
-        key: request.key.clone(),
-        events: vec![event],
-        if_match: None,
-        only_if_present: None,
-        limits,
-        now: request.now,
-        with_state: false,
-    };
-    let held = differences.into_iter().map(|difference| {
-        let held = StateEntry { value: difference.now, revision: row.head.revision };
-        (StateAddress::new(&append.key, Scope::Session, &difference.key), held)
-    });
-    heads.values = held.collect();
     let mut writes = Writes::default();
-    if let Outcome::Refused(refusal) = decide(&mut heads, &append, &mut writes) {
+    if let Outcome::Refused(refusal) = decide(&mut loaded, &append, &mut writes) {
         return Ok((RewindOutcome::Refused(refusal), End::Release));
     }
-    tx.apply(&writes).await?;
-    Ok((RewindOutcome::Done { view: view(tx, &query).await?, replayed: false }, End::Commit))
+    let end = apply(tx, &writes).await?;
+    let view = view(tx, &whole_session(&request.key, request.now)).await?;
+    Ok((RewindOutcome::Done { view, replayed: false }, end))
+}
+
+/// The past that a rewind returns to, if there is one.
+async fn past_of<X: Tx>(tx: &mut X, row: &LockedSession, target: &RewindTarget) -> Result<Option<Past>> {
+    let to = match target {
+        RewindTarget::BeforeInvocation(invocation) => {
+            let first = primitives::first_of_invocation(tx, &row.key, row.head.incarnation, invocation).await?;
+            first.map(|first| first - 1)
+        }
+        RewindTarget::Revision(revision) => (*revision < row.head.revision).then_some(*revision),
+    };
+    let Some(to) = to else { return Ok(None) };
+    let first = event_of(tx, row, to + 1).await?;
+    let invocation = Json::trusted(&first.body).get("invocationId").and_then(Json::as_str).unwrap_or_default();
+    let differences = primitives::differences(tx, row, to).await?;
+    Ok(Some(Past { to, invocation: invocation.into_owned(), differences }))
 }
 
 /// Reads the state of a moment that is past, or of now.
@@ -159,7 +139,7 @@ pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
     if query.revision > head.revision {
         return Ok(Moment::Beyond(head.revision));
     }
-    let seen = tx.seen_revisions(&query.key, head.incarnation, query.revision).await?;
+    let seen = primitives::seen_revisions(tx, &query.key, head.incarnation, query.revision).await?;
     let (user, app) =
         seen.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))?;
     let tag = Tag {
@@ -170,6 +150,6 @@ pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
         timeline: head.timeline,
         metadata: 0,
     };
-    let state = tx.state_then(&head, &tag, &query.filter).await?;
+    let state = primitives::state_then(tx, &head, &tag, &query.filter).await?;
     Ok(Moment::Then { tag, state })
 }

@@ -11,7 +11,7 @@ use crate::store::error::{Cause, StoreError};
 type Result<T> = std::result::Result<T, StoreError>;
 
 pub async fn session<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<Option<SessionView>> {
-    Ok(on_timeline(tx.view(query).await?, query, tx.timeline()))
+    Ok(sessions(tx, &[query]).await?.pop().flatten())
 }
 
 /// Several at once, in their order.
@@ -43,7 +43,7 @@ pub fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
 pub async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView> {
     // A session that was created already expired is shown once, to its creator.
     let query = SessionQuery { now: ANY_TIME, ..query.clone() };
-    on_timeline(tx.view(&query).await?, &query, tx.timeline()).ok_or_else(not_there)
+    session(tx, &query).await?.ok_or_else(not_there)
 }
 
 pub fn not_there() -> StoreError {
@@ -51,6 +51,5 @@ pub fn not_there() -> StoreError {
 }
 
 pub async fn head<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<SessionInfo>> {
-    let query = head_alone(key, now);
-    Ok(on_timeline(tx.view(&query).await?, &query, tx.timeline()).map(|view| view.head))
+    Ok(session(tx, &head_alone(key, now)).await?.map(|view| view.head))
 }

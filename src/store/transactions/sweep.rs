@@ -4,6 +4,7 @@ use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
 use crate::store::runner::End;
+use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -19,18 +20,18 @@ const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
 pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(bool, End)> {
     let limit = if expired { SWEEP_SESSIONS } else { 0 };
     for (key, incarnation) in tx.expired(now, limit).await? {
-        tx.bury(&key, incarnation).await?;
+        primitives::bury(tx, &key, incarnation).await?;
     }
     let limit = if expired { SWEEP_ROWS } else { 0 };
-    let forgotten = tx.forget_patches(now.plus(-REQUEST_MEMORY), limit).await?;
+    let forgotten = primitives::forget_patches(tx, now.plus(-REQUEST_MEMORY), limit).await?;
     let Some((key, incarnation)) = tx.next_buried().await? else { return Ok(worked(forgotten > 0)) };
-    if tx.purge(&key, incarnation, SWEEP_ROWS).await? == 0 {
-        tx.forget(&key, incarnation).await?;
+    if primitives::purge(tx, &key, incarnation, SWEEP_ROWS).await? == 0 {
+        primitives::finish_purge(tx, &key, incarnation).await?;
     }
     Ok(worked(true))
 }
 
 /// Whether there may be more to do, and how the transaction ends.
 fn worked(worked: bool) -> (bool, End) {
-    (worked, if worked { End::Commit } else { End::Release })
+    (worked, if worked { End::WITHOUT_EVENTS } else { End::Release })
 }

@@ -6,6 +6,7 @@
 
 mod append;
 mod change;
+mod commits;
 mod create;
 mod past;
 mod read;
@@ -34,9 +35,9 @@ use sessiond::domain::time::Micros;
 use sessiond::service::{Clock as _, SystemClock};
 use sessiond::store::Store;
 use sessiond::store::error::StoreError;
+use sessiond::store::limits::PostgresOptions;
 use sessiond::store::limits::StoreLimits;
 use sessiond::store::open;
-use sessiond::store::postgres::PostgresOptions;
 use sessiond::store::together::Sharing;
 use tokio::time::Instant;
 
@@ -206,7 +207,6 @@ fn scope_write(scope: ScopeKey, body: &str) -> ScopeWrite {
         preconditions: parse_preconditions(field("preconditions", "[]"), keys, "", &limits).unwrap(),
         sets: parse_delta(field("stateDelta", "{}"), keys, "", &limits).unwrap(),
         ops: parse_ops(field("stateOps", "[]"), keys, "", &limits).unwrap(),
-        ..Edit::default()
     };
     ScopeWrite { scope, edit, if_match: None, request: None, limits, now: now() }
 }

@@ -1,9 +1,9 @@
 //! What a session was: forks, rewinds, and the state of a moment.
 
 use futures_util::future::join_all;
-use sessiond::domain::command::{Fork, ForkOutcome, RewindOutcome, RewindRequest};
+use sessiond::domain::command::{Fork, ForkOutcome};
 use sessiond::domain::query::{Moment, MomentQuery};
-use sessiond::domain::rewind::RewindTarget;
+use sessiond::domain::rewind::{RewindOutcome, RewindRequest, RewindTarget};
 
 use super::*;
 use crate::support::databases::on_both_databases;

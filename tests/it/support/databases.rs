@@ -4,8 +4,8 @@ use std::{env, fs, path::PathBuf};
 
 use reqwest::Url;
 use sessiond::store::inspect::Inspector;
+use sessiond::store::limits::PostgresOptions;
 use sessiond::store::limits::StoreLimits;
-use sessiond::store::postgres::PostgresOptions;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 use uuid::Uuid;
 

@@ -1,0 +1,638 @@
+-- The statements that sessiond sends to PostgreSQL, by name. Generated: UPDATE_DOCS=1 cargo test --lib documented
+-- Lists of rows have one size or a few; here the smallest, and one larger.
+
+-- head
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
+    is null or s.expire_time > coalesce($4, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+
+-- view
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1 and ($5::text[] is null or t.key = any($5))) as app_state, (select
+    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
+    t.app_name = $1 and t.user_id = s.user_id and ($6::text[] is null or t.key = any($6))) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation and
+    ($7::text[] is null or t.key = any($7))) as session_state from sessions s where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint));
+
+-- events_ascending
+select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
+    commit_time, sum(size) over (order by sequence asc) as size_so_far, row_number() over (order by sequence
+    asc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
+    or invocation_id = $9) and ($10 is null or branch = $10) order by sequence asc limit 0 + $11) as page) as
+    sized where size_so_far <= $12 or place = 1 order by sequence asc;
+
+-- events_descending
+select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
+    commit_time, sum(size) over (order by sequence desc) as size_so_far, row_number() over (order by sequence
+    desc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
+    or invocation_id = $9) and ($10 is null or branch = $10) order by sequence desc limit 0 + $11) as page) as
+    sized where size_so_far <= $12 or place = 1 order by sequence desc;
+
+-- visible_ascending
+select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
+    commit_time, sum(size) over (order by sequence asc) as size_so_far, row_number() over (order by sequence
+    asc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
+    or invocation_id = $9) and ($10 is null or branch = $10) and not exists (select from unnest($13::bigint[],
+    $14::bigint[]) as h(first, last) where sequence > h.first and sequence <= h.last) order by sequence asc
+    limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence asc;
+
+-- visible_descending
+select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
+    commit_time, sum(size) over (order by sequence desc) as size_so_far, row_number() over (order by sequence
+    desc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
+    or invocation_id = $9) and ($10 is null or branch = $10) and not exists (select from unnest($13::bigint[],
+    $14::bigint[]) as h(first, last) where sequence > h.first and sequence <= h.last) order by sequence desc
+    limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence desc;
+
+-- event
+select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and id = $5;
+
+-- event_at
+select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence = $5;
+
+-- first_of_invocation
+select min(sequence) from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and invocation_id = $5;
+
+-- rewinds
+select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
+    = $4 and rewind_to is not null order by sequence;
+
+-- seen_revisions
+select user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence = $5 union all select created_user_revision, created_app_revision from
+    sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and $5 = 0;
+
+-- session_value
+select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and key = $5;
+
+-- user_value
+select value from user_state where app_name = $1 and user_id = $2 and key = $3;
+
+-- app_value
+select value from app_state where app_name = $1 and key = $2;
+
+-- user_scope
+select coalesce((select revision from user_scopes where app_name = $1 and user_id = $2), 0) as revision,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
+    t.app_name = $1 and t.user_id = $2) as state;
+
+-- app_scope
+select coalesce((select revision from app_scopes where app_name = $1), 0) as revision, (select
+    string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from app_state t where t.app_name =
+    $1) as state;
+
+-- state_then
+select (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from (select
+    t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $7 and ($11::text[] is null or
+    t.key = any($11)) union all select t.key, (select l.value from app_log l where l.app_name = $1 and l.key =
+    t.key and l.revision = t.valid_from) from unnest($10::bigint[]) as n(node) cross join lateral (select *
+    from app_spans s where app_name = $1 and s.node = n.node offset 0) as t where t.valid_from <= $7 and
+    t.valid_to > $7 and ($11::text[] is null or t.key = any($11))) as t) as app_state, (select
+    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from (select t.key,
+    t.value from user_state t where t.app_name = $1 and t.user_id = $2 and t.revision <= $6 and ($12::text[] is
+    null or t.key = any($12)) union all select t.key, (select l.value from user_log l where l.app_name = $1 and
+    l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from unnest($9::bigint[]) as n(node) cross
+    join lateral (select * from user_spans s where app_name = $1 and user_id = $2 and s.node = n.node offset 0)
+    as t where t.valid_from <= $6 and t.valid_to > $6 and ($12::text[] is null or t.key = any($12))) as t) as
+    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from (select
+    t.key, t.value from session_state t where t.app_name = $1 and t.user_id = $2 and t.session_id = $3 and
+    t.incarnation = $4 and t.revision <= $5 and ($13::text[] is null or t.key = any($13)) union all select
+    t.key, t.value from unnest($8::bigint[]) as n(node) cross join lateral (select * from session_spans s where
+    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t
+    where t.valid_from <= $5 and t.valid_to > $5 and ($13::text[] is null or t.key = any($13))) as t) as
+    session_state;
+
+-- differences
+select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (select t.key, t.value from
+    unnest($6::bigint[]) as n(node) cross join lateral (select * from session_spans s where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t where t.valid_from
+    <= $5 and t.valid_to > $5) as p full join (select key, value from session_state where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and revision > $5) as n on n.key = p.key order by 1;
+
+-- removed
+select key, max(valid_to) from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and (key in (select k.value from unnest($5::text[]) as k(value))) is true and valid_to >
+    $6 and (node > $6 or node = any($7::bigint[])) group by key;
+
+-- user_keys_changed
+select k.value, (select max(l.revision) from user_log l where l.app_name = $1 and l.user_id = $2 and l.key =
+    k.value) from unnest($3::text[]) as k(value);
+
+-- app_keys_changed
+select k.value, (select max(l.revision) from app_log l where l.app_name = $1 and l.key = k.value) from
+    unnest($2::text[]) as k(value);
+
+-- set_metadata
+update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
+    display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
+    when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - $10) > 5000000 then (extract(epoch
+    from statement_timestamp()) * 1000000)::bigint - $10 else 0 end else expire_time end where app_name = $1
+    and user_id = $2 and id = $3;
+
+-- set_created_revisions
+update sessions set created_user_revision = $4, created_app_revision = $5 where app_name = $1 and user_id = $2
+    and id = $3;
+
+-- made_by
+select id, incarnation, creation_digest from sessions where app_name = $1 and user_id = $2 and creation_key =
+    $3;
+
+-- insert_fork
+with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
+    update_time_number, display_name, labels, expire_time, initial_state, created_user_revision,
+    created_app_revision, forked_from, forked_revision, creation_key, creation_digest) select app_name,
+    user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, created_user_revision,
+    created_app_revision, id, $8, $11, $12 from sessions where app_name = $1 and user_id = $2 and id = $3 and
+    incarnation = $4 on conflict do nothing returning app_name, user_id, id, update_time) insert into
+    session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from made;
+
+-- copy_events
+insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
+    invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) select app_name, user_id, $5,
+    $6, sequence, id, event_time, commit_time, author, invocation_id, branch, user_revision, app_revision,
+    rewind_to, digest, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence > $7 and sequence <= $8;
+
+-- copy_spans
+insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+    select app_name, user_id, $5, $6, node, key, valid_from, valid_to, value from session_spans where app_name
+    = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
+
+-- copy_state
+insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) select app_name,
+    user_id, $5, $6, key, value, revision from session_state where app_name = $1 and user_id = $2 and
+    session_id = $3 and incarnation = $4 and revision <= $7 union all select t.app_name, t.user_id, $5, $6,
+    t.key, t.value, t.valid_from from unnest($8::bigint[]) as n(node) cross join lateral (select * from
+    session_spans s where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node =
+    n.node offset 0) as t where t.valid_from <= $7 and t.valid_to > $7;
+
+-- unlist_update
+delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and update_time = (select
+    update_time from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4);
+
+-- unlist_session
+delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+
+-- bury_session
+insert into buried_sessions (app_name, user_id, session_id, incarnation) values ($1, $2, $3, $4) on conflict do
+    nothing;
+
+-- purge_events
+delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    in (select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 order by sequence limit 0 + $5);
+
+-- purge_state
+delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key
+    in (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
+    = $4 order by key limit 0 + $5);
+
+-- purge_spans
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, key) in (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 order by node, key limit 0 + $5);
+
+-- forget_buried
+delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- user_patch
+select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3;
+
+-- app_patch
+select digest from app_patches where app_name = $1 and request_key = $2;
+
+-- remember_user_patch
+insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, greatest($5,
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+
+-- remember_app_patch
+insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, greatest($4, (extract(epoch
+    from statement_timestamp()) * 1000000)::bigint));
+
+-- forget_user_patches
+delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
+    user_patches where time < $1 order by time limit 0 + $2 for update skip locked);
+
+-- forget_app_patches
+delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
+    time < $1 order by time limit 0 + $2 for update skip locked);
+
+-- apps
+with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name > $1
+    union all select min(app_name) from app_scopes where app_name > $1 union all select min(app_name) from
+    user_scopes where app_name > $1) as first union all select (select min(n) from (select min(app_name) as n
+    from sessions where app_name > names.name union all select min(app_name) from app_scopes where app_name >
+    names.name union all select min(app_name) from user_scopes where app_name > names.name) as next) from names
+    where names.name is not null) select name from names where name is not null limit 0 + $2;
+
+-- users
+with recursive names(name) as (select min(n) from (select min(user_id) as n from sessions where app_name = $3
+    and user_id > $1 union all select min(user_id) from user_scopes where app_name = $3 and user_id > $1) as
+    first union all select (select min(n) from (select min(user_id) as n from sessions where app_name = $3 and
+    user_id > names.name union all select min(user_id) from user_scopes where app_name = $3 and user_id >
+    names.name) as next) from names where names.name is not null) select name from names where name is not null
+    limit 0 + $2;
+
+-- list_of_app_by_update
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time,
+    o.user_id, o.id) > ($2, $3, $4) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $5;
+
+-- list_of_app_by_update_backwards
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time,
+    o.user_id, o.id) < ($2, $3, $4) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $5;
+
+-- list_of_app_by_update_labelled_with_state
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from session_updates o cross join lateral (select * from sessions l where
+    l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and
+    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+    and (o.update_time, o.user_id, o.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6 order by
+    o.update_time asc, o.user_id asc, o.id asc limit 0 + $7;
+
+-- list_of_user_by_update
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
+    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+    and (o.update_time, o.id) > ($3, $4) order by o.update_time asc, o.id asc limit 0 + $5;
+
+-- list_of_user_by_update_backwards
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
+    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+    and (o.update_time, o.id) < ($3, $4) order by o.update_time desc, o.id desc limit 0 + $5;
+
+-- list_of_user_by_update_labelled_with_state
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from session_updates o cross join lateral (select * from sessions l where
+    l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id =
+    $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
+    1000000)::bigint) and (o.update_time, o.id) > ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by
+    o.update_time asc, o.id asc limit 0 + $7;
+
+-- list_of_app_by_create
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2,
+    $3, $4) order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $5;
+
+-- list_of_app_by_create_backwards
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) < ($2,
+    $3, $4) order by s.create_time desc, s.user_id desc, s.id desc limit 0 + $5;
+
+-- list_of_app_by_create_labelled_with_state
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from sessions s where s.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time,
+    s.user_id, s.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.user_id
+    asc, s.id asc limit 0 + $7;
+
+-- list_of_user_by_create
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) >
+    ($3, $4) order by s.create_time asc, s.id asc limit 0 + $5;
+
+-- list_of_user_by_create_backwards
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) <
+    ($3, $4) order by s.create_time desc, s.id desc limit 0 + $5;
+
+-- list_of_user_by_create_labelled_with_state
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time
+    is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and
+    (s.create_time, s.id) > ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.id asc
+    limit 0 + $7;
+
+-- lock_sessions
+select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) cross join lateral (select l.app_name,
+    l.user_id, l.id, l.incarnation, l.revision, l.metadata_revision, l.update_time, case when l.expire_time <=
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint then '-9223372036854775808'::bigint end as
+    expire_time from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id for no key
+    update) s;
+
+-- lock_sessions_skipping
+select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) cross join lateral (select l.app_name,
+    l.user_id, l.id, l.incarnation, l.revision, l.metadata_revision, l.update_time, case when l.expire_time <=
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint then '-9223372036854775808'::bigint end as
+    expire_time from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id for no key
+    update skip locked) s;
+
+-- lock_users
+select k.n from unnest($2::text[]) with ordinality as k(user_id, n) cross join lateral (select 1 from
+    user_scopes l where l.app_name = $1 and l.user_id = k.user_id for update) s;
+
+-- lock_app
+select 1 from app_scopes where app_name = $1 for update;
+
+-- make_users
+insert into user_scopes (app_name, user_id, revision) select $1, k.user_id, 0 from unnest($2::text[]) as
+    k(user_id) on conflict do nothing;
+
+-- make_app
+insert into app_scopes (app_name, revision) values ($1, 0) on conflict do nothing;
+
+-- keep_session
+select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, case when s.expire_time <=
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint then '-9223372036854775808'::bigint end as
+    expire_time from sessions s where app_name = $1 and user_id = $2 and id = $3 for key share;
+
+-- values
+with k as materialized (select * from unnest($2::smallint[], $3::text[], $4::text[], $5::bigint[], $6::text[])
+    with ordinality as k(scope, user_id, session_id, incarnation, key, n)) select k.n, s.value, s.revision from
+    k cross join lateral (select * from session_state l where l.app_name = $1 and l.user_id = k.user_id and
+    l.session_id = k.session_id and l.incarnation = k.incarnation and l.key = k.key offset 0) s where k.scope =
+    0 union all select k.n, s.value, s.revision from k cross join lateral (select * from user_state l where
+    l.app_name = $1 and l.user_id = k.user_id and l.key = k.key offset 0) s where k.scope = 1 union all select
+    k.n, s.value, s.revision from k cross join lateral (select * from app_state l where l.app_name = $1 and
+    l.key = k.key offset 0) s where k.scope = 2;
+
+-- read_heads
+select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, case when s.expire_time
+    <= (extract(epoch from statement_timestamp()) * 1000000)::bigint then '-9223372036854775808'::bigint end as
+    expire_time, e.sequence, e.event_time, e.commit_time, e.digest, e.body from unnest($2::text[], $3::text[],
+    $4::text[]) with ordinality as k(user_id, session_id, id, n) cross join lateral (select * from sessions l
+    where l.app_name = $1 and l.user_id = k.user_id and l.id = k.session_id offset 0) s left join lateral
+    (select * from events l where l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id and
+    l.incarnation = s.incarnation and l.id = k.id offset 0) e on true union all select 1, k.n, s.revision,
+    null, null, null, null, null, null, null, null, null from unnest($5::text[]) with ordinality as k(user_id,
+    n) cross join lateral (select l.revision from user_scopes l where l.app_name = $1 and l.user_id = k.user_id
+    offset 0) s union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null from
+    app_scopes s where s.app_name = $1 and $6;
+
+-- expired
+select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint order by app_name, user_id, id limit $1 for update skip locked;
+
+-- next_buried
+select app_name, user_id, session_id, incarnation from buried_sessions limit 1 for update skip locked;
+
+-- drop_users
+delete from user_scopes where app_name = $1 and user_id = any($2::text[]) and revision = 0;
+
+-- drop_app
+delete from app_scopes where app_name = $1 and revision = 0;
+
+-- insert_session
+with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
+    $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
+    $14::bytea, $15::bigint)) as r(user_id, id, incarnation, revision, create_time, update_time,
+    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
+    ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
+    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
+    creation_digest, created_user_revision, created_app_revision) select $1, user_id, id, incarnation,
+    revision, create_time, update_time, update_time_number, display_name, labels, expire_time + case when
+    abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then (extract(epoch
+    from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state, creation_key,
+    creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict
+    do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
+    session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select
+    incarnation from made;
+
+-- insert_sessions
+with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
+    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
+    $13::text[], $14::bytea[], $15::bigint[]) as r(user_id, id, incarnation, revision, create_time,
+    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
+    creation_digest, ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
+    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
+    creation_key, creation_digest, created_user_revision, created_app_revision) select $1, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
+    case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
+    creation_key, creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
+    u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
+    on conflict do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
+    session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select
+    incarnation from made;
+
+-- create_session
+with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
+    $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
+    $14::bytea, $15::bigint)) as r(user_id, id, incarnation, revision, create_time, update_time,
+    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
+    ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
+    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
+    creation_digest, created_user_revision, created_app_revision) select $1, user_id, id, incarnation,
+    revision, create_time, update_time, update_time_number, display_name, labels, expire_time + case when
+    abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then (extract(epoch
+    from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state, creation_key,
+    creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict
+    do nothing returning *), listed as (insert into session_updates (app_name, user_id, id, update_time) select
+    $1, user_id, id, update_time from made), k_state as materialized (select * from unnest($16::bigint[],
+    $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name,
+    user_id, session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key,
+    k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.create_time, s.update_time, s.update_time_number,
+    s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from
+    user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select
+    a.revision from app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(to_json('app:'
+    || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from app_state t where t.app_name = $1)
+    as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key
+    collate "C") from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state, (select
+    string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from k_state t
+    where t.incarnation = s.incarnation) as session_state from made s;
+
+-- create_sessions
+with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
+    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
+    $13::text[], $14::bytea[], $15::bigint[]) as r(user_id, id, incarnation, revision, create_time,
+    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
+    creation_digest, ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
+    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
+    creation_key, creation_digest, created_user_revision, created_app_revision) select $1, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
+    case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
+    creation_key, creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
+    u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
+    on conflict do nothing returning *), listed as (insert into session_updates (app_name, user_id, id,
+    update_time) select $1, user_id, id, update_time from made), k_state as materialized (select * from
+    unnest($16::bigint[], $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into
+    session_state (app_name, user_id, session_id, incarnation, key, value, revision) select $1, m.user_id,
+    m.id, m.incarnation, k.key, k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select
+    s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as
+    user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from
+    app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':'
+    || t.value, ',' order by t.key collate "C") from user_state t where t.app_name = $1 and t.user_id =
+    s.user_id) as user_state, (select string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by
+    t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made s;
+
+-- read_session
+with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
+    $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, user_id, id, now, after,
+    before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
+    s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
+    s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u where
+    u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
+    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
+    t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
+    t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
+    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select to_json('' ||
+    t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
+    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
+    session_state, p.first, p.commit_times, p.sizes, p.bodies from q cross join lateral (select * from sessions
+    l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
+    l.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) offset 0)
+    as s cross join lateral ( select min(sequence) as first, array_agg(commit_time) as commit_times,
+    array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies from (select sequence, commit_time,
+    body, size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select
+    sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and
+    e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence >
+    greatest(q.after, s.revision - q.last) and e.sequence < q.before order by e.sequence limit q.most_rows) as
+    page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as p;
+
+-- read_session_keys
+with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
+    $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, user_id, id, now, after,
+    before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
+    s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
+    s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u where
+    u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
+    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 and t.key
+    = any($11) order by t.key) as members) as app_state, (select string_agg(member, ',') from (select
+    to_json('user:' || t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and
+    t.user_id = s.user_id and t.key = any($12) order by t.key) as members) as user_state, (select
+    string_agg(member, ',') from (select to_json('' || t.key)::text || ':' || t.value as member from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation and t.key = any($13) order by t.key) as members) as session_state, p.first, p.commit_times,
+    p.sizes, p.bodies from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint)) offset 0) as s cross join lateral ( select min(sequence) as
+    first, array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes, string_agg(body, '')
+    as bodies from (select sequence, commit_time, body, size, sum(size) over (order by sequence rows unbounded
+    preceding) as size_so_far from (select sequence, commit_time, body, octet_length(body) + 80 as size from
+    events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and e.incarnation =
+    s.incarnation and e.sequence > greatest(q.after, s.revision - q.last) and e.sequence < q.before order by
+    e.sequence limit q.most_rows) as page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as
+    p;
+
+-- read_sessions
+with app as (select $1::text), q as materialized (select * from unnest($2::bigint[], $3::text[], $4::text[],
+    $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[]) as r(n, user_id, id,
+    now, after, before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation,
+    s.revision, s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
+    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
+    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
+    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
+    t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
+    t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
+    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select to_json('' ||
+    t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
+    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
+    session_state, p.first, p.commit_times, p.sizes, p.bodies from q cross join lateral (select * from sessions
+    l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
+    l.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) offset 0)
+    as s cross join lateral ( select min(sequence) as first, array_agg(commit_time) as commit_times,
+    array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies from (select sequence, commit_time,
+    body, size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select
+    sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and
+    e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence >
+    greatest(q.after, s.revision - q.last) and e.sequence < q.before order by e.sequence limit q.most_rows) as
+    page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as p;
+
+-- write
+select verdict, incarnations, user_revisions, app_revisions from sessiond_write($1, $2, $3, $4, $5, $6, $7, $8,
+    $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29,
+    $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49);

@@ -1,0 +1,563 @@
+-- The statements that sessiond sends to SQLite, by name. Generated: UPDATE_DOCS=1 cargo test --lib documented
+-- Lists of rows have one size or a few; here the smallest, and one larger.
+
+-- head
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
+    is null or s.expire_time > $4);
+
+-- view
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1 and ($5 is null or t.key in (select value from json_each($5)))) as
+    app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from
+    user_state t where t.app_name = $1 and t.user_id = s.user_id and ($6 is null or t.key in (select value from
+    json_each($6)))) as user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by
+    t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and
+    t.incarnation = s.incarnation and ($7 is null or t.key in (select value from json_each($7)))) as
+    session_state from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is
+    null or s.expire_time > $4);
+
+-- events_ascending
+select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
+    commit_time, sum(size) over (order by sequence asc) as size_so_far, row_number() over (order by sequence
+    asc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
+    or invocation_id = $9) and ($10 is null or branch = $10) order by sequence asc limit 0 + $11) as page) as
+    sized where size_so_far <= $12 or place = 1 order by sequence asc;
+
+-- events_descending
+select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
+    commit_time, sum(size) over (order by sequence desc) as size_so_far, row_number() over (order by sequence
+    desc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
+    or invocation_id = $9) and ($10 is null or branch = $10) order by sequence desc limit 0 + $11) as page) as
+    sized where size_so_far <= $12 or place = 1 order by sequence desc;
+
+-- visible_ascending
+select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
+    commit_time, sum(size) over (order by sequence asc) as size_so_far, row_number() over (order by sequence
+    asc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
+    or invocation_id = $9) and ($10 is null or branch = $10) and not exists (select 1 from json_each($13) first
+    join json_each($14) last on last.key = first.key where sequence > first.value and sequence <= last.value)
+    order by sequence asc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by
+    sequence asc;
+
+-- visible_descending
+select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
+    commit_time, sum(size) over (order by sequence desc) as size_so_far, row_number() over (order by sequence
+    desc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
+    or invocation_id = $9) and ($10 is null or branch = $10) and not exists (select 1 from json_each($13) first
+    join json_each($14) last on last.key = first.key where sequence > first.value and sequence <= last.value)
+    order by sequence desc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by
+    sequence desc;
+
+-- event
+select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and id = $5;
+
+-- event_at
+select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence = $5;
+
+-- first_of_invocation
+select min(sequence) from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and invocation_id = $5;
+
+-- rewinds
+select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
+    = $4 and rewind_to is not null order by sequence;
+
+-- seen_revisions
+select user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence = $5 union all select created_user_revision, created_app_revision from
+    sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and $5 = 0;
+
+-- session_value
+select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and key = $5;
+
+-- user_value
+select value from user_state where app_name = $1 and user_id = $2 and key = $3;
+
+-- app_value
+select value from app_state where app_name = $1 and key = $2;
+
+-- user_scope
+select coalesce((select revision from user_scopes where app_name = $1 and user_id = $2), 0) as revision,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from user_state t where
+    t.app_name = $1 and t.user_id = $2) as state;
+
+-- app_scope
+select coalesce((select revision from app_scopes where app_name = $1), 0) as revision, (select
+    group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from app_state t where t.app_name =
+    $1) as state;
+
+-- state_then
+select (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from (select
+    t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $7 and ($11 is null or t.key in
+    (select value from json_each($11))) union all select t.key, (select l.value from app_log l where l.app_name
+    = $1 and l.key = t.key and l.revision = t.valid_from) from json_each($10) as n cross join app_spans as t on
+    app_name = $1 and t.node = n.value where t.valid_from <= $7 and t.valid_to > $7 and ($11 is null or t.key
+    in (select value from json_each($11)))) as t) as app_state, (select group_concat(json_quote('user:' ||
+    t.key) || ':' || t.value, ',' order by t.key) from (select t.key, t.value from user_state t where
+    t.app_name = $1 and t.user_id = $2 and t.revision <= $6 and ($12 is null or t.key in (select value from
+    json_each($12))) union all select t.key, (select l.value from user_log l where l.app_name = $1 and
+    l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from json_each($9) as n cross join
+    user_spans as t on app_name = $1 and user_id = $2 and t.node = n.value where t.valid_from <= $6 and
+    t.valid_to > $6 and ($12 is null or t.key in (select value from json_each($12)))) as t) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from (select t.key, t.value
+    from session_state t where t.app_name = $1 and t.user_id = $2 and t.session_id = $3 and t.incarnation = $4
+    and t.revision <= $5 and ($13 is null or t.key in (select value from json_each($13))) union all select
+    t.key, t.value from json_each($8) as n cross join session_spans as t on app_name = $1 and user_id = $2 and
+    session_id = $3 and incarnation = $4 and t.node = n.value where t.valid_from <= $5 and t.valid_to > $5 and
+    ($13 is null or t.key in (select value from json_each($13)))) as t) as session_state;
+
+-- differences
+select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (select t.key, t.value from
+    json_each($6) as n cross join session_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and t.node = n.value where t.valid_from <= $5 and t.valid_to > $5) as p full join (select
+    key, value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and revision > $5) as n on n.key = p.key order by 1;
+
+-- removed
+select key, max(valid_to) from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and (key in (select k.value from json_each($5) as k)) is true and valid_to > $6 and (node
+    > $6 or node in (select value from json_each($7))) group by key;
+
+-- user_keys_changed
+select k.value, (select max(l.revision) from user_log l where l.app_name = $1 and l.user_id = $2 and l.key =
+    k.value) from json_each($3) as k;
+
+-- app_keys_changed
+select k.value, (select max(l.revision) from app_log l where l.app_name = $1 and l.key = k.value) from
+    json_each($2) as k;
+
+-- set_metadata
+update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
+    display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
+    when abs($10 - $10) > 5000000 then $10 - $10 else 0 end else expire_time end where app_name = $1 and
+    user_id = $2 and id = $3;
+
+-- set_created_revisions
+update sessions set created_user_revision = $4, created_app_revision = $5 where app_name = $1 and user_id = $2
+    and id = $3;
+
+-- made_by
+select id, incarnation, creation_digest from sessions where app_name = $1 and user_id = $2 and creation_key =
+    $3;
+
+-- insert_fork
+insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
+    update_time_number, display_name, labels, expire_time, initial_state, created_user_revision,
+    created_app_revision, forked_from, forked_revision, creation_key, creation_digest) select app_name,
+    user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, created_user_revision,
+    created_app_revision, id, $8, $11, $12 from sessions where app_name = $1 and user_id = $2 and id = $3 and
+    incarnation = $4 on conflict do nothing; insert into session_updates (app_name, user_id, id, update_time)
+    select app_name, user_id, id, update_time from sessions where changes() = 1 and app_name = $1 and user_id =
+    $2 and id = $5;
+
+-- copy_events
+insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
+    invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) select app_name, user_id, $5,
+    $6, sequence, id, event_time, commit_time, author, invocation_id, branch, user_revision, app_revision,
+    rewind_to, digest, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence > $7 and sequence <= $8;
+
+-- copy_spans
+insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+    select app_name, user_id, $5, $6, node, key, valid_from, valid_to, value from session_spans where app_name
+    = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
+
+-- copy_state
+insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) select app_name,
+    user_id, $5, $6, key, value, revision from session_state where app_name = $1 and user_id = $2 and
+    session_id = $3 and incarnation = $4 and revision <= $7 union all select t.app_name, t.user_id, $5, $6,
+    t.key, t.value, t.valid_from from json_each($8) as n cross join session_spans as t on app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and t.node = n.value where t.valid_from <= $7 and
+    t.valid_to > $7;
+
+-- unlist_update
+delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and update_time = (select
+    update_time from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4);
+
+-- unlist_session
+delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+
+-- bury_session
+insert into buried_sessions (app_name, user_id, session_id, incarnation) values ($1, $2, $3, $4) on conflict do
+    nothing;
+
+-- purge_events
+delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    in (select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 order by sequence limit 0 + $5);
+
+-- purge_state
+delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key
+    in (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
+    = $4 order by key limit 0 + $5);
+
+-- purge_spans
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, key) in (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 order by node, key limit 0 + $5);
+
+-- forget_buried
+delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- user_patch
+select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3;
+
+-- app_patch
+select digest from app_patches where app_name = $1 and request_key = $2;
+
+-- remember_user_patch
+insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, $5);
+
+-- remember_app_patch
+insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, $4);
+
+-- forget_user_patches
+delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
+    user_patches where time < $1 order by time limit 0 + $2);
+
+-- forget_app_patches
+delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
+    time < $1 order by time limit 0 + $2);
+
+-- apps
+with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name > $1
+    union all select min(app_name) from app_scopes where app_name > $1 union all select min(app_name) from
+    user_scopes where app_name > $1) as first union all select (select min(n) from (select min(app_name) as n
+    from sessions where app_name > names.name union all select min(app_name) from app_scopes where app_name >
+    names.name union all select min(app_name) from user_scopes where app_name > names.name) as next) from names
+    where names.name is not null) select name from names where name is not null limit 0 + $2;
+
+-- users
+with recursive names(name) as (select min(n) from (select min(user_id) as n from sessions where app_name = $3
+    and user_id > $1 union all select min(user_id) from user_scopes where app_name = $3 and user_id > $1) as
+    first union all select (select min(n) from (select min(user_id) as n from sessions where app_name = $3 and
+    user_id > names.name union all select min(user_id) from user_scopes where app_name = $3 and user_id >
+    names.name) as next) from names where names.name is not null) select name from names where name is not null
+    limit 0 + $2;
+
+-- list_of_app_by_update
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time,
+    o.user_id, o.id) > ($3, $4, $5) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $6;
+
+-- list_of_app_by_update_backwards
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time,
+    o.user_id, o.id) < ($3, $4, $5) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $6;
+
+-- list_of_app_by_update_labelled_with_state
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from session_updates o cross join sessions s on s.app_name = $1 and
+    s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time >
+    $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7
+    order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $8;
+
+-- list_of_user_by_update
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3)
+    and (o.update_time, o.id) > ($4, $5) order by o.update_time asc, o.id asc limit 0 + $6;
+
+-- list_of_user_by_update_backwards
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3)
+    and (o.update_time, o.id) < ($4, $5) order by o.update_time desc, o.id desc limit 0 + $6;
+
+-- list_of_user_by_update_labelled_with_state
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from session_updates o cross join sessions s on s.app_name = $1 and
+    s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null
+    or s.expire_time > $3) and (o.update_time, o.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"')
+    = $7 order by o.update_time asc, o.id asc limit 0 + $8;
+
+-- list_of_app_by_create
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and
+    (s.create_time, s.user_id, s.id) > ($3, $4, $5) order by s.create_time asc, s.user_id asc, s.id asc limit 0
+    + $6;
+
+-- list_of_app_by_create_backwards
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and
+    (s.create_time, s.user_id, s.id) < ($3, $4, $5) order by s.create_time desc, s.user_id desc, s.id desc
+    limit 0 + $6;
+
+-- list_of_app_by_create_labelled_with_state
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from sessions s where s.app_name = $1 and (s.expire_time is null or
+    s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5) and json_extract(s.labels, '$."' ||
+    $6 || '"') = $7 order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $8;
+
+-- list_of_user_by_create
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) order by s.create_time asc, s.id asc limit 0 + $6;
+
+-- list_of_user_by_create_backwards
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > $3) and (s.create_time, s.id) < ($4, $5) order by s.create_time desc, s.id desc limit 0 +
+    $6;
+
+-- list_of_user_by_create_labelled_with_state
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) ||
+    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
+    user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation) as session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time
+    is null or s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) and json_extract(s.labels, '$."' || $6
+    || '"') = $7 order by s.create_time asc, s.id asc limit 0 + $8;
+
+-- plain_view
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
+    from app_state t where t.app_name = $1 and ($5 is null or t.key in (select value from json_each($5)))) as
+    app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from
+    user_state t where t.app_name = $1 and t.user_id = s.user_id and ($6 is null or t.key in (select value from
+    json_each($6)))) as user_state, (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by
+    t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and
+    t.incarnation = s.incarnation and ($7 is null or t.key in (select value from json_each($7)))) as
+    session_state, (select group_concat(commit_time || ' ' || octet_length(body) || ' ' || body, '' order by
+    sequence) from (select sequence, commit_time, body, octet_length(body) + 80 as size, sum(octet_length(body)
+    + 80) over (order by sequence rows unbounded preceding) as size_so_far from (select sequence, commit_time,
+    body from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and
+    e.incarnation = s.incarnation and e.sequence > max($8, s.revision - coalesce($9, s.revision)) and
+    e.sequence < $10 order by e.sequence limit 0 + $11)) where size_so_far <= $12 or size_so_far = size) as
+    events from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
+    s.expire_time > $4);
+
+-- expired
+select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2;
+
+-- next_buried
+select app_name, user_id, session_id, incarnation from buried_sessions limit 1;
+
+-- read_heads
+with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?), ku(n,
+    app_name, user_id) as (select * from (values (?, ?, ?)) limit 0 + ?), ka(n, app_name) as (select * from
+    (values (?, ?)) limit 0 + ?) select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision,
+    s.update_time, s.expire_time, e.sequence, e.event_time, e.commit_time, e.digest, e.body from ks as k cross
+    join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id left join
+    events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name and e.user_id =
+    k.user_id and e.session_id = k.session_id union all select 1, n, revision, null, null, null, null, null,
+    null, null, null, null from ku cross join user_scopes using (app_name, user_id) union all select 2, n,
+    revision, null, null, null, null, null, null, null, null, null from ka cross join app_scopes using
+    (app_name);
+
+-- find_sessions
+with k(n, app_name, user_id, id) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) select revision, n from k
+    cross join sessions using (app_name, user_id, id);
+
+-- find_session_state
+with k(n, app_name, user_id, session_id, incarnation, key) as (select * from (values (?, ?, ?, ?, ?, ?)) limit
+    0 + ?) select value, n from k cross join session_state using (app_name, user_id, session_id, incarnation,
+    key);
+
+-- find_user_state
+with k(n, app_name, user_id, key) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) select value, n from k
+    cross join user_state using (app_name, user_id, key);
+
+-- find_app_state
+with k(n, app_name, key) as (select * from (values (?, ?, ?)) limit 0 + ?) select value, n from k cross join
+    app_state using (app_name, key);
+
+-- insert_sessions
+with k(app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest) as (select * from (values
+    (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) insert into sessions (app_name, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
+    initial_state, creation_key, creation_digest, created_user_revision, created_app_revision) select app_name,
+    user_id, id, incarnation, revision, create_time, update_time, update_time_number, display_name, labels,
+    expire_time, initial_state, creation_key, creation_digest, coalesce((select u.revision from user_scopes u
+    where u.app_name = k.app_name and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a
+    where a.app_name = k.app_name), 0) from k where true on conflict do nothing returning incarnation; with
+    k(app_name, user_id, id, incarnation) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore
+    into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from k
+    cross join sessions using (app_name, user_id, id, incarnation);
+
+-- insert_events
+insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
+    invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) select * from (values (?, ?,
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?;
+
+-- insert_events_if_unchanged
+with k(app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
+    invocation_id, branch, user_revision, app_revision, rewind_to, digest, body, was, metadata_was, user_was,
+    app_was) as (select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 +
+    ?) insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time,
+    author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) select app_name,
+    user_id, session_id, (select s.incarnation from sessions s where s.app_name = k.app_name and s.user_id =
+    k.user_id and s.id = k.session_id and s.incarnation = k.incarnation and s.revision = k.was and
+    s.metadata_revision = k.metadata_was), sequence, id, event_time, commit_time, author, invocation_id,
+    branch, (select k.user_revision where k.user_was = coalesce((select s.revision from user_scopes s where
+    s.app_name = k.app_name and s.user_id = k.user_id), 0)), (select k.app_revision where k.app_was =
+    coalesce((select s.revision from app_scopes s where s.app_name = k.app_name), 0)), rewind_to, digest, body
+    from k;
+
+-- update_sessions
+with k(app_name, user_id, id, revision, update_time, update_time_number) as (select * from (values (?, ?, ?, ?,
+    ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision, update_time = k.update_time,
+    update_time_number = k.update_time_number from k where s.app_name = k.app_name and s.user_id = k.user_id
+    and s.id = k.id; with k(app_name, user_id, id, update_time, old_update_time) as (select * from (values (?,
+    ?, ?, ?, ?)) limit 0 + ?) update session_updates as o set update_time = k.update_time from k where
+    o.app_name = k.app_name and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id = k.id;
+
+-- set_user_revisions
+insert into user_scopes (app_name, user_id, revision) select * from (values (?, ?, ?)) limit 0 + ? on conflict
+    (app_name, user_id) do update set revision = excluded.revision;
+
+-- set_app_revisions
+insert into app_scopes (app_name, revision) select * from (values (?, ?)) limit 0 + ? on conflict (app_name) do
+    update set revision = excluded.revision;
+
+-- set_session_state
+with k(app_name, user_id, session_id, incarnation, key, first) as (select * from (values (?, ?, ?, ?, ?, ?))
+    limit 0 + ?) insert into session_spans (app_name, user_id, session_id, incarnation, key, node, valid_from,
+    valid_to, value) select app_name, user_id, session_id, incarnation, key, first & (-1 << (select (length(h)
+    - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) - (revision &
+    first)) as h))), revision, first, value from k cross join session_state using (app_name, user_id,
+    session_id, incarnation, key); insert into session_state (app_name, user_id, session_id, incarnation, key,
+    revision, value) select * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ? on conflict (app_name, user_id,
+    session_id, incarnation, key) do update set value = excluded.value, revision = excluded.revision;
+
+-- set_user_state
+with k(app_name, user_id, key, first) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert into
+    user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key, first & (-1
+    << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision |
+    first) - (revision & first)) as h))), revision, first from k cross join user_state using (app_name,
+    user_id, key); insert into user_log (app_name, user_id, key, revision, value) select * from (values (?, ?,
+    ?, ?, ?)) limit 0 + ?; insert into user_state (app_name, user_id, key, revision, value) select * from
+    (values (?, ?, ?, ?, ?)) limit 0 + ? on conflict (app_name, user_id, key) do update set value =
+    excluded.value, revision = excluded.revision;
+
+-- set_app_state
+with k(app_name, key, first) as (select * from (values (?, ?, ?)) limit 0 + ?) insert into app_spans (app_name,
+    key, node, valid_from, valid_to) select app_name, key, first & (-1 << (select (length(h) - 1) * 4 + (h >=
+    '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) - (revision & first)) as h))),
+    revision, first from k cross join app_state using (app_name, key); insert into app_log (app_name, key,
+    revision, value) select * from (values (?, ?, ?, ?)) limit 0 + ?; insert into app_state (app_name, key,
+    revision, value) select * from (values (?, ?, ?, ?)) limit 0 + ? on conflict (app_name, key) do update set
+    value = excluded.value, revision = excluded.revision;
+
+-- remove_session_state
+with k(app_name, user_id, session_id, incarnation, key, first) as (select * from (values (?, ?, ?, ?, ?, ?))
+    limit 0 + ?) insert into session_spans (app_name, user_id, session_id, incarnation, key, node, valid_from,
+    valid_to, value) select app_name, user_id, session_id, incarnation, key, first & (-1 << (select (length(h)
+    - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) - (revision &
+    first)) as h))), revision, first, value from k cross join session_state using (app_name, user_id,
+    session_id, incarnation, key); with k(app_name, user_id, session_id, incarnation, key) as (select * from
+    (values (?, ?, ?, ?, ?)) limit 0 + ?) delete from session_state where (app_name, user_id, session_id,
+    incarnation, key) in k;
+
+-- remove_user_state
+with k(app_name, user_id, key, first) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert into
+    user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key, first & (-1
+    << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision |
+    first) - (revision & first)) as h))), revision, first from k cross join user_state using (app_name,
+    user_id, key); insert into user_log (app_name, user_id, key, revision, value) select * from (values (?, ?,
+    ?, ?, ?)) limit 0 + ?; with k(app_name, user_id, key) as (select * from (values (?, ?, ?)) limit 0 + ?)
+    delete from user_state where (app_name, user_id, key) in k;
+
+-- remove_app_state
+with k(app_name, key, first) as (select * from (values (?, ?, ?)) limit 0 + ?) insert into app_spans (app_name,
+    key, node, valid_from, valid_to) select app_name, key, first & (-1 << (select (length(h) - 1) * 4 + (h >=
+    '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) - (revision & first)) as h))),
+    revision, first from k cross join app_state using (app_name, key); insert into app_log (app_name, key,
+    revision, value) select * from (values (?, ?, ?, ?)) limit 0 + ?; with k(app_name, key) as (select * from
+    (values (?, ?)) limit 0 + ?) delete from app_state where (app_name, key) in k;
+
+-- passed_session_state
+insert into session_spans (app_name, user_id, session_id, incarnation, key, node, valid_from, valid_to, value)
+    select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?;
+
+-- passed_user_state
+insert into user_log (app_name, user_id, key, revision, value) select * from (values (?, ?, ?, ?, ?)) limit 0 +
+    ?; insert into user_spans (app_name, user_id, key, node, valid_from, valid_to) select * from (values (?, ?,
+    ?, ?, ?, ?)) limit 0 + ?;
+
+-- passed_app_state
+insert into app_log (app_name, key, revision, value) select * from (values (?, ?, ?, ?)) limit 0 + ?; insert
+    into app_spans (app_name, key, node, valid_from, valid_to) select * from (values (?, ?, ?, ?, ?)) limit 0 +
+    ?;

@@ -1,0 +1,73 @@
+//! What handlers and the pipeline share: the service, the settings, the limits of what is under way, and what is derived
+//! from the table of endpoints.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use super::admission::Places;
+use super::memory::Memory;
+use crate::config::HttpSettings;
+use crate::metrics::Metrics;
+use crate::service::{Clock, Service};
+
+/// What is derived from the table of endpoints.
+pub struct Api {
+    pub paths: Paths,
+    /// The description as YAML.
+    pub openapi: LazyLock<String>,
+    /// The description as a page of HTML.
+    pub docs: LazyLock<String>,
+}
+
+/// Which paths are exempt from a rule that is applied before a handler is chosen.
+#[derive(Debug)]
+pub struct Paths {
+    /// Served beyond the limits of admission.
+    pub always_served: Vec<&'static str>,
+    /// Pages for people, to which other sites may link.
+    pub pages: Vec<&'static str>,
+    /// First segments of the paths in which an empty segment is refused by name.
+    pub strict_roots: Vec<&'static str>,
+}
+
+/// What handlers share.
+pub struct App {
+    pub service: Service,
+    pub settings: HttpSettings,
+    pub metrics: Arc<Metrics>,
+    pub api: &'static Api,
+    pub clock: Arc<dyn Clock>,
+    pub places: Places,
+    pub memory: Memory,
+    stopping: AtomicBool,
+}
+
+impl App {
+    pub fn new(
+        api: &'static Api,
+        service: Service,
+        settings: HttpSettings,
+        metrics: Arc<Metrics>,
+        clock: Arc<dyn Clock>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            service,
+            metrics,
+            api,
+            clock,
+            places: Places::new(&settings),
+            memory: Memory::new(settings.max_buffered_bytes, settings.max_body_bytes),
+            stopping: AtomicBool::new(false),
+            settings,
+        })
+    }
+
+    /// From now on the server is not ready, so that a load balancer sends its requests elsewhere.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,173 @@
+//! What every request passes on its way to a handler and back: admission, a name, a deadline, the checks of its origin and
+//! path, the one form for errors, and one line in the log.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{CONNECTION, CONTENT_LENGTH};
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use tokio::time::Instant;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use super::admission::{Place, is_counted, refused};
+use super::app::App;
+use super::edge::{self, Cors};
+use super::problem::{Code, Problem, REQUEST_ID, is_write};
+use super::request::{Deadline, check_path};
+use crate::service::{Clock as _, SystemClock};
+
+/// `routes` behind the pipeline.
+pub fn around(routes: Router<Arc<App>>, app: Arc<App>) -> Router {
+    routes
+        .fallback(async || Problem::new(Code::NotFound, "there is nothing at this path"))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(app.clone(), serve))
+        .with_state(app)
+}
+
+fn panicked(_: Box<dyn Any + Send>) -> Response {
+    Problem::panicked().into_response()
+}
+
+/// Serves a request for which there is a place in a task of its own, to the end: a client that goes away neither cuts a
+/// transaction in two nor keeps its request out of the log.
+///
+/// The task itself fails only if the runtime shuts down, when nobody reads the answer any more.
+async fn serve(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let always = route.is_some_and(|route| app.api.paths.always_served.contains(&route));
+    match app.places.take(&app.metrics, always) {
+        Some(place) => tokio::spawn(answer(app, place, request, next))
+            .await
+            .unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response()),
+        None => refuse(&app, &request),
+    }
+}
+
+/// The answer to a request for which there is no place: made without a task, and counted instead of logged.
+fn refuse(app: &App, request: &Request) -> Response {
+    let started = Instant::now();
+    let method = request.method();
+    let mut response = refused(&request_id(request, app), is_write(method));
+    response.extensions_mut().insert(app.places.pause());
+    app.metrics.rejected("in_flight");
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    app.metrics.request(method.as_str(), route, response.status().as_u16(), started.elapsed());
+    response
+}
+
+/// The path of every request that is served: named, bounded in time, answered in the one form for errors, and logged once.
+async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let request_id = request_id(&request, &app);
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    request.extensions_mut().insert(Deadline(started + app.settings.request_timeout));
+
+    let cors = Cors::of(&app.settings.origins, &request);
+    let paths = &app.api.paths;
+    let checked = edge::check(&app.settings.origins, &paths.pages, &request)
+        .and_then(|()| check_path(request.uri().path(), &paths.strict_roots));
+    let response = match (checked, cors.preflight()) {
+        (Err(problem), _) => problem.into_response(),
+        (Ok(()), Some(answer)) => answer,
+        (Ok(()), None) => next.run(request).await,
+    };
+    let mut response = app.places.hold(place, &method, response).unwrap_or_else(IntoResponse::into_response);
+    let problem = problem_of(&mut response);
+    if let Some(problem) = &problem {
+        if let Some(limit) = problem.limit {
+            app.metrics.rejected(limit);
+        }
+        let mut finished = problem.finish(&request_id, is_write(&method));
+        // `Allow`, where the router put it.
+        for (name, value) in response.headers() {
+            if !finished.headers().contains_key(name) && *name != CONTENT_LENGTH {
+                finished.headers_mut().insert(name.clone(), value.clone());
+            }
+        }
+        response = finished;
+    }
+    cors.mark(&mut response);
+    if let Ok(value) = HeaderValue::from_str(&request_id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    if app.is_stopping() {
+        // Whoever keeps connections open makes a new one, elsewhere.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    if problem.as_ref().is_some_and(|problem| problem.code == Code::Overloaded) {
+        response.extensions_mut().insert(app.places.pause());
+    }
+    let took = started.elapsed();
+    let route = route.as_ref().map(MatchedPath::as_str);
+    app.metrics.request(method.as_str(), route, response.status().as_u16(), took);
+    if !problem.as_ref().is_some_and(is_counted) {
+        log(&method, route, response.status(), took, &request_id, problem.as_ref());
+    }
+    response
+}
+
+/// The problem that a response stands for: ours, or what the framework answers by itself.
+fn problem_of(response: &mut Response) -> Option<Problem> {
+    let problem = response.extensions_mut().remove::<Problem>();
+    problem.or_else(|| match response.status() {
+        StatusCode::METHOD_NOT_ALLOWED => Some(Problem::new(
+            Code::MethodNotAllowed,
+            "the path does not take this method; `Allow` lists those it does",
+        )),
+        status if status.is_client_error() => Some(Problem::field("path", "cannot be read")),
+        status if status.is_server_error() => Some(Problem::panicked()),
+        _ => None,
+    })
+}
+
+/// The caller's request id, if it is sane: 1 to 128 visible ASCII characters. Else a fresh one.
+fn request_id(request: &Request, app: &App) -> String {
+    let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    match given {
+        Some(id) if (1..=128).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic()) => id.to_owned(),
+        _ => app.clock.fresh_id().to_string(),
+    }
+}
+
+/// One line a request, but for refusals, which [`report_refusals`](super::admission::report_refusals) counts. Never a path (it holds ids and state keys), a
+/// query, a header or a body.
+fn log(
+    method: &Method,
+    route: Option<&str>,
+    status: StatusCode,
+    took: Duration,
+    request_id: &str,
+    problem: Option<&Problem>,
+) {
+    let (status, route) = (status.as_u16(), route.unwrap_or("unmatched"));
+    let duration_ms = took.as_secs_f64() * 1000.0;
+    let code = problem.map(|problem| problem.code.entry().0);
+    let cause = problem.and_then(|problem| problem.cause.as_deref());
+    if status >= 500 {
+        tracing::error!(%method, route, status, duration_ms, request_id, code, cause, "request");
+    } else {
+        tracing::info!(%method, route, status, duration_ms, request_id, code, "request");
+    }
+}
+
+/// The problem document of an answer that no handler gives, and the id under which it goes: see [`Refusal`].
+///
+/// [`Refusal`]: crate::server::Refusal
+pub fn refusal(status: u16, detail: &str) -> (String, String) {
+    let code = match status {
+        400 => Code::InvalidRequest,
+        414 => Code::UriTooLong,
+        431 => Code::HeaderFieldsTooLarge,
+        _ => Code::Overloaded,
+    };
+    let request_id = SystemClock.fresh_id().to_string();
+    let text = Problem::new(code, detail).text(&request_id, true);
+    (request_id, text)
+}

@@ -1,0 +1,104 @@
+//! A session's past: its state as it was, a fork of it, a rewind to it.
+
+use tokio::time::Instant;
+
+use super::retry::{Repeat, Tried};
+use super::{Changed, Error, Made, Result, Service};
+use crate::domain::Rejected;
+use crate::domain::command::{Fork, ForkOutcome};
+use crate::domain::ids::{EventId, SessionId, SessionKey};
+use crate::domain::query::{Moment, MomentQuery, SessionView, StateFilter};
+use crate::domain::request_key::RequestKey;
+use crate::domain::rewind::{RewindOutcome, RewindRequest, RewindTarget};
+use crate::domain::tag::{IfMatch, Tag};
+
+fn beyond(revision: i64) -> Error {
+    let message = format!("must be at most the current revision, which is {revision}");
+    Rejected::field("atRevision", message).into()
+}
+
+impl Service {
+    /// The merged state as it was when event `revision` had committed (0: at creation), and the tag of that moment.
+    ///
+    /// # Errors
+    /// `SessionNotFound`; `Rejected` if the session has not come to that revision.
+    pub async fn state_at(
+        &self,
+        key: SessionKey,
+        revision: i64,
+        filter: StateFilter,
+        deadline: Instant,
+    ) -> Result<(Tag, String)> {
+        let query = MomentQuery { key, revision, filter, now: self.clock.now() };
+        match self.read(deadline, || self.store.moment(&query, deadline)).await? {
+            Moment::Then { tag, state } => Ok((tag, state)),
+            Moment::SessionNotFound => Err(Error::SessionNotFound),
+            Moment::Beyond(revision) => Err(beyond(revision)),
+        }
+    }
+
+    /// Creates a session that has the past of another one, up to `at` or all of it, under `id` or a fresh one. It remembers
+    /// `request`.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `SessionAlreadyExists`, `CreationKeyConflict`; `Rejected` if the source has not come to `at`.
+    pub async fn fork(
+        &self,
+        source: SessionKey,
+        at: Option<i64>,
+        id: Option<SessionId>,
+        request: Option<RequestKey>,
+        deadline: Instant,
+    ) -> Result<(Made, SessionView)> {
+        let session = id.unwrap_or_else(|| self.clock.fresh_id().into());
+        let (incarnation, now) = (self.clock.incarnation(), self.clock.now());
+        let fork = Fork { source, at, session, incarnation, request, now };
+        let Tried { value: outcome, unclear } =
+            self.transact(Repeat::Safe, deadline, || self.store.fork(&fork, deadline)).await?;
+        match outcome {
+            ForkOutcome::Created(view) => Ok((Made::New, view)),
+            ForkOutcome::Replayed(view) => Ok((Made::Before, view)),
+            ForkOutcome::KeyConflict => Err(self.refusal(Error::CreationKeyConflict, unclear)),
+            ForkOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, unclear)),
+            ForkOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
+            ForkOutcome::Beyond(revision) => Err(self.refusal(beyond(revision), unclear)),
+        }
+    }
+
+    /// Appends an event that restores the session's own state and takes events back, and shows the session
+    /// afterwards. `id` is that of the event.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `InvocationNotFound`, `EventIdConflict`, `RevisionMismatch`;
+    /// `Rejected` if there is nothing to take back.
+    pub async fn rewind(
+        &self,
+        key: SessionKey,
+        target: RewindTarget,
+        id: Option<EventId>,
+        if_match: Option<IfMatch>,
+        deadline: Instant,
+    ) -> Result<Changed<SessionView>> {
+        let event_id = id.unwrap_or_else(|| self.clock.fresh_id().into());
+        let invocation_id = format!("rewind-{}", self.clock.fresh_id());
+        let now = self.clock.now();
+        let request = RewindRequest { key, target, event_id, invocation_id, if_match, now };
+        let Tried { value: outcome, unclear } =
+            self.transact(Repeat::Safe, deadline, || self.store.rewind(&request, deadline)).await?;
+        match outcome {
+            RewindOutcome::Done { view, replayed } => {
+                // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
+                let replayed = replayed && !unclear;
+                if replayed {
+                    self.metrics.replayed(1);
+                } else {
+                    self.metrics.appended(1);
+                }
+                Ok(Changed { replayed, after: view })
+            }
+            RewindOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
+            RewindOutcome::InvocationNotFound => Err(self.refusal(Error::InvocationNotFound, unclear)),
+            RewindOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
+        }
+    }
+}

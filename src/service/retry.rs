@@ -1,0 +1,103 @@
+//! Retries of transactions, and the answer after a try whose outcome is not known.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, sleep};
+
+use super::{Error, Result, Service};
+use crate::store::error::{Cause, StoreError};
+
+/// Tries of one transaction, the first included.
+const MAX_TRIES: u32 = 6;
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// Whether a transaction may be retried although an earlier try of it may have committed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeat {
+    /// It recognises what an earlier try wrote (by event ids, or the incarnation), or is idempotent.
+    Safe,
+    /// A retry could overwrite what another writer committed in between: the client has to decide.
+    UnlessUnclear,
+}
+
+/// What the last try of a transaction came to.
+pub(super) struct Tried<T> {
+    pub value: T,
+    /// An earlier try may have committed: the answer to its commit was lost.
+    pub unclear: bool,
+}
+
+impl Service {
+    /// Runs a transaction that only reads, with retries.
+    ///
+    /// # Errors
+    /// The last failure.
+    pub(super) async fn read<'a, T>(
+        &'a self,
+        deadline: Instant,
+        read: impl Fn() -> BoxFuture<'a, std::result::Result<T, StoreError>>,
+    ) -> Result<T> {
+        Ok(self.transact(Repeat::Safe, deadline, read).await?.value)
+    }
+
+    /// Runs a transaction, and retries it after a transient failure: a bounded number of times, until the deadline, with
+    /// exponential backoff and jitter.
+    ///
+    /// # Errors
+    /// The last failure; unclear if any try was.
+    pub(super) async fn transact<'a, T>(
+        &self,
+        repeat: Repeat,
+        deadline: Instant,
+        run: impl Fn() -> BoxFuture<'a, std::result::Result<T, StoreError>>,
+    ) -> Result<Tried<T>> {
+        self.transact_try(repeat, deadline, |_| run()).await
+    }
+
+    /// As [`Service::transact`]; `run` is told whether it is the first try.
+    ///
+    /// # Errors
+    /// The last failure; unclear if any try was.
+    pub(super) async fn transact_try<'a, T>(
+        &self,
+        repeat: Repeat,
+        deadline: Instant,
+        run: impl Fn(bool) -> BoxFuture<'a, std::result::Result<T, StoreError>>,
+    ) -> Result<Tried<T>> {
+        let mut unclear = false;
+        let mut pause = FIRST_PAUSE;
+        let mut tries = 1;
+        loop {
+            let error = match run(tries == 1).await {
+                Ok(value) => return Ok(Tried { value, unclear }),
+                Err(error) => error,
+            };
+            unclear |= error.unclear;
+            let may_repeat = error.is_transient() && (repeat == Repeat::Safe || !unclear);
+            let wait = self.clock.jitter(pause);
+            if !may_repeat || tries == MAX_TRIES || Instant::now() + wait >= deadline {
+                if unclear {
+                    self.metrics.unknown_outcome();
+                }
+                return Err(Error::Store(error.after_unclear(unclear)));
+            }
+            self.metrics.retried(if error.unclear { "unclear_commit" } else { error.cause.name() });
+            sleep(wait).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            tries += 1;
+        }
+    }
+
+    /// The answer when a transaction refuses. After a try whose outcome is unclear it may refuse because of what that try
+    /// wrote, or of what others wrote after it: then the answer is that the outcome is unknown.
+    pub(super) fn refusal(&self, error: Error, unclear: bool) -> Error {
+        if !unclear {
+            return error;
+        }
+        self.metrics.unknown_outcome();
+        let refused = StoreError::new(Cause::ConnectionLost, format!("after an unclear commit: {error}"));
+        Error::Store(refused.after_unclear(true))
+    }
+}

@@ -1,0 +1,186 @@
+//! Sessions themselves, and the names of the apps and users that have some.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::retry::{Repeat, Tried};
+use super::{Error, Result, Service};
+use crate::domain::command::{CreateOutcome, DeleteOutcome, Deletion, MetadataUpdate, UpdateOutcome};
+use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::query::{EventQuery, ListQuery, Page, SessionQuery, SessionView, StateFilter};
+use crate::domain::request_key::RequestKey;
+use crate::domain::session::{Creation, IfExists, MetadataPatch, SessionDraft, SessionInfo};
+use crate::domain::tag::IfMatch;
+
+/// How a session came to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    New,
+    /// It was there.
+    Found,
+    /// An earlier one of the same request made it.
+    Before,
+}
+
+impl Service {
+    /// Creates a session under `id`, a given or a fresh one; whether it was created or found, and the session. It remembers
+    /// `request`.
+    ///
+    /// # Errors
+    /// `SessionAlreadyExists`, or `RevisionMismatch`, if it exists and is not to be returned; `CreationKeyConflict`;
+    /// `EventIdConflict` and `RevisionMismatch` within the events.
+    pub async fn create_session(
+        &self,
+        user: UserKey,
+        id: Option<SessionId>,
+        draft: SessionDraft,
+        request: Option<RequestKey>,
+        if_exists: IfExists,
+        deadline: Instant,
+    ) -> Result<(Made, SessionView)> {
+        let now = self.clock.now();
+        let session = id.or(draft.session_id).unwrap_or_else(|| self.clock.fresh_id().into());
+        let creation = Arc::new(Creation {
+            key: SessionKey { user, session },
+            incarnation: self.clock.incarnation(),
+            now,
+            state: draft.state,
+            events: self.seal(draft.events.into_iter().filter(|event| event.partial.is_none()), now),
+            display_name: draft.display_name,
+            labels: draft.labels,
+            expiry: draft.expiry,
+            request,
+            if_exists,
+            limits: self.limits,
+        });
+        let Tried { value: outcome, unclear } =
+            self.transact(Repeat::Safe, deadline, || self.store.create(&creation, deadline)).await?;
+        match outcome {
+            CreateOutcome::Created(view) => {
+                self.metrics.appended(usize::try_from(view.head.revision).unwrap_or(0));
+                Ok((Made::New, view))
+            }
+            CreateOutcome::Existing(view) => Ok((Made::Found, view)),
+            CreateOutcome::Replayed(view) => Ok((Made::Before, view)),
+            CreateOutcome::KeyConflict => Err(self.refusal(Error::CreationKeyConflict, unclear)),
+            CreateOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, unclear)),
+            CreateOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
+        }
+    }
+
+    /// The session with what `state` and `events` ask for.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn session(
+        &self,
+        key: SessionKey,
+        state: Option<StateFilter>,
+        events: Option<EventQuery>,
+        deadline: Instant,
+    ) -> Result<SessionView> {
+        self.view(key, None, state, events, deadline).await
+    }
+
+    async fn view(
+        &self,
+        key: SessionKey,
+        of: Option<&SessionInfo>,
+        state: Option<StateFilter>,
+        events: Option<EventQuery>,
+        deadline: Instant,
+    ) -> Result<SessionView> {
+        let (incarnation, timeline) = (of.map(|head| head.incarnation), of.map(|head| head.timeline));
+        let query = SessionQuery { key, now: self.clock.now(), incarnation, timeline, state, events };
+        self.read(deadline, || self.store.session(&query, deadline)).await?.ok_or(Error::SessionNotFound)
+    }
+
+    /// Events of a session that was read before, as of now.
+    ///
+    /// # Errors
+    /// `SessionNotFound` if it is gone, a session of another incarnation took its place, or the database has failed over.
+    pub async fn events_of(&self, head: &SessionInfo, events: EventQuery, deadline: Instant) -> Result<SessionView> {
+        self.view(head.key.clone(), Some(head), None, Some(events), deadline).await
+    }
+
+    /// The head alone: revisions and metadata.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn head(&self, key: &SessionKey, deadline: Instant) -> Result<SessionInfo> {
+        Ok(self.session(key.clone(), None, None, deadline).await?.head)
+    }
+
+    /// A page of sessions, without events.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn list_sessions(&self, query: ListQuery, deadline: Instant) -> Result<Page<SessionView>> {
+        let now = self.clock.now();
+        self.read(deadline, || self.store.sessions(&query, now, deadline)).await
+    }
+
+    /// Names of apps, in byte order, after `after`.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<AppName>> {
+        self.read(deadline, || self.store.apps(after, limit, deadline)).await
+    }
+
+    /// Names of an app's users, in byte order, after `after`.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn users(&self, app: &AppName, after: &str, limit: usize, deadline: Instant) -> Result<Vec<UserId>> {
+        self.read(deadline, || self.store.users(app, after, limit, deadline)).await
+    }
+
+    /// Changes metadata; the answer is the session with the first of its events.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `RevisionMismatch`.
+    pub async fn update_metadata(
+        &self,
+        key: SessionKey,
+        patch: MetadataPatch,
+        if_match: Option<IfMatch>,
+        deadline: Instant,
+    ) -> Result<SessionView> {
+        let update = MetadataUpdate { key, patch, if_match, now: self.clock.now() };
+        // Repeated even if unclear: fields are set, not computed, and of two PATCHes under way at once either may be
+        // the last.
+        let Tried { value: outcome, unclear } =
+            self.transact(Repeat::Safe, deadline, || self.store.update_metadata(&update, deadline)).await?;
+        match outcome {
+            UpdateOutcome::Done(view) => Ok(view),
+            UpdateOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
+            UpdateOutcome::RevisionMismatch(mismatch) => Err(self.refusal(Error::RevisionMismatch(mismatch), unclear)),
+        }
+    }
+
+    /// Deletes a session; that there is none is fine.
+    ///
+    /// # Errors
+    /// `RevisionMismatch`.
+    pub async fn delete_session(&self, key: SessionKey, if_match: Option<IfMatch>, deadline: Instant) -> Result<()> {
+        // The incarnation that is there now, and no later one: a try after a lost answer must not take away what
+        // somebody made anew meanwhile.
+        let incarnation = match self.head(&key, deadline).await {
+            Ok(head) => head.incarnation,
+            Err(Error::SessionNotFound) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let deletion = Deletion { key, incarnation, if_match };
+        let Tried { value: outcome, unclear } =
+            self.transact(Repeat::Safe, deadline, || self.store.delete(&deletion, deadline)).await?;
+        match outcome {
+            DeleteOutcome::Done => {
+                self.to_sweep.notify_one();
+                Ok(())
+            }
+            DeleteOutcome::RevisionMismatch(mismatch) => Err(self.refusal(Error::RevisionMismatch(mismatch), unclear)),
+        }
+    }
+}

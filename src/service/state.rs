@@ -1,0 +1,179 @@
+//! State: the merged state of a session, single keys of it, and app and user state on their own.
+
+use tokio::time::Instant;
+
+use super::retry::{Repeat, Tried};
+use super::{Changed, Error, Result, Service};
+use crate::domain::Limits;
+use crate::domain::append::Append;
+use crate::domain::change::{Condition, Edit, Keys, Precondition, WrittenEdit};
+use crate::domain::command::ScopeOutcome;
+use crate::domain::event::EventDraft;
+use crate::domain::ids::{EventId, ScopeKey, SessionKey};
+use crate::domain::json::{Json, RawJson};
+use crate::domain::query::{ScopeView, SessionView, StateFilter};
+use crate::domain::request_key::RequestKey;
+use crate::domain::scope::{self, Scope};
+use crate::domain::scope_write::ScopeWrite;
+use crate::domain::session::SessionInfo;
+use crate::domain::tag::{IfMatch, Tag};
+use crate::domain::template::{Missing, Template};
+
+/// Who changes state without giving an event, and of which session. The event that carries the change gets these.
+#[derive(Debug)]
+pub struct StateChange<'a> {
+    pub key: SessionKey,
+    pub id: Option<EventId>,
+    pub author: &'a str,
+    pub invocation_id: &'a str,
+    pub if_match: Option<IfMatch>,
+}
+
+/// A value of the merged state as an event holds it.
+#[derive(Debug)]
+pub struct StoredValue {
+    pub tag: Tag,
+    pub value: RawJson,
+}
+
+impl Service {
+    /// One value of the merged state, with its session's head.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `StateKeyNotFound` (always for a `temp:` key: none is ever stored).
+    pub async fn value(&self, key: &SessionKey, state_key: &str, deadline: Instant) -> Result<(SessionInfo, RawJson)> {
+        let Some((scope, stored)) = scope::split(state_key) else {
+            self.head(key, deadline).await?;
+            return Err(Error::StateKeyNotFound);
+        };
+        let now = self.clock.now();
+        let found = self.read(deadline, || self.store.value(key, scope, stored, now, deadline)).await?;
+        let (head, value) = found.ok_or(Error::SessionNotFound)?;
+        Ok((head, value.ok_or(Error::StateKeyNotFound)?))
+    }
+
+    /// A template filled in with the merged state, and the tag of the moment that it shows.
+    ///
+    /// # Errors
+    /// `SessionNotFound`; `Rejected` as [`Template::render`] has it, with the limit of a page.
+    pub async fn render(
+        &self,
+        key: SessionKey,
+        template: &Template<'_>,
+        missing: Missing,
+        deadline: Instant,
+    ) -> Result<(Tag, String)> {
+        let filter = StateFilter::keys(template.keys().iter().copied());
+        let view = self.session(key, Some(filter), None, deadline).await?;
+        let state = view.state.unwrap_or_default();
+        let text = template.render(Json::trusted(&state), missing, self.limits.page_bytes)?;
+        Ok((view.head.tag(), text))
+    }
+
+    /// Changes state through one appended event, and shows the merged state afterwards.
+    ///
+    /// # Errors
+    /// As [`Service::append`].
+    pub async fn patch_state(
+        &self,
+        edit: WrittenEdit<'_>,
+        change: StateChange<'_>,
+        deadline: Instant,
+    ) -> Result<Changed<SessionView>> {
+        let append = Append { with_state: true, ..self.append_of(change, edit) };
+        let committed = self.commit(append, deadline).await?;
+        let replayed = committed.is_replay();
+        Ok(Changed { replayed, after: committed.view.ok_or(Error::SessionNotFound)? })
+    }
+
+    /// Sets one key of the merged state through an appended event; with `if_absent` only if there is no such key. Shows the
+    /// value as the event holds it, which for a replay may be written otherwise than in this request.
+    ///
+    /// # Errors
+    /// As [`Service::append`].
+    pub async fn put_value(
+        &self,
+        (scope, key): (Scope, &str),
+        value: Json<'_>,
+        if_absent: bool,
+        change: StateChange<'_>,
+        deadline: Instant,
+    ) -> Result<Changed<StoredValue>> {
+        let mut append = self.append_of(change, WrittenEdit::set(scope, key, value.to_raw()));
+        if if_absent {
+            let absent = Precondition { scope, key: key.into(), condition: Condition::Exists(false) };
+            // As `if_match`, it is no part of the event.
+            append.events.iter_mut().for_each(|event| event.edit.preconditions.push(absent.clone()));
+        }
+        let committed = self.commit(append, deadline).await?;
+        let (replayed, tag) = (committed.is_replay(), committed.done.tag);
+        let stored = committed.done.events.first().and_then(|appended| {
+            let event = Json::trusted(&appended.event.body);
+            Some(event.get("actions")?.get("stateDelta")?.get(&Keys::Merged.show(scope, key))?.to_raw())
+        });
+        let value = stored.unwrap_or_else(|| value.to_raw());
+        Ok(Changed { replayed, after: StoredValue { tag, value } })
+    }
+
+    /// Removes one key of the merged state through an appended event, or does nothing if it is not there. Shows the tag
+    /// afterwards.
+    ///
+    /// # Errors
+    /// As [`Service::append`].
+    pub async fn delete_value(
+        &self,
+        (scope, key): (Scope, &str),
+        change: StateChange<'_>,
+        deadline: Instant,
+    ) -> Result<Changed<Tag>> {
+        let only_if_present = Some((scope, key.into()));
+        let append = Append { only_if_present, ..self.append_of(change, WrittenEdit::remove(scope, key)) };
+        let committed = self.commit(append, deadline).await?;
+        Ok(Changed { replayed: committed.is_replay(), after: committed.done.tag })
+    }
+
+    /// The append of the event that carries a change of state.
+    fn append_of(&self, change: StateChange<'_>, edit: WrittenEdit<'_>) -> Append {
+        let StateChange { key, id, author, invocation_id, if_match } = change;
+        let now = self.clock.now();
+        let events = self.seal(std::iter::once(EventDraft::of_change(id, author, invocation_id, edit)), now);
+        // The client's limits speak of what it sent, the value or the body, and not of the event around it.
+        let limits = Limits { event_bytes: usize::MAX, ..self.limits };
+        Append { key, events, if_match, only_if_present: None, limits, now, with_state: false }
+    }
+
+    /// App or user state on its own.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
+        self.read(deadline, || self.store.scope(scope, deadline)).await
+    }
+
+    /// Changes app or user state on its own, and shows it afterwards. There is no event and so no event id: without a
+    /// `request` to recognise it by, if the answer to the commit is lost, the error says that the outcome is unknown, and the
+    /// client decides.
+    ///
+    /// # Errors
+    /// `RevisionMismatch`, `PatchKeyConflict`.
+    pub async fn write_scope(
+        &self,
+        scope: ScopeKey,
+        edit: Edit,
+        if_match: Option<IfMatch>,
+        request: Option<RequestKey>,
+        deadline: Instant,
+    ) -> Result<Changed<ScopeView>> {
+        let repeat = if request.is_some() { Repeat::Safe } else { Repeat::UnlessUnclear };
+        let write = ScopeWrite { scope, edit, if_match, request, limits: self.limits, now: self.clock.now() };
+        let Tried { value: outcome, unclear } =
+            self.transact(repeat, deadline, || self.store.write_scope(&write, deadline)).await?;
+        match outcome {
+            ScopeOutcome::Done(view) => Ok(Changed { replayed: false, after: view }),
+            // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
+            ScopeOutcome::Replayed(view) => Ok(Changed { replayed: !unclear, after: view }),
+            ScopeOutcome::KeyConflict => Err(self.refusal(Error::PatchKeyConflict, unclear)),
+            ScopeOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What runs in the background: rows are removed of what was deleted or has expired.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::Service;
+use crate::store::backend::DatabaseClock;
+use crate::store::error::StoreError;
+use crate::store::limits::CLOCK_TOLERANCE;
+
+impl Service {
+    /// Removes what has expired or was deleted, now and then, and at once after a deletion. Runs until it is dropped.
+    pub async fn sweep_forever(&self, interval: Duration, limit: Duration) {
+        /// The pause after a sweep that failed: what is left to do does not wait for the next round.
+        const PAUSE: Duration = Duration::from_secs(5);
+        let mut agreed = None;
+        loop {
+            let swept = async {
+                let agrees = self.compare_clocks(agreed, Instant::now() + limit).await?;
+                agreed = Some(agrees);
+                while self.store.sweep(self.clock.now(), agrees, Instant::now() + limit).await? {}
+                Ok::<_, StoreError>(())
+            };
+            let pause = match swept.await {
+                Ok(()) => interval,
+                Err(error) => {
+                    tracing::warn!(cause = ?error.cause, error = %error, "sweeping failed, and is tried again");
+                    interval.min(PAUSE)
+                }
+            };
+            tokio::select! {
+                () = sleep(pause) => {}
+                () = self.to_sweep.notified() => {}
+            }
+        }
+    }
+
+    /// Whether this process and the database agree on what time it is, as far as they can: one of them is wrong otherwise, and
+    /// what a sweep removes is gone for good. `before` is what came of the last time; the log tells of changes.
+    async fn compare_clocks(&self, before: Option<bool>, deadline: Instant) -> Result<bool, StoreError> {
+        /// A file that nobody has written to for this long, or that seems to be from so far ahead.
+        const DAY: i64 = 24 * 3600 * 1_000_000;
+        let asked = self.clock.now();
+        let theirs = match self.store.clock(deadline).await? {
+            DatabaseClock::Own(theirs) => theirs,
+            DatabaseClock::OfProcess(latest) => {
+                let ahead = latest.map_or(0, |latest| asked.0.saturating_sub(latest.0));
+                if before.is_none() && ahead.saturating_abs() > DAY {
+                    tracing::warn!(
+                        days = ahead / DAY,
+                        "the clock is far from the time of the last write: if it is wrong, sessions are removed that have not expired, or kept that have"
+                    );
+                }
+                return Ok(true);
+            }
+        };
+        // The answer took its time, and was true at some moment of it.
+        let skew = theirs.0 - theirs.0.clamp(asked.0, self.clock.now().0.max(asked.0));
+        self.metrics.clock_skew(skew);
+        let agrees = skew.abs() <= CLOCK_TOLERANCE;
+        match (before, agrees) {
+            (None | Some(true), false) => tracing::warn!(
+                skew_seconds = skew / 1_000_000,
+                "the clock of this process and that of the database differ: expired sessions are not removed"
+            ),
+            (Some(false), true) => tracing::info!("the clock of this process agrees with that of the database again"),
+            _ => {}
+        }
+        Ok(agrees)
+    }
+}

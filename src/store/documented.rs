@@ -1,0 +1,144 @@
+//! The SQL as it is sent, for people to read: `docs/sql/*.sql`, generated and compared here. The plans of these statements
+//! are checked on SQLite here, and on PostgreSQL in the integration tests.
+
+use std::fmt::Write as _;
+use std::{env, fs};
+
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{AssertSqlSafe, Connection as _, Row as _};
+
+use super::sql::statements::Statements;
+use super::sql::words::Words;
+use super::{postgres, sqlite};
+use crate::domain::ids::{AppName, SessionId, UserId};
+use crate::domain::query::{ListPosition, ListQuery, OrderBy};
+use crate::domain::time::Micros;
+use crate::store::sql::list::list;
+
+type Named = (String, String);
+
+/// The lists, by order and by whose sessions they are.
+fn lists(words: &Words) -> Vec<Named> {
+    let app = AppName::parse("a").unwrap();
+    let user = UserId::parse("u").unwrap();
+    let session = SessionId::parse("s").unwrap();
+    let mut lists = Vec::new();
+    for (order, order_by) in [("update", OrderBy::LastUpdateTime), ("create", OrderBy::CreateTime)] {
+        for (of, user_filter) in [("app", None), ("user", Some(user.clone()))] {
+            for (variant, descending, labels, with_state) in [
+                ("", false, Vec::new(), false),
+                ("_backwards", true, Vec::new(), false),
+                ("_labelled_with_state", false, vec![("name".to_owned(), "value".to_owned())], true),
+            ] {
+                let query = ListQuery {
+                    app: app.clone(),
+                    user: user_filter.clone(),
+                    order_by,
+                    descending,
+                    labels,
+                    after: Some(ListPosition { time: Micros(0), user: user.clone(), session: session.clone() }),
+                    with_state,
+                    max_rows: 1,
+                    max_bytes: 1,
+                };
+                let text = list(words, &query, Micros(0)).text().to_owned();
+                lists.push((format!("list_of_{of}_by_{order}{variant}"), text));
+            }
+        }
+    }
+    lists
+}
+
+fn fixed(statements: &Statements) -> Vec<Named> {
+    let named = statements.all().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned()));
+    named.chain(lists(statements.words)).collect()
+}
+
+fn of_postgres() -> Vec<Named> {
+    let mut all = fixed(&postgres::words::STATEMENTS);
+    all.extend(postgres::statements::ALL.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    all.extend(postgres::composed());
+    all
+}
+
+fn of_sqlite() -> Vec<Named> {
+    let mut all = fixed(&sqlite::words::STATEMENTS);
+    all.push(("plain_view".to_owned(), sqlite::words::PLAIN_VIEW.clone()));
+    all.extend(sqlite::composed());
+    all
+}
+
+/// A statement in lines of a readable length.
+fn wrapped(text: &str) -> String {
+    const WIDTH: usize = 110;
+    let mut out = String::new();
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        if length > 0 && length + word.len() > WIDTH {
+            out.push_str("\n    ");
+            length = 4;
+        } else if length > 0 {
+            out.push(' ');
+            length += 1;
+        }
+        out.push_str(word);
+        length += word.len();
+    }
+    out
+}
+
+fn page(database: &str, statements: Vec<Named>) -> String {
+    let mut page = format!(
+        "-- The statements that sessiond sends to {database}, by name. Generated: UPDATE_DOCS=1 cargo test --lib documented\n\
+         -- Lists of rows have one size or a few; here the smallest, and one larger.\n"
+    );
+    for (name, text) in statements {
+        let _ = write!(page, "\n-- {name}\n{};\n", wrapped(text.trim_end_matches("; ").trim_end_matches(';')));
+    }
+    page
+}
+
+#[test]
+fn the_documented_statements_are_those_that_are_sent() {
+    for (file, database, statements) in [("postgres", "PostgreSQL", of_postgres()), ("sqlite", "SQLite", of_sqlite())] {
+        let path = format!("{}/docs/sql/{file}.sql", env!("CARGO_MANIFEST_DIR"));
+        let page = page(database, statements);
+        if env::var_os("UPDATE_DOCS").is_some() {
+            fs::write(&path, &page).unwrap();
+        }
+        assert!(
+            fs::read_to_string(&path).unwrap_or_default() == page,
+            "{path} is out of date: UPDATE_DOCS=1 makes it anew"
+        );
+    }
+}
+
+/// Statements that go through a table: they have no key to find rows by.
+const SCANS: [&str; 1] = ["next_buried"];
+
+#[tokio::test]
+async fn sqlite_finds_rows_by_their_keys() {
+    let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+    sqlite::MIGRATOR.run_direct(None, &mut conn, false).await.unwrap();
+    let tables: Vec<String> =
+        sqlx::query_scalar("select name from sqlite_master where type = 'table'").fetch_all(&mut conn).await.unwrap();
+    for (name, text) in of_sqlite() {
+        for statement in text.split_terminator("; ") {
+            let explain = AssertSqlSafe(format!("explain query plan {statement}"));
+            for row in sqlx::raw_sql(explain).fetch_all(&mut conn).await.unwrap() {
+                let step: String = row.get("detail");
+                // A table by its name, or by the letter that stands for it; other things are lists that are bound.
+                let scanned = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
+                let scans = scanned.is_some_and(|scanned| {
+                    let is_table = !statement.contains(&format!(") as {scanned}"));
+                    tables.iter().any(|table| table == scanned)
+                        || is_table && ["s", "t", "o", "l", "e", "u", "a"].contains(&scanned)
+                });
+                assert!(
+                    SCANS.contains(&&*name) || !scans && !step.contains("AUTOMATIC"),
+                    "{name}: {step}: {statement}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! PostgreSQL's own statements that are the same for all requests. Rows are found by their whole keys, one by one, in lateral
+//! queries that `offset 0` or a lock keeps apart: a planner without statistics would else begin a join with an index that
+//! begins with the app, and go through all that the app has.
+
+use super::words::clock;
+
+/// The expiry of a row of sessions as the database judges it: of one that is live, nothing.
+macro_rules! judged {
+    ($row:literal) => {
+        concat!(
+            "case when ",
+            $row,
+            ".expire_time <= ",
+            clock!(),
+            " then '-9223372036854775808'::bigint end as expire_time"
+        )
+    };
+}
+
+macro_rules! lock_sessions {
+    ($on_locked:literal) => {
+        concat!(
+            "select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) \
+             cross join lateral (select l.app_name, l.user_id, l.id, l.incarnation, l.revision, \
+                 l.metadata_revision, l.update_time, ",
+            judged!("l"),
+            " from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id \
+               for no key update",
+            $on_locked,
+            ") s"
+        )
+    };
+}
+pub const LOCK_SESSIONS: &str = lock_sessions!("");
+pub const LOCK_SESSIONS_SKIPPING: &str = lock_sessions!(" skip locked");
+
+/// Locks the rows of users, one by one, in the order given; the numbers of those that are there.
+pub const LOCK_USERS: &str = "select k.n from unnest($2::text[]) with ordinality as k(user_id, n) \
+    cross join lateral (select 1 from user_scopes l \
+    where l.app_name = $1 and l.user_id = k.user_id for update) s";
+
+pub const LOCK_APP: &str = "select 1 from app_scopes where app_name = $1 for update";
+
+/// Makes the rows of users that are to be locked.
+pub const MAKE_USERS: &str = "insert into user_scopes (app_name, user_id, revision) \
+    select $1, k.user_id, 0 from unnest($2::text[]) as k(user_id) on conflict do nothing";
+
+pub const MAKE_APP: &str = "insert into app_scopes (app_name, revision) values ($1, 0) on conflict do nothing";
+
+/// Keeps a session from going away.
+pub const KEEP_SESSION: &str = concat!(
+    "select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, ",
+    judged!("s"),
+    " from sessions s where app_name = $1 and user_id = $2 and id = $3 for key share"
+);
+
+/// State rows of all scopes, each named by the parts of its key that its scope has.
+pub const VALUES: &str = "with k as materialized (select * from unnest($2::smallint[], $3::text[], $4::text[], \
+    $5::bigint[], $6::text[]) with ordinality as k(scope, user_id, session_id, incarnation, key, n)) \
+    select k.n, s.value, s.revision from k cross join lateral (select * from session_state l \
+    where l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id \
+    and l.incarnation = k.incarnation and l.key = k.key offset 0) s where k.scope = 0 \
+    union all select k.n, s.value, s.revision from k cross join lateral (select * from user_state l \
+    where l.app_name = $1 and l.user_id = k.user_id and l.key = k.key offset 0) s where k.scope = 1 \
+    union all select k.n, s.value, s.revision from k cross join lateral (select * from app_state l \
+    where l.app_name = $1 and l.key = k.key offset 0) s where k.scope = 2";
+
+/// What an append is decided on. Rows are found one by one, as in `sessiond_write`.
+pub const READ_HEADS: &str = concat!(
+    "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, ",
+    judged!("s"),
+    ", e.sequence, e.event_time, e.commit_time, e.digest, e.body \
+                 from unnest($2::text[], $3::text[], $4::text[]) with ordinality as k(user_id, session_id, id, n) \
+                 cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = k.user_id \
+                                       and l.id = k.session_id offset 0) s \
+                 left join lateral (select * from events l where l.app_name = $1 and l.user_id = k.user_id \
+                                      and l.session_id = k.session_id and l.incarnation = s.incarnation \
+                                      and l.id = k.id offset 0) e on true \
+                 union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null \
+                 from unnest($5::text[]) with ordinality as k(user_id, n) \
+                 cross join lateral (select l.revision from user_scopes l \
+                                     where l.app_name = $1 and l.user_id = k.user_id offset 0) s \
+                 union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null \
+                 from app_scopes s where s.app_name = $1 and $6"
+);
+
+pub const EXPIRED: &str = concat!(
+    "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= ",
+    clock!(),
+    " order by app_name, user_id, id limit $1 for update skip locked"
+);
+
+pub const NEXT_BURIED: &str =
+    "select app_name, user_id, session_id, incarnation from buried_sessions limit 1 for update skip locked";
+
+/// Removes rows that were made just to be locked.
+pub const DROP_USERS: &str =
+    "delete from user_scopes where app_name = $1 and user_id = any($2::text[]) and revision = 0";
+
+pub const DROP_APP: &str = "delete from app_scopes where app_name = $1 and revision = 0";
+
+/// All of them, with their names.
+#[cfg(test)]
+pub const ALL: [(&str, &str); 13] = [
+    ("lock_sessions", LOCK_SESSIONS),
+    ("lock_sessions_skipping", LOCK_SESSIONS_SKIPPING),
+    ("lock_users", LOCK_USERS),
+    ("lock_app", LOCK_APP),
+    ("make_users", MAKE_USERS),
+    ("make_app", MAKE_APP),
+    ("keep_session", KEEP_SESSION),
+    ("values", VALUES),
+    ("read_heads", READ_HEADS),
+    ("expired", EXPIRED),
+    ("next_buried", NEXT_BURIED),
+    ("drop_users", DROP_USERS),
+    ("drop_app", DROP_APP),
+];

@@ -1,0 +1,55 @@
+//! PostgreSQL's words.
+
+use std::sync::LazyLock;
+
+use crate::domain::query::ANY_TIME;
+use crate::domain::time::Micros;
+use crate::store::sql::statements::Statements;
+use crate::store::sql::words::Words;
+
+/// The database's clock, in whole microseconds. The time at which the statement that a client sent began: one moment for
+/// all of it, later than any wait of the statements before, and unlike `clock_timestamp()` a value that an index is searched
+/// by. (Exact: of a time of this century, also a double has the microseconds.)
+macro_rules! clock {
+    () => {
+        "(extract(epoch from statement_timestamp()) * 1000000)::bigint"
+    };
+}
+pub(super) use clock;
+
+pub static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(&WORDS));
+
+/// The time of a query that does not leave it to the database's clock.
+pub fn pinned(now: Micros) -> Option<i64> {
+    (now == ANY_TIME).then_some(now.0)
+}
+
+static WORDS: Words = Words {
+    clock: Some(clock!()),
+    now: concat!("coalesce($4, ", clock!(), ")"),
+    member: |key| format!("string_agg(to_json({key})::text || ':' || t.value, ',' order by t.key)"),
+    wanted: |keys| format!(" and ({keys}::text[] is null or t.key = any({keys}))"),
+    among: |numbers| format!(" = any({numbers}::bigint[])"),
+    each: |keys| format!("unnest({keys}::text[]) as k(value)"),
+    filed: |table, of, nodes| {
+        format!(
+            "unnest({nodes}::bigint[]) as n(node) cross join lateral (select * from {table} s where {of} \
+               and s.node = n.node offset 0) as t"
+        )
+    },
+    listed: |insert, _| {
+        format!(
+            "with made as ({insert} returning app_name, user_id, id, update_time) \
+             insert into session_updates (app_name, user_id, id, update_time) \
+             select app_name, user_id, id, update_time from made"
+        )
+    },
+    join_listed: "cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id \
+                                        and l.id = o.id offset 0) s",
+    visible: " and not exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) \
+                               where sequence > h.first and sequence <= h.last)",
+    remembered: |now| format!("greatest({now}, {})", clock!()),
+    ttl_clock: clock!(),
+    skip_locked: " for update skip locked",
+    label: |name| format!("(s.labels::jsonb ->> {name})"),
+};

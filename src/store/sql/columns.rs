@@ -1,0 +1,74 @@
+//! The columns of the tables, each named once: insertions, copies, reads and checks take them from here.
+
+use super::words::Words;
+
+/// What an event holds beside the key of its session, in the order in which both databases bind it.
+pub const EVENT: &str = "sequence, id, event_time, commit_time, author, invocation_id, branch, user_revision, \
+    app_revision, rewind_to, digest, body";
+
+/// What a row of state holds beside its owner.
+pub const STATE: &str = "key, value, revision";
+
+/// What a span of a session's state holds beside the key of its session.
+pub const SPAN: &str = "node, key, valid_from, valid_to, value";
+
+/// What a client says of a session, and may change.
+pub const SESSION_METADATA: &str = "display_name, labels, expire_time";
+
+/// The key of a session's rows in other tables.
+pub const OWNER: &str = "app_name, user_id, session_id, incarnation";
+
+/// The columns that a new session brings.
+pub fn session_columns() -> String {
+    format!(
+        "app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number, {SESSION_METADATA}, \
+         initial_state, creation_key, creation_digest"
+    )
+}
+
+/// The columns of a new event.
+pub fn event_columns() -> String {
+    format!("{OWNER}, {EVENT}")
+}
+
+/// The columns of [`HeadRow`](super::rows::HeadRow), from `sessions s` of the app `$1`.
+pub fn head_columns() -> String {
+    "s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, \
+     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, \
+     coalesce((select u.revision from user_scopes u \
+               where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, \
+     coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision"
+        .to_owned()
+}
+
+/// The parts of the merged state, from `sessions s` of the app `$1`, each as the members of an object, without braces; narrowed to some keys
+/// of app, user and session.
+pub fn state_columns(words: &Words, app: &str, user: &str, session: &str) -> String {
+    let member = words.member;
+    format!(
+        "(select {} from app_state t where t.app_name = $1{app}) as app_state, \
+         (select {} from user_state t where t.app_name = $1 and t.user_id = s.user_id{user}) as user_state, \
+         (select {} from session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id \
+            and t.incarnation = s.incarnation{session}) as session_state",
+        member("'app:' || t.key"),
+        member("'user:' || t.key"),
+        member("t.key")
+    )
+}
+
+/// The tables of one scope's state.
+pub struct StateTables {
+    /// The columns that name whose state it is.
+    pub owner: &'static str,
+    pub state: &'static str,
+    pub spans: &'static str,
+    /// The log of a session is its events; their bodies hold many keys, so its spans have the values.
+    pub log: Option<&'static str>,
+}
+
+pub const SESSION_STATE: StateTables =
+    StateTables { owner: OWNER, state: "session_state", spans: "session_spans", log: None };
+pub const USER_STATE: StateTables =
+    StateTables { owner: "app_name, user_id", state: "user_state", spans: "user_spans", log: Some("user_log") };
+pub const APP_STATE: StateTables =
+    StateTables { owner: "app_name", state: "app_state", spans: "app_spans", log: Some("app_log") };

@@ -1,0 +1,54 @@
+//! The statement of a page of sessions: its order and filters vary, so it is put together for each.
+
+use super::columns::{head_columns, state_columns};
+use super::query::Query;
+use super::words::Words;
+use crate::domain::query::{ListQuery, OrderBy};
+use crate::domain::time::Micros;
+
+/// A page of sessions. The keyset is one row-wise comparison in the order of an index, so page K is found as fast as page 1.
+pub fn list<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<'a> {
+    let mut values = Query::new("");
+    let mut sql = format!("select {}", head_columns());
+    if query.with_state {
+        sql += &format!(", {}", state_columns(words, "", "", ""));
+    }
+    // The table that an index has in the order that is asked for, and the column to order by.
+    let (of, time) = match query.order_by {
+        OrderBy::LastUpdateTime => ("o", "o.update_time"),
+        OrderBy::CreateTime => ("s", "s.create_time"),
+    };
+    match query.order_by {
+        OrderBy::LastUpdateTime => sql += &format!(" from session_updates o {}", words.join_listed),
+        OrderBy::CreateTime => sql += " from sessions s",
+    }
+    sql += &format!(" where {of}.app_name = {}", values.place(query.app.as_str()));
+    if let Some(user) = &query.user {
+        sql += &format!(" and {of}.user_id = {}", values.place(user.as_str()));
+    }
+    let now = words.clock.map_or_else(|| values.place(now.0), str::to_owned);
+    sql += &format!(" and (s.expire_time is null or s.expire_time > {now})");
+    let (than, direction) = if query.descending { ("<", "desc") } else { (">", "asc") };
+    // Of one user, the user is no part of the order: the index by user does not have it after the time.
+    let mut order = vec![time.to_owned()];
+    if query.user.is_none() {
+        order.push(format!("{of}.user_id"));
+    }
+    order.push(format!("{of}.id"));
+    if let Some(after) = &query.after {
+        let mut at = vec![values.place(after.time.0)];
+        if query.user.is_none() {
+            at.push(values.place(after.user.as_str()));
+        }
+        at.push(values.place(after.session.as_str()));
+        sql += &format!(" and ({}) {than} ({})", order.join(", "), at.join(", "));
+    }
+    for (name, value) in &query.labels {
+        let label = (words.label)(&values.place(&**name));
+        sql += &format!(" and {label} = {}", values.place(&**value));
+    }
+    let limit = values.place(query.max_rows as i64 + 1);
+    let order: Vec<String> = order.iter().map(|column| format!("{column} {direction}")).collect();
+    sql += &format!(" order by {} limit 0 + {limit}", order.join(", "));
+    values.sql(&sql)
+}

@@ -1,0 +1,170 @@
+//! A statement with what it binds, and who runs it.
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::ops::ControlFlow;
+
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, FromRow, SqlSafeStr as _, SqlStr};
+
+use super::statements::Statements;
+use crate::domain::ids::{AppName, SessionKey, UserKey};
+use crate::store::error::StoreError;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// A row that both databases give.
+pub trait Row: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> {}
+impl<T: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow>> Row for T {}
+
+/// What runs statements: a transaction of one of the databases.
+pub trait Sql: Send {
+    /// The statements in the words of this database.
+    fn statements(&self) -> &'static Statements;
+
+    fn fetch<R: Row>(&mut self, query: Query<'_>) -> impl Future<Output = Result<Vec<R>>> + Send;
+
+    /// Fetches rows until `take` has enough.
+    fn fetch_until<R: Row>(
+        &mut self,
+        query: Query<'_>,
+        take: impl FnMut(R) -> Result<ControlFlow<()>> + Send,
+    ) -> impl Future<Output = Result<()>> + Send;
+
+    /// The number of rows that it changed.
+    fn execute(&mut self, query: Query<'_>) -> impl Future<Output = Result<u64>> + Send;
+}
+
+/// A value to be bound.
+pub enum Value<'a> {
+    Text(Option<Cow<'a, str>>),
+    Integer(Option<i64>),
+    Bytes(Option<&'a [u8]>),
+    Flag(bool),
+    /// A list of texts, or null.
+    Texts(Option<&'a [String]>),
+    Integers(Vec<i64>),
+}
+
+/// A statement, put together from literals, with the values of its parameters in order.
+pub struct Query<'a> {
+    text: Cow<'static, str>,
+    values: Vec<Value<'a>>,
+}
+
+impl<'a> Query<'a> {
+    pub fn new(text: impl Into<Cow<'static, str>>) -> Self {
+        Self { text: text.into(), values: Vec::new() }
+    }
+
+    /// Appends a literal.
+    pub fn sql(mut self, literal: &str) -> Self {
+        self.text.to_mut().push_str(literal);
+        self
+    }
+
+    /// Appends the placeholder of a value, and binds it.
+    pub fn arg(mut self, value: impl Into<Value<'a>>) -> Self {
+        let place = self.place(value);
+        self.sql(&place)
+    }
+
+    /// Binds a value, and returns its placeholder.
+    pub fn place(&mut self, value: impl Into<Value<'a>>) -> String {
+        self.values.push(value.into());
+        format!("${}", self.values.len())
+    }
+
+    /// Binds the next parameter that the text has already.
+    pub fn bind(mut self, value: impl Into<Value<'a>>) -> Self {
+        self.values.push(value.into());
+        self
+    }
+
+    pub fn app(self, app: &'a AppName) -> Self {
+        self.bind(app.as_str())
+    }
+
+    pub fn user(self, user: &'a UserKey) -> Self {
+        self.app(&user.app).bind(user.user.as_str())
+    }
+
+    pub fn session(self, session: &'a SessionKey) -> Self {
+        self.user(&session.user).bind(session.session.as_str())
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn into_parts(self) -> (SqlStr, Vec<Value<'a>>) {
+        (AssertSqlSafe(self.text).into_sql_str(), self.values)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(Some(Cow::Borrowed(text)))
+    }
+}
+
+impl<'a> From<Option<&'a str>> for Value<'a> {
+    fn from(text: Option<&'a str>) -> Self {
+        Self::Text(text.map(Cow::Borrowed))
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(Some(Cow::Owned(text)))
+    }
+}
+
+impl From<Option<String>> for Value<'_> {
+    fn from(text: Option<String>) -> Self {
+        Self::Text(text.map(Cow::Owned))
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(number: i64) -> Self {
+        Self::Integer(Some(number))
+    }
+}
+
+impl From<Option<i64>> for Value<'_> {
+    fn from(number: Option<i64>) -> Self {
+        Self::Integer(number)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Value<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::Bytes(Some(bytes))
+    }
+}
+
+impl<'a> From<Option<&'a [u8]>> for Value<'a> {
+    fn from(bytes: Option<&'a [u8]>) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl<'a> From<Option<&'a [String]>> for Value<'a> {
+    fn from(texts: Option<&'a [String]>) -> Self {
+        Self::Texts(texts)
+    }
+}
+
+impl From<Vec<i64>> for Value<'_> {
+    fn from(numbers: Vec<i64>) -> Self {
+        Self::Integers(numbers)
+    }
+}

@@ -1,0 +1,213 @@
+//! Rows that both databases give, and what they say.
+
+use sqlx::FromRow;
+
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::json::RawJson;
+use crate::domain::loaded::SessionHead;
+use crate::domain::query::{EventPage, EventQuery, SessionQuery, SessionView};
+use crate::domain::rewind::Difference;
+use crate::domain::scope;
+use crate::domain::session::SessionInfo;
+use crate::domain::tag::Timeline;
+use crate::domain::time::{Micros, Timestamp};
+use crate::store::backend::LockedSession;
+use crate::store::error::{StoreError, corrupt};
+
+#[derive(FromRow)]
+pub struct HeadRow {
+    app_name: String,
+    user_id: String,
+    id: String,
+    incarnation: i64,
+    revision: i64,
+    metadata_revision: i64,
+    create_time: i64,
+    update_time: i64,
+    update_time_number: String,
+    display_name: Option<String>,
+    labels: Option<String>,
+    expire_time: Option<i64>,
+    forked_from: Option<String>,
+    forked_revision: Option<i64>,
+    user_revision: i64,
+    app_revision: i64,
+}
+
+impl TryFrom<HeadRow> for SessionInfo {
+    type Error = StoreError;
+
+    fn try_from(row: HeadRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            key: session_key(&row.app_name, &row.user_id, &row.id)?,
+            incarnation: row.incarnation,
+            // For the transaction to say.
+            timeline: Timeline::default(),
+            revision: row.revision,
+            metadata_revision: row.metadata_revision,
+            user_revision: row.user_revision,
+            app_revision: row.app_revision,
+            create_time: Micros(row.create_time),
+            update_time: Timestamp {
+                micros: Micros(row.update_time),
+                number: RawJson::trusted(row.update_time_number),
+            },
+            display_name: row.display_name.map(RawJson::trusted),
+            labels: row.labels.map(RawJson::trusted),
+            expire_time: row.expire_time.map(Micros),
+            forked_from: row
+                .forked_from
+                .zip(row.forked_revision)
+                .map(|(id, revision)| Ok::<_, StoreError>((SessionId::parse(&id).map_err(corrupt)?, revision)))
+                .transpose()?,
+        })
+    }
+}
+
+#[derive(FromRow)]
+pub struct ViewRow {
+    #[sqlx(flatten)]
+    pub head: HeadRow,
+    #[sqlx(flatten)]
+    pub state: StateRow,
+}
+
+impl ViewRow {
+    /// The first sequence that a range can have: sequences are dense.
+    pub fn first_event(&self, events: &EventQuery) -> i64 {
+        let before_last = events.last.map_or(0, |last| self.head.revision.saturating_sub(last));
+        events.after.max(before_last) + 1
+    }
+
+    /// What a [plain](SessionQuery::is_plain) query asks for, given its events; `None` if it asks for another incarnation.
+    ///
+    /// # Errors
+    /// What was written by something else: ids that are none.
+    pub fn with_events(
+        self,
+        query: &SessionQuery,
+        events: Vec<StoredEvent>,
+    ) -> Result<Option<SessionView>, StoreError> {
+        let head = SessionInfo::try_from(self.head)?;
+        if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
+            return Ok(None);
+        }
+        // Sequences are dense, so nothing has to be counted.
+        let end = query.events.as_ref().map_or(0, |events| events.before);
+        let more = events.last().is_some_and(|event| event.sequence < head.revision.min(end - 1));
+        Ok(Some(SessionView { head, state: Some(self.state.merged()), events: EventPage { events, more } }))
+    }
+}
+
+#[derive(FromRow)]
+pub struct StateRow {
+    app_state: Option<String>,
+    user_state: Option<String>,
+    session_state: Option<String>,
+}
+
+impl StateRow {
+    pub fn merged(&self) -> String {
+        scope::join([self.app_state.as_deref(), self.user_state.as_deref(), self.session_state.as_deref()])
+    }
+}
+
+#[derive(FromRow)]
+pub struct ScopeRow {
+    pub revision: i64,
+    pub state: Option<String>,
+}
+
+#[derive(FromRow)]
+pub struct DifferenceRow {
+    key: String,
+    was: Option<String>,
+    now: Option<String>,
+}
+
+impl From<DifferenceRow> for Difference {
+    fn from(row: DifferenceRow) -> Self {
+        Self { key: row.key, was: row.was.map(RawJson::trusted), now: row.now.map(RawJson::trusted) }
+    }
+}
+
+#[derive(FromRow)]
+pub struct EventRow {
+    sequence: i64,
+    commit_time: i64,
+    body: String,
+}
+
+impl From<EventRow> for StoredEvent {
+    fn from(row: EventRow) -> Self {
+        Self { sequence: row.sequence, commit_time: Micros(row.commit_time), body: row.body.into() }
+    }
+}
+
+#[derive(FromRow)]
+pub struct PagedEventRow {
+    #[sqlx(flatten)]
+    event: EventRow,
+    /// Rows that the filters found, up to one more than the page holds.
+    total: i64,
+}
+
+/// A page from its rows.
+pub fn event_page(rows: Vec<PagedEventRow>, max_rows: usize) -> EventPage {
+    let total = rows.first().map_or(0, |row| row.total as usize);
+    let events: Vec<StoredEvent> = rows.into_iter().take(max_rows).map(|row| row.event.into()).collect();
+    EventPage { more: events.len() < total, events }
+}
+
+/// A session with what an append locks of it.
+#[derive(FromRow)]
+pub struct LockedRow {
+    pub app_name: String,
+    pub user_id: String,
+    pub id: String,
+    pub incarnation: i64,
+    pub revision: i64,
+    pub metadata_revision: i64,
+    pub update_time: i64,
+    pub expire_time: Option<i64>,
+}
+
+impl TryFrom<LockedRow> for LockedSession {
+    type Error = StoreError;
+
+    fn try_from(row: LockedRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            key: session_key(&row.app_name, &row.user_id, &row.id)?,
+            head: SessionHead {
+                incarnation: row.incarnation,
+                revision: row.revision,
+                metadata_revision: row.metadata_revision,
+                update_time: Micros(row.update_time),
+                expire_time: row.expire_time.map(Micros),
+            },
+        })
+    }
+}
+
+/// A session's key and incarnation.
+#[derive(FromRow)]
+pub struct IncarnationRow {
+    app_name: String,
+    user_id: String,
+    session_id: String,
+    incarnation: i64,
+}
+
+impl IncarnationRow {
+    pub fn decode(self) -> Result<(SessionKey, i64), StoreError> {
+        Ok((session_key(&self.app_name, &self.user_id, &self.session_id)?, self.incarnation))
+    }
+}
+
+fn session_key(app: &str, user: &str, session: &str) -> Result<SessionKey, StoreError> {
+    Ok(SessionKey {
+        user: UserKey { app: AppName::parse(app).map_err(corrupt)?, user: UserId::parse(user).map_err(corrupt)? },
+        session: SessionId::parse(session).map_err(corrupt)?,
+    })
+}

@@ -1,0 +1,283 @@
+//! The statements that both databases share, built once for each in its [`Words`].
+//!
+//! SQLite reads `$1` as PostgreSQL does, so one text serves both but for those words. Statements are put together from
+//! literals; values are always bound. Parameters that name a session come first: `$1` the app, `$2` the user, `$3` the
+//! session, `$4` the incarnation. A bound limit is a sum, `0 + $1`: for a mere parameter, SQLite would plan the statement
+//! anew each time that it is bound.
+
+use super::columns::{EVENT, SESSION_METADATA, SPAN, STATE, head_columns, state_columns};
+use super::words::Words;
+use crate::store::limits::CLOCK_TOLERANCE;
+
+/// The rows of a session that its incarnation keys.
+const OF_INCARNATION: &str = "app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
+
+/// Makes the fields of [`Statements`], and their list, from one list of names and texts: none can be missing in the other.
+macro_rules! statements {
+    ($words:ident, $($(#[$doc:meta])* $name:ident: $text:expr,)*) => {
+        pub struct Statements {
+            pub words: &'static Words,
+            $($(#[$doc])* pub $name: String,)*
+        }
+
+        impl Statements {
+            pub fn new($words: &'static Words) -> Self {
+                Self { words: $words, $($name: String::from($text),)* }
+            }
+
+            /// All of them, with their names.
+            #[cfg(test)]
+            pub fn all(&self) -> Vec<(&'static str, &str)> {
+                vec![$((stringify!($name), &*self.$name)),*]
+            }
+        }
+    };
+}
+
+statements! { words,
+    /// Head of one session.
+    head: format!("select {}{}", head_columns(), of_session(words.now)),
+    /// Head and merged state of one session; `$5`, `$6`, `$7` are the keys wanted of app, user and session, or null.
+    view: format!(
+        "select {}, {}{}",
+        head_columns(),
+        state_columns(words, &(words.wanted)("$5"), &(words.wanted)("$6"), &(words.wanted)("$7")),
+        of_session(words.now)
+    ),
+    /// A page of events: those after `$5` and before `$6`, since `$7`, of author `$8`, invocation `$9` and branch `$10`, up to
+    /// `$11` rows and `$12` bytes.
+    events_ascending: events_page("asc", ""),
+    events_descending: events_page("desc", ""),
+    visible_ascending: events_page("asc", words.visible),
+    visible_descending: events_page("desc", words.visible),
+    /// The event of the id `$5`.
+    event: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and id = $5"),
+    /// The event of the sequence `$5`.
+    event_at: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and sequence = $5"),
+    first_of_invocation: format!("select min(sequence) from events where {OF_INCARNATION} and invocation_id = $5"),
+    rewinds: format!(
+        "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to is not null order by sequence"
+    ),
+    /// The revisions of the shared scopes that the event of the sequence `$5` saw; of 0, that the creation saw.
+    seen_revisions: format!(
+        "select user_revision, app_revision from events where {OF_INCARNATION} and sequence = $5 \
+         union all select created_user_revision, created_app_revision from sessions \
+         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and $5 = 0"
+    ),
+    session_value: format!("select value from session_state where {OF_INCARNATION} and key = $5"),
+    user_value: "select value from user_state where app_name = $1 and user_id = $2 and key = $3",
+    app_value: "select value from app_state where app_name = $1 and key = $2",
+    user_scope: format!(
+        "select coalesce((select revision from user_scopes where app_name = $1 and user_id = $2), 0) as revision, \
+           (select {} from user_state t where t.app_name = $1 and t.user_id = $2) as state",
+        (words.member)("t.key")
+    ),
+    app_scope: format!(
+        "select coalesce((select revision from app_scopes where app_name = $1), 0) as revision, \
+           (select {} from app_state t where t.app_name = $1) as state",
+        (words.member)("t.key")
+    ),
+    /// The parts of the merged state as it was at a moment: what is still there from then, and what was there then and is no
+    /// more. `$5`, `$6`, `$7` are the revisions of session, user and app then; `$8`, `$9`, `$10` the nodes where their spans
+    /// may be filed; `$11`, `$12`, `$13` the keys wanted of app, user and session, or null.
+    state_then: state_then(words),
+    /// The session keys that have changed since revision `$5`, with their values then and now; `$6` are the nodes.
+    differences: format!(
+        "select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (select t.key, t.value from {} \
+         where t.valid_from <= $5 and t.valid_to > $5) as p full join (select key, value from session_state \
+         where {OF_INCARNATION} and revision > $5) as n on n.key = p.key order by 1",
+        (words.filed)("session_spans", OF_INCARNATION, "$6")
+    ),
+    /// When those of the session keys `$5` that are not there were removed, if that was after revision `$6`: their spans were
+    /// filed beyond `$6`, or on the path `$7` to it. One pass over these spans, whatever the number of keys; `is true` keeps
+    /// PostgreSQL from making a join of it, for which it has no plan but a loop over the keys for each span.
+    removed: format!(
+        "select key, max(valid_to) from session_spans where {OF_INCARNATION} \
+           and (key in (select k.value from {})) is true and valid_to > $6 and (node > $6 or node{}) group by key",
+        (words.each)("$5"),
+        (words.among)("$7")
+    ),
+    /// The last changes of shared keys, their removals included.
+    user_keys_changed: keys_changed(words, "user_log", "l.app_name = $1 and l.user_id = $2", "$3"),
+    app_keys_changed: keys_changed(words, "app_log", "l.app_name = $1", "$2"),
+    /// For each field a flag, whether to set it, and its value; `$10` is the time from which a time to live was counted, or
+    /// null.
+    set_metadata: format!(
+        "update sessions set metadata_revision = metadata_revision + 1, \
+           display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
+           expire_time = case when $8 then $9 + {} else expire_time end where app_name = $1 and user_id = $2 and id = $3",
+        ttl_correction(words.ttl_clock, "$10")
+    ),
+    /// Notes the revisions of user and app state, `$4` and `$5`, that a creation came to.
+    set_created_revisions: "update sessions set created_user_revision = $4, created_app_revision = $5 \
+                            where app_name = $1 and user_id = $2 and id = $3",
+    /// The session that the request `$3` of a user made.
+    made_by: "select id, incarnation, creation_digest from sessions \
+              where app_name = $1 and user_id = $2 and creation_key = $3",
+    /// A copy of session `$1, $2, $3` (incarnation `$4`) as it was at revision `$8`: under the id `$5`, incarnation `$6`,
+    /// created at `$7`, last updated at `$9` and `$10`, by the request `$11` with the digest `$12`.
+    insert_fork: (words.listed)(
+        &format!(
+            "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
+               update_time_number, {SESSION_METADATA}, initial_state, created_user_revision, \
+               created_app_revision, forked_from, forked_revision, creation_key, creation_digest) \
+             select app_name, user_id, $5, $6, $8, $7, $9, $10, {SESSION_METADATA}, initial_state, \
+               created_user_revision, created_app_revision, id, $8, $11, $12 \
+             from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
+             on conflict do nothing"
+        ),
+        "$5"
+    ),
+    /// Copies the events after `$7`, up to `$8`, to the session `$5` of incarnation `$6`.
+    copy_events: format!(
+        "insert into events (app_name, user_id, session_id, incarnation, {EVENT}) select app_name, user_id, $5, $6, {EVENT} \
+         from events where {OF_INCARNATION} and sequence > $7 and sequence <= $8"
+    ),
+    /// Copies what no longer held at revision `$7`.
+    copy_spans: format!(
+        "insert into session_spans (app_name, user_id, session_id, incarnation, {SPAN}) \
+         select app_name, user_id, $5, $6, {SPAN} from session_spans where {OF_INCARNATION} and valid_to <= $7"
+    ),
+    /// The state of a session as it was at revision `$7`, written as that of its fork; `$8` are the nodes of the path to it.
+    copy_state: format!(
+        "insert into session_state (app_name, user_id, session_id, incarnation, {STATE}) \
+         select app_name, user_id, $5, $6, {STATE} from session_state where {OF_INCARNATION} and revision <= $7 \
+         union all select t.app_name, t.user_id, $5, $6, t.key, t.value, t.valid_from from {} \
+         where t.valid_from <= $7 and t.valid_to > $7",
+        (words.filed)("session_spans", OF_INCARNATION, "$8")
+    ),
+    unlist_update: "delete from session_updates where app_name = $1 and user_id = $2 and id = $3 \
+                    and update_time = (select update_time from sessions \
+                      where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4)",
+    unlist_session: "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
+    bury_session: "insert into buried_sessions (app_name, user_id, session_id, incarnation) \
+                   values ($1, $2, $3, $4) on conflict do nothing",
+    purge_events: purge("events", "sequence"),
+    purge_state: purge("session_state", "key"),
+    purge_spans: purge("session_spans", "node, key"),
+    forget_buried: format!("delete from buried_sessions where {OF_INCARNATION}"),
+    /// The digest of a request that changed a shared scope.
+    user_patch: "select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3",
+    app_patch: "select digest from app_patches where app_name = $1 and request_key = $2",
+    remember_user_patch: format!(
+        "insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, {})",
+        (words.remembered)("$5")
+    ),
+    remember_app_patch: format!(
+        "insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, {})",
+        (words.remembered)("$4")
+    ),
+    /// Removes up to `$2` requests of before `$1`.
+    forget_user_patches: forget_patches(words, "user_patches", "app_name, user_id, request_key"),
+    forget_app_patches: forget_patches(words, "app_patches", "app_name, request_key"),
+    /// Names of apps after `$1`, up to `$2`.
+    apps: names(|after| {
+        format!(
+            "select min(app_name) as n from sessions where app_name > {after} \
+             union all select min(app_name) from app_scopes where app_name > {after} \
+             union all select min(app_name) from user_scopes where app_name > {after}"
+        )
+    }),
+    /// Names of the users of the app `$3` after `$1`, up to `$2`.
+    users: names(|after| {
+        format!(
+            "select min(user_id) as n from sessions where app_name = $3 and user_id > {after} \
+             union all select min(user_id) from user_scopes where app_name = $3 and user_id > {after}"
+        )
+    }),
+}
+
+/// What finds the session of a query: its key, and that it has not expired at a time.
+pub fn of_session(now: &str) -> String {
+    format!(
+        " from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 \
+          and (s.expire_time is null or s.expire_time > {now})"
+    )
+}
+
+/// One page of events: the inner query picks rows by the filters without their bodies, the middle one adds up sizes
+/// (with what an answer adds to a body), the outer one fetches the bodies that fit, one by one: of a join, a planner that
+/// does not know how many events the session has may go through all of them for each. The first row always fits.
+fn events_page(direction: &str, filter: &str) -> String {
+    format!(
+        "select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 \
+             and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body \
+         from ( \
+             select sequence, commit_time, sum(size) over (order by sequence {direction}) as size_so_far, \
+               row_number() over (order by sequence {direction}) as place, count(*) over () as total from ( \
+                 select sequence, commit_time, octet_length(body) + 80 as size from events where {OF_INCARNATION} \
+                   and sequence > $5 and sequence < $6 \
+                   and ($7 is null or event_time >= $7) and ($8 is null or author = $8) \
+                   and ($9 is null or invocation_id = $9) and ($10 is null or branch = $10){filter} \
+                 order by sequence {direction} limit 0 + $11) as page) as sized \
+         where size_so_far <= $12 or place = 1 order by sequence {direction}"
+    )
+}
+
+fn state_then(words: &Words) -> String {
+    let Words { member, wanted, filed, .. } = words;
+    format!(
+        "select (select {app_member} from (select t.key, t.value from app_state t where t.app_name = $1 \
+             and t.revision <= $7{app_wanted} \
+           union all select t.key, (select l.value from app_log l where l.app_name = $1 and l.key = t.key \
+             and l.revision = t.valid_from) from {app_filed} \
+             where t.valid_from <= $7 and t.valid_to > $7{app_wanted}) as t) as app_state, \
+         (select {user_member} from (select t.key, t.value from user_state t where t.app_name = $1 and t.user_id = $2 \
+             and t.revision <= $6{user_wanted} \
+           union all select t.key, (select l.value from user_log l where l.app_name = $1 \
+             and l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from {user_filed} \
+             where t.valid_from <= $6 and t.valid_to > $6{user_wanted}) as t) as user_state, \
+         (select {session_member} from (select t.key, t.value from session_state t where t.app_name = $1 \
+             and t.user_id = $2 and t.session_id = $3 and t.incarnation = $4 and t.revision <= $5{session_wanted} \
+           union all select t.key, t.value from {session_filed} \
+             where t.valid_from <= $5 and t.valid_to > $5{session_wanted}) as t) as session_state",
+        app_member = member("'app:' || t.key"),
+        user_member = member("'user:' || t.key"),
+        session_member = member("t.key"),
+        app_wanted = wanted("$11"),
+        user_wanted = wanted("$12"),
+        session_wanted = wanted("$13"),
+        app_filed = filed("app_spans", "app_name = $1", "$10"),
+        user_filed = filed("user_spans", "app_name = $1 and user_id = $2", "$9"),
+        session_filed = filed("session_spans", OF_INCARNATION, "$8"),
+    )
+}
+
+fn keys_changed(words: &Words, log: &str, of: &str, keys: &str) -> String {
+    let each = (words.each)(keys);
+    format!("select k.value, (select max(l.revision) from {log} l where {of} and l.key = k.value) from {each}")
+}
+
+/// How much is to be added to an expiry that a process computed as its time `now` and a time to live: if its clock is wrong,
+/// what it is wrong by.
+pub fn ttl_correction(clock: &str, now: &str) -> String {
+    format!("case when abs({clock} - {now}) > {CLOCK_TOLERANCE} then {clock} - {now} else 0 end")
+}
+
+/// Removes up to `$5` rows that an incarnation left.
+fn purge(table: &str, key: &str) -> String {
+    let row = if key.contains(',') { format!("({key})") } else { key.to_owned() };
+    format!(
+        "delete from {table} where {OF_INCARNATION} and {row} in (select {key} from {table} where {OF_INCARNATION} \
+         order by {key} limit 0 + $5)"
+    )
+}
+
+fn forget_patches(words: &Words, table: &str, key: &str) -> String {
+    let skip_locked = words.skip_locked;
+    format!(
+        "delete from {table} where ({key}) in (select {key} from {table} where time < $1 order by time \
+         limit 0 + $2{skip_locked})"
+    )
+}
+
+/// The next name after `$1`, found by one look into each index, again and again: names, not rows, are counted.
+fn names(next: impl Fn(&str) -> String) -> String {
+    format!(
+        "with recursive names(name) as (select min(n) from ({}) as first \
+           union all select (select min(n) from ({}) as next) from names where names.name is not null) \
+         select name from names where name is not null limit 0 + $2",
+        next("$1"),
+        next("names.name")
+    )
+}

@@ -1,0 +1,33 @@
+//! The words in which a database says what both have.
+
+/// What the databases say differently.
+pub struct Words {
+    /// The clock that judges expiry; `None`: the process's own.
+    pub clock: Option<&'static str>,
+    /// Now, where `$4` is the time of a [`SessionQuery`](crate::domain::query::SessionQuery).
+    pub now: &'static str,
+    /// Members of a JSON object, without braces, of the rows `t`, given the expression of their keys.
+    pub member: fn(key: &str) -> String,
+    /// Narrows the rows `t` to a list of keys, unless that is null.
+    pub wanted: fn(keys: &str) -> String,
+    /// That a number is in a list.
+    pub among: fn(numbers: &str) -> String,
+    /// The elements of a list of texts, as rows `k(value)`.
+    pub each: fn(keys: &str) -> String,
+    /// The rows `t` of a table of spans that are filed under a list of nodes: one look into the index for each.
+    pub filed: fn(table: &str, of: &str, nodes: &str) -> String,
+    /// An insertion of the session with an id, and of its place in the list by last update; affects no row if it is there.
+    pub listed: fn(insert: &str, id: &str) -> String,
+    /// Nested-loop join from `session_updates o` to `sessions s`; keeps the index order of `o`.
+    pub join_listed: &'static str,
+    /// Leaves out the events in ranges that begin after `$13` and end with `$14`.
+    pub visible: &'static str,
+    /// The time at which a request is remembered, given the time of a process, whose clock may be behind.
+    pub remembered: fn(now: &str) -> String,
+    /// What is to be compared with the time from which a time to live was counted.
+    pub ttl_clock: &'static str,
+    /// Rows that others have locked are left out.
+    pub skip_locked: &'static str,
+    /// A label's value, given the placeholder of its name.
+    pub label: fn(name: &str) -> String,
+}

@@ -1,0 +1,54 @@
+//! SQLite's words. It has no arrays: a list is a JSON array.
+
+use std::sync::LazyLock;
+
+use crate::store::sql::columns::{head_columns, state_columns};
+use crate::store::sql::statements::{Statements, of_session};
+use crate::store::sql::words::Words;
+
+pub static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(&WORDS));
+
+static WORDS: Words = Words {
+    clock: None,
+    now: "$4",
+    member: |key| format!("group_concat(json_quote({key}) || ':' || t.value, ',' order by t.key)"),
+    wanted: |keys| format!(" and ({keys} is null or t.key in (select value from json_each({keys})))"),
+    among: |numbers| format!(" in (select value from json_each({numbers}))"),
+    each: |keys| format!("json_each({keys}) as k"),
+    filed: |table, of, nodes| format!("json_each({nodes}) as n cross join {table} as t on {of} and t.node = n.value"),
+    listed: |insert, id| {
+        format!(
+            "{insert}; insert into session_updates (app_name, user_id, id, update_time) \
+               select app_name, user_id, id, update_time from sessions \
+               where changes() = 1 and app_name = $1 and user_id = $2 and id = {id}"
+        )
+    },
+    join_listed: "cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id",
+    visible: " and not exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key \
+                               where sequence > first.value and sequence <= last.value)",
+    remembered: str::to_owned,
+    // The clock of its one process is never wrong by its own.
+    ttl_clock: "$10",
+    skip_locked: "",
+    label: |name| format!("json_extract(s.labels, '$.\"' || {name} || '\"')"),
+};
+
+/// As [`Statements::view`], with a range of events: those after `$8` that are among the last `$9`, or all, before `$10`, up to
+/// `$11` and `$12` bytes of them, the first in any case. Of each the commit time, the bytes of its body, and its body.
+pub static PLAIN_VIEW: LazyLock<String> = LazyLock::new(|| {
+    let wanted = WORDS.wanted;
+    format!(
+        "select {}, {}, (select group_concat(commit_time || ' ' || octet_length(body) || ' ' || body, '' order by sequence) \
+           from (select sequence, commit_time, body, octet_length(body) + 80 as size, \
+                   sum(octet_length(body) + 80) over (order by sequence rows unbounded preceding) as size_so_far \
+                 from (select sequence, commit_time, body from events e \
+                       where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id \
+                         and e.incarnation = s.incarnation \
+                         and e.sequence > max($8, s.revision - coalesce($9, s.revision)) and e.sequence < $10 \
+                       order by e.sequence limit 0 + $11)) \
+           where size_so_far <= $12 or size_so_far = size) as events{}",
+        head_columns(),
+        state_columns(&WORDS, &wanted("$5"), &wanted("$6"), &wanted("$7")),
+        of_session(WORDS.now)
+    )
+});

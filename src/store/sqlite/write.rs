@@ -1,0 +1,293 @@
+//! SQLite: the statements over rows that appends and creations send.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::rows::{Columns, Script, Values};
+use crate::domain::history;
+use crate::domain::ids::{AppName, SessionKey, UserKey};
+use crate::domain::json::RawJson;
+use crate::domain::writes::{EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
+use crate::store::backend::SessionInsert;
+use crate::store::sql::columns::{StateTables, event_columns, session_columns};
+use crate::store::sql::filter::filter_text;
+
+pub const EXPIRED: &str =
+    "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2";
+
+pub const NEXT_BURIED: &str = "select app_name, user_id, session_id, incarnation from buried_sessions limit 1";
+
+/// The node (domain/history.rs) of a span from `revision` to `first`: in the latter, all bits below the highest in which the
+/// two differ are cleared. Its place is counted in hexadecimal digits, for want of a logarithm.
+const NODE: &str = "first & (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') \
+                                    from (select printf('%x', (revision | first) - (revision & first)) as h)))";
+
+impl Columns for EventWrite<'_> {
+    fn add_to(&self, values: &mut Values) {
+        (self.key, self.incarnation, self.sequence, &self.event.id).add_to(values);
+        (self.event.timestamp.micros.0, self.commit_time.0).add_to(values);
+        values.add(filter_text(&self.event.author));
+        values.add(filter_text(&self.event.invocation_id));
+        values.add(self.event.branch.as_deref().map(filter_text));
+        (self.user_revision, self.app_revision, self.rewind_to).add_to(values);
+        values.add(&self.event.digest[..]);
+        values.add(Arc::clone(&self.body));
+    }
+}
+
+/// Looks for rows by all columns of a key, one by one in that order; `n` counts the keys from 0.
+pub fn find<K: Columns>(table: &str, key: &str, columns: &str, keys: &[K]) -> Script {
+    let mut statement = Script::over([keys.len()]);
+    statement.with(
+        &format!("n, {key}"),
+        (0..).zip(keys),
+        format_args!("select {columns}, n from k cross join {table} using ({key})"),
+    );
+    statement
+}
+
+/// What an append is decided on.
+pub fn read_heads(
+    sessions: &[(i64, (&SessionKey, Option<&str>))],
+    users: &[(i64, &UserKey)],
+    apps: &[(i64, &AppName)],
+) -> Script {
+    let mut statement = Script::over([sessions.len(), users.len(), apps.len()]);
+    statement.list("with ks", "n, app_name, user_id, session_id, id", sessions.iter());
+    statement.list(", ku", "n, app_name, user_id", users.iter());
+    statement.list(", ka", "n, app_name", apps.iter());
+    statement.push(
+        " select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
+            e.sequence, e.event_time, e.commit_time, e.digest, e.body \
+          from ks as k cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
+          left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name \
+            and e.user_id = k.user_id and e.session_id = k.session_id \
+          union all select 1, n, revision, null, null, null, null, null, null, null, null, null \
+          from ku cross join user_scopes using (app_name, user_id) \
+          union all select 2, n, revision, null, null, null, null, null, null, null, null, null \
+          from ka cross join app_scopes using (app_name)",
+    );
+    statement
+}
+
+impl Columns for SessionInsert<'_> {
+    fn add_to(&self, values: &mut Values) {
+        let creation = self.creation;
+        (&creation.key, creation.incarnation, self.revision, creation.now.0, self.update_time.micros.0).add_to(values);
+        values.add(self.update_time.number.text());
+        values.add(creation.display_name.as_ref().map(RawJson::text));
+        values.add(creation.labels.as_ref().map(RawJson::text));
+        values.add(creation.expire_time().map(|time| time.0));
+        values.add(self.initial_state.as_str());
+        let request = creation.request.as_ref();
+        values.add(request.map(|request| request.key.as_str()));
+        values.add(request.map(|request| &request.digest[..]));
+    }
+}
+
+/// Inserts rows of sessions of which neither the id nor the request is there, and their places in the list by last update; returns the incarnations of
+/// those.
+pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
+    let mut statements = Script::over([rows.len()]);
+    let columns = session_columns();
+    statements.with(
+        &columns,
+        rows.iter(),
+        format_args!(
+            "insert into sessions ({columns}, created_user_revision, created_app_revision) \
+             select {columns}, coalesce((select u.revision from user_scopes u where u.app_name = k.app_name \
+                 and u.user_id = k.user_id), 0), \
+               coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) \
+             from k where true on conflict do nothing returning incarnation"
+        ),
+    );
+    statements.with(
+        "app_name, user_id, id, incarnation",
+        rows.iter().map(|row| (&row.creation.key, row.creation.incarnation)),
+        // One that an earlier try of ours inserted is there already.
+        "insert or ignore into session_updates (app_name, user_id, id, update_time) \
+         select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id, id, incarnation)",
+    );
+    statements
+}
+
+/// An event, with the heads that it was decided on.
+impl Columns for (&EventWrite<'_>, &Writes<'_>) {
+    fn add_to(&self, values: &mut Values) {
+        let (event, writes) = self;
+        let was = writes.sessions.get(event.key).and_then(|update| update.was);
+        let user = writes.users.get(&event.key.user).map_or(event.user_revision, |update| update.was);
+        let app = writes.apps.get(event.key.app()).map_or(event.app_revision, |update| update.was);
+        (*event, was.map(|was| was.revision), was.map(|was| was.metadata_revision), user, app).add_to(values);
+    }
+}
+
+pub fn insert_events(statements: &mut Script, rows: &[EventWrite<'_>], writes: &Writes<'_>) {
+    // Of a session that this transaction made, or just of changes of shared state.
+    if writes.sessions.is_empty() {
+        return statements.insert("events", &event_columns(), rows.iter(), "");
+    }
+    // If a head is no more what was decided on, a column becomes null, which it must not be.
+    let columns = event_columns();
+    statements.with(
+        &format!("{columns}, was, metadata_was, user_was, app_was"),
+        rows.iter().map(|row| (row, writes)),
+        format_args!(
+            "insert into events ({columns}) select app_name, user_id, session_id, \
+               (select s.incarnation from sessions s where s.app_name = k.app_name and s.user_id = k.user_id \
+                  and s.id = k.session_id and s.incarnation = k.incarnation and s.revision = k.was \
+                  and s.metadata_revision = k.metadata_was), \
+               sequence, id, event_time, commit_time, author, invocation_id, branch, \
+               (select k.user_revision where k.user_was = \
+                  coalesce((select s.revision from user_scopes s where s.app_name = k.app_name \
+                              and s.user_id = k.user_id), 0)), \
+               (select k.app_revision where k.app_was = \
+                  coalesce((select s.revision from app_scopes s where s.app_name = k.app_name), 0)), \
+               rewind_to, digest, body from k"
+        ),
+    );
+}
+
+pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionUpdate<'_>)]) {
+    statements.with(
+        "app_name, user_id, id, revision, update_time, update_time_number",
+        rows.iter()
+            .map(|(key, update)| (key, update.revision, update.update_time.micros.0, update.update_time.number.text())),
+        "update sessions as s set revision = k.revision, update_time = k.update_time, \
+           update_time_number = k.update_time_number \
+         from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
+    );
+    statements.with(
+        "app_name, user_id, id, update_time, old_update_time",
+        rows.iter().map(|(key, update)| (key, update.update_time.micros.0, update.was.map(|was| was.update_time.0))),
+        "update session_updates as o set update_time = k.update_time from k where o.app_name = k.app_name \
+           and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id = k.id",
+    );
+}
+
+pub fn set_revisions<K: Columns>(statements: &mut Script, scopes: &str, owner: &str, rows: &[(&&K, &ScopeUpdate)]) {
+    statements.insert(
+        scopes,
+        &format!("{owner}, revision"),
+        rows.iter().map(|(key, update)| (key, update.revision)),
+        format_args!(" on conflict ({owner}) do update set revision = excluded.revision"),
+    );
+}
+
+/// What was there until now gets a span that ends with `first`, a change of shared state is logged, and the values are set,
+/// or the rows, which then have none, removed.
+pub fn write_state<K: Columns>(
+    statements: &mut Script,
+    tables: &StateTables,
+    rows: &[(&K, &StateWrite<'_>)],
+    removed: bool,
+) {
+    let StateTables { owner, state, spans, log } = tables;
+    let value = if log.is_some() { "" } else { ", value" };
+    statements.with(
+        &format!("{owner}, key, first"),
+        rows.iter().map(|(key, row)| (key, row.first)),
+        format_args!(
+            "insert into {spans} ({owner}, key, node, valid_from, valid_to{value}) \
+             select {owner}, key, {NODE}, revision, first{value} from k cross join {state} using ({owner}, key)"
+        ),
+    );
+    let written = rows.iter().map(|(key, row)| (key, row.revision, text(row.value.as_ref())));
+    let names = format!("{owner}, key, revision, value");
+    if let Some(log) = log {
+        statements.insert(log, &names, written.clone(), "");
+    }
+    if removed {
+        statements.with(
+            &format!("{owner}, key"),
+            rows.iter().map(|(key, _)| key),
+            format_args!("delete from {state} where ({owner}, key) in k"),
+        );
+    } else {
+        let replace = format_args!(
+            " on conflict ({owner}, key) do update set value = excluded.value, revision = excluded.revision"
+        );
+        statements.insert(state, &names, written, replace);
+    }
+}
+
+/// What did not outlast its batch: spans, of what was not removed, and the log.
+pub fn write_passed<K: Columns>(statements: &mut Script, tables: &StateTables, rows: &[&Passed<'_, K>], removed: bool) {
+    let StateTables { owner, spans, log, .. } = tables;
+    let names = format!("{owner}, key, node, valid_from, valid_to");
+    let held = rows.iter().map(|row| (&row.key, history::node(row.from, row.to), row.from, row.to));
+    let values = rows.iter().map(|row| text(row.value.as_ref()));
+    match log {
+        None => statements.insert(spans, &format!("{names}, value"), held.zip(values), ""),
+        Some(log) => {
+            let written = rows.iter().map(|row| (&row.key, row.from)).zip(values);
+            statements.insert(log, &format!("{owner}, key, revision, value"), written, "");
+            if !removed {
+                statements.insert(spans, &names, held, "");
+            }
+        }
+    }
+}
+
+fn text<'a>(value: Option<&'a Cow<'_, RawJson>>) -> Option<&'a str> {
+    value.map(|value| value.text())
+}
+
+pub type StateRows<'w, 'a, K> = Vec<(&'w K, &'w StateWrite<'a>)>;
+
+/// The rows that are set, and those that are removed.
+pub fn parts<'w, 'a, K>(writes: &'w StateWrites<'a, K>) -> (StateRows<'w, 'a, K>, StateRows<'w, 'a, K>) {
+    writes.rows.iter().partition(|(_, row)| row.value.is_some())
+}
+
+/// The statements that are put together here, each over one row, with their names.
+#[cfg(test)]
+pub fn composed() -> Vec<(String, String)> {
+    use crate::domain::ids::{SessionId, UserId};
+    use crate::domain::time::{Micros, Timestamp};
+    use crate::store::sql::columns::{APP_STATE, SESSION_STATE, USER_STATE};
+
+    fn passed<K>(key: K) -> Passed<'static, K> {
+        Passed { key, from: 1, to: 2, value: None }
+    }
+    let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
+    let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
+    let time = Timestamp::from(Micros(0));
+    let (user, app) = (&key.user, key.app());
+    let session = || SessionUpdate { revision: 1, update_time: &time, was: None };
+    let state = StateWrite { value: None, first: 1, revision: 1 };
+    let scope = ScopeUpdate { was: 0, revision: 1 };
+    let owner = |tables: &StateTables| format!("{}, key", tables.owner);
+    let (of_session, of_user, of_app) = ((&key, 1, "k"), (user, "k"), (app, "k"));
+    let mut all = vec![
+        ("expired".to_owned(), EXPIRED.to_owned()),
+        ("next_buried".to_owned(), NEXT_BURIED.to_owned()),
+        ("read_heads".to_owned(), read_heads(&[(1, (&key, Some("e")))], &[(1, user)], &[(1, app)]).text()),
+        ("find_sessions".to_owned(), find("sessions", "app_name, user_id, id", "revision", &[&key]).text()),
+        ("find_session_state".to_owned(), find("session_state", &owner(&SESSION_STATE), "value", &[of_session]).text()),
+        ("find_user_state".to_owned(), find("user_state", &owner(&USER_STATE), "value", &[of_user]).text()),
+        ("find_app_state".to_owned(), find("app_state", &owner(&APP_STATE), "value", &[of_app]).text()),
+        ("insert_sessions".to_owned(), insert_sessions(&[]).text()),
+    ];
+    let mut add = |name: &str, add: &dyn Fn(&mut Script)| {
+        let mut script = Script::over([1]);
+        add(&mut script);
+        all.push((name.to_owned(), script.text()));
+    };
+    let heads = Writes { sessions: [(&key, session())].into(), ..Writes::default() };
+    add("insert_events", &|script| insert_events(script, &[], &Writes::default()));
+    add("insert_events_if_unchanged", &|script| insert_events(script, &[], &heads));
+    add("update_sessions", &|script| update_sessions(script, &[(&&key, &session())]));
+    add("set_user_revisions", &|script| set_revisions(script, "user_scopes", USER_STATE.owner, &[(&user, &scope)]));
+    add("set_app_revisions", &|script| set_revisions(script, "app_scopes", APP_STATE.owner, &[(&app, &scope)]));
+    for (change, removed) in [("set", false), ("remove", true)] {
+        let name = |what: &str| format!("{change}_{what}");
+        add(&name("session_state"), &|script| write_state(script, &SESSION_STATE, &[(&of_session, &state)], removed));
+        add(&name("user_state"), &|script| write_state(script, &USER_STATE, &[(&of_user, &state)], removed));
+        add(&name("app_state"), &|script| write_state(script, &APP_STATE, &[(&of_app, &state)], removed));
+    }
+    add("passed_session_state", &|script| write_passed(script, &SESSION_STATE, &[&passed(of_session)], false));
+    add("passed_user_state", &|script| write_passed(script, &USER_STATE, &[&passed(of_user)], false));
+    add("passed_app_state", &|script| write_passed(script, &APP_STATE, &[&passed(of_app)], false));
+    all
+}

@@ -1,0 +1,130 @@
+//! How PostgreSQL finds the rows of each statement of `docs/sql/postgres.sql`, in a plan for all values: by keys, within one
+//! app, and within one user where the table has users. So no statement can read what is another tenant's, and a database that
+//! is distributed by app finds all of it in one place.
+
+use std::fmt::Write as _;
+use std::str::FromStr as _;
+
+use serde_json::Value;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+
+use crate::support::postgres;
+
+const STATEMENTS: &str = include_str!("../../docs/sql/postgres.sql");
+
+/// Statements that are of all apps, and why.
+const OF_ALL_APPS: [(&str, &str); 5] = [
+    ("apps", "lists them"),
+    ("expired", "the sweep goes through all"),
+    ("next_buried", "the sweep goes through all"),
+    ("forget_user_patches", "the sweep goes through all"),
+    ("forget_app_patches", "the sweep goes through all"),
+];
+
+/// Statements that are of all users of an app, and why.
+const OF_ALL_USERS: [(&str, &str); 7] = [
+    ("users", "lists them"),
+    ("list_of_app_by_update", "lists an app's sessions"),
+    ("list_of_app_by_update_backwards", "lists an app's sessions"),
+    ("list_of_app_by_update_labelled_with_state", "lists an app's sessions"),
+    ("list_of_app_by_create", "lists an app's sessions"),
+    ("list_of_app_by_create_backwards", "lists an app's sessions"),
+    ("list_of_app_by_create_labelled_with_state", "lists an app's sessions"),
+];
+
+fn statements() -> Vec<(&'static str, &'static str)> {
+    let named = STATEMENTS.split("\n-- ").skip(2);
+    named
+        .filter_map(|part| part.split_once('\n'))
+        .map(|(name, text)| (name, text.trim().trim_end_matches(';')))
+        .collect()
+}
+
+/// The faults of a plan's node and of those below it.
+fn faults(name: &str, node: &Value, faults: &mut String) {
+    if let Some(table) = node["Relation Name"].as_str() {
+        let conditions: Vec<&str> =
+            ["Index Cond", "Recheck Cond", "Filter"].iter().filter_map(|key| node[key].as_str()).collect();
+        let kind = node["Node Type"].as_str().unwrap_or_default();
+        // It has the table's name, but finds no rows: what is below it does.
+        let is_target = kind == "ModifyTable";
+        let has = |column: &str, what: &dyn Fn(&str) -> bool| {
+            conditions
+                .iter()
+                .any(|condition| condition.match_indices(column).any(|(at, _)| what(&condition[at + column.len()..])))
+        };
+        let of_one_app = has("app_name = ", &|rest| rest.starts_with('$'));
+        let of_one_user = !has_user(table) || has("user_id = ", &|_| true);
+        let excused = |list: &[(&str, &str)]| list.iter().any(|(excused, _)| *excused == name);
+        if !is_target {
+            if !of_one_app && !excused(&OF_ALL_APPS) {
+                let _ = writeln!(faults, "{name}: {kind} of {table} is not of one app: {conditions:?}");
+            }
+            if !of_one_user && !excused(&OF_ALL_APPS) && !excused(&OF_ALL_USERS) {
+                let _ = writeln!(faults, "{name}: {kind} of {table} is not of one user: {conditions:?}");
+            }
+            if kind == "Seq Scan" && name != "next_buried" {
+                let _ = writeln!(faults, "{name}: {kind} of {table}");
+            }
+        }
+    }
+    for child in node["Plans"].as_array().into_iter().flatten() {
+        self::faults(name, child, faults);
+    }
+}
+
+fn has_user(table: &str) -> bool {
+    !table.starts_with("app_")
+}
+
+/// The highest number of a parameter in a text.
+fn highest_parameter(text: &str) -> usize {
+    let numbers = text.split('$').skip(1);
+    let number = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
+    numbers.map(number).max().unwrap_or(0)
+}
+
+async fn prepare(conn: &mut PgConnection, text: &str, types: &[&str]) -> sqlx::Result<()> {
+    let types = if types.is_empty() { String::new() } else { format!("({})", types.join(", ")) };
+    sqlx::raw_sql(AssertSqlSafe(format!("prepare p{types} as {text}"))).execute(conn).await.map(drop)
+}
+
+#[tokio::test]
+async fn every_statement_is_planned_within_one_app() {
+    let database = postgres::database().await;
+    let store = sessiond::store::open::database(&database.url, Default::default(), Default::default()).await.unwrap();
+    store.migrate().await.unwrap();
+    store.close().await;
+    let settings = [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
+    let options = PgConnectOptions::from_str(&database.url).unwrap().options(settings);
+    let mut conn = PgConnection::connect_with(&options).await.unwrap();
+    let mut found = String::new();
+    let statements = statements();
+    assert!(statements.len() >= 70, "{}", statements.len());
+    for (name, text) in statements {
+        let parameters = highest_parameter(text);
+        let mut types = vec!["unknown"; parameters];
+        while let Err(error) = prepare(&mut conn, text, &types).await {
+            // What the service says when it binds: a number, or else a text.
+            let message = error.to_string();
+            match message.split_once("type of parameter ").map(|(_, rest)| highest_parameter(rest)) {
+                Some(unknown) => types[unknown - 1] = "bigint",
+                None if message.contains("is of type bigint but expression is of type text") => types[5] = "bigint",
+                None => match types.iter().rposition(|kind| *kind == "bigint") {
+                    Some(last) if message.contains("operator does not exist") => types[last] = "text",
+                    _ => panic!("{name}: {message}"),
+                },
+            }
+        }
+        let nulls = vec!["null"; parameters].join(", ");
+        let arguments = if nulls.is_empty() { nulls } else { format!("({nulls})") };
+        let explain = format!("explain (format json) execute p{arguments}");
+        let plan: Value =
+            sqlx::query_scalar(AssertSqlSafe(explain)).persistent(false).fetch_one(&mut conn).await.unwrap();
+        faults(name, &plan[0]["Plan"], &mut found);
+        sqlx::raw_sql("deallocate p").execute(&mut conn).await.unwrap();
+    }
+    conn.close().await.unwrap();
+    assert!(found.is_empty(), "\n{found}");
+}
