@@ -12,8 +12,8 @@ use crate::domain::loaded::{Loaded, Needs, SessionHead, UNREAD};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 
-/// Backoff: after another process overtook an optimistic append, so many batches take the slower path. Where processes write the
-/// same sessions or shared scopes in turns, optimistic tries cost more than they save.
+/// Backoff: after another process overtook an optimistic append, so many batches take the slower path. Where processes
+/// write the same sessions or shared scopes in turns, optimistic tries cost more than they save.
 const DOUBTS: u32 = 32;
 
 /// How many heads of sessions, users and apps each are cached; up to twice as many.

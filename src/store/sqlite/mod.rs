@@ -335,8 +335,9 @@ impl SqliteTx {
         Ok(())
     }
 
-    /// Commits. If that fails because the disk is full or a lock is held, the transaction is certainly undone: SQLite writes the
-    /// record that makes it valid last, and has rolled back by then, or is told to. (A disk error leaves it open.)
+    /// Commits. If that fails because the disk is full or a lock is held, the transaction is certainly undone: SQLite
+    /// writes the record that makes it valid last, and has rolled back by then, or is told to. (A disk error leaves it
+    /// open.)
     async fn try_commit(&mut self) -> Result<()> {
         let Err(error) = sqlx::raw_sql("commit").execute(&mut *self.conn).await else { return Ok(()) };
         let error = StoreError::from(error);

@@ -85,8 +85,8 @@ impl Columns for SessionInsert<'_> {
     }
 }
 
-/// Inserts rows of sessions of which neither the id nor the request is there, and their places in the list by last update; returns the incarnations of
-/// those.
+/// Inserts rows of sessions of which neither the id nor the request is there, and their places in the list by last update;
+/// returns the incarnations of those.
 pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
     let mut statements = Script::over([rows.len()]);
     let columns = session_columns();

@@ -4,9 +4,9 @@
 //! alone, at once. A session is in one transaction at a time, so its appends keep their order and never wait for each other's
 //! locks. Each append is judged on its own; a batch shares the round trips and the commit.
 //!
-//! The wait is bounded: the running transactions are of limited size, and waiting sessions take turns, so an append waits for
-//! at most one batch's worth of each session that was there before. A slow transaction holds up only its own sessions: after a
-//! moment it no longer counts.
+//! The wait is bounded: the running transactions are of limited size, and waiting sessions take turns, so an append waits
+//! for at most one batch's worth of each session that was there before. A slow transaction holds up only its own sessions:
+//! after a moment it no longer counts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,8 +28,8 @@ use crate::store::limits::Deadline;
 /// if it is [`LARGE`], or of another app where a batch is of one app. All together are at most [`Batching::writers`].
 const QUICK: usize = 2;
 const LARGE: usize = 64;
-/// After this time a transaction is slow, and others begin beside it. If latency is the cause, parallel transactions hide it; if
-/// a lock is, the others need not wait for it.
+/// After this time a transaction is slow, and others begin beside it. If latency is the cause, parallel transactions hide
+/// it; if a lock is, the others need not wait for it.
 const LONG: Duration = Duration::from_millis(20);
 
 /// The most that one transaction carries, unless one append alone is larger: it holds locks, and others wait behind it.
@@ -78,8 +78,8 @@ struct Queue {
     lines: HashMap<SessionKey, Line>,
     /// The sessions that can start now, in the order of their turns.
     ready: VecDeque<SessionKey>,
-    /// Sessions that wait for a shared scope that a running transaction holds. They wait here, where they hold nothing, and not
-    /// in the database.
+    /// Sessions that wait for a shared scope that a running transaction holds. They wait here, where they hold nothing, and
+    /// not in the database.
     blocked: Vec<SessionKey>,
     /// The scopes that running transactions hold.
     held: HashSet<ScopeKey>,

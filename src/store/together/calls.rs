@@ -1,9 +1,9 @@
 //! Coalesced calls: reads that share a statement, creations that share a transaction. (Appends have an order to keep, and
 //! so a mechanism of their own: [`appends`](super::appends).)
 //!
-//! While the database is quick, only a few calls run at once, and calls that arrive meanwhile form the next group. A call that
-//! arrives alone starts alone, at once. Where the database is slow, because of its disk or its distance, more groups run side
-//! by side, to hide the latency.
+//! While the database is quick, only a few calls run at once, and calls that arrive meanwhile form the next group. A call
+//! that arrives alone starts alone, at once. Where the database is slow, because of its disk or its distance, more groups
+//! run side by side, to hide the latency.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -83,8 +83,8 @@ impl<Q: Clone, A> Calls<Q, A> {
     /// Asks `query`, together with other waiting calls: `ask` asks them all, and answers in their order.
     ///
     /// # Errors
-    /// Those of `ask`, also if another call led the group. `Overloaded` if its turn did not come before the deadline; `Timeout`,
-    /// with an unclear outcome, if the group was still running then.
+    /// Those of `ask`, also if another call led the group. `Overloaded` if its turn did not come before the deadline;
+    /// `Timeout`, with an unclear outcome, if the group was still running then.
     pub async fn ask(
         self: &Arc<Self>,
         query: &Q,
