@@ -2,9 +2,10 @@
 # `RUN --mount=type=cache` (its cache stays on one builder, whereas a layer can be pushed and shared by CI).
 
 # -- build ------------------------------------------------------------------------------------------------------------------
-# The compiler of Cargo.toml's rust-version, on the Debian release of the final stage: a newer glibc here would not load there.
+# The compiler of rust-toolchain.toml, on the Debian release of the final stage: a newer glibc here would not load there. The file
+# itself stays out (.dockerignore), or rustup would fetch components for lints.
 # The slim image has what the C parts (SQLite, ring) need: gcc and libc6-dev.
-FROM rust:1.95-slim-trixie AS build
+FROM rust:1.95.0-slim-trixie AS build
 WORKDIR /build
 
 # Dependencies in a layer of their own, which only a change of Cargo.toml or Cargo.lock makes anew. `cargo clean -p` drops what

@@ -480,8 +480,8 @@ with app as (select $1::text), k as not materialized (select * from (values ($2:
     creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict
     do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
-    session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from made)
-    select incarnation from made;
+    session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select
+    incarnation from made;
 
 -- insert_sessions
 with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
@@ -497,8 +497,64 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     creation_key, creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
     u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
     on conflict do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
-    session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from made)
-    select incarnation from made;
+    session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select
+    incarnation from made;
+
+-- create_session
+with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
+    $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
+    $14::bytea, $15::bigint)) as r(user_id, id, incarnation, revision, create_time, update_time,
+    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
+    ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
+    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
+    creation_digest, created_user_revision, created_app_revision) select $1, user_id, id, incarnation,
+    revision, create_time, update_time, update_time_number, display_name, labels, expire_time + case when
+    abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then (extract(epoch
+    from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state, creation_key,
+    creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict
+    do nothing returning *), listed as (insert into session_updates (app_name, user_id, id, update_time) select
+    $1, user_id, id, update_time from made), k_state as materialized (select * from unnest($16::bigint[],
+    $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name,
+    user_id, session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key,
+    k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.create_time, s.update_time, s.update_time_number,
+    s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from
+    user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select
+    a.revision from app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(to_json('app:'
+    || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from app_state t where t.app_name = $1)
+    as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key
+    collate "C") from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state, (select
+    string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from k_state t
+    where t.incarnation = s.incarnation) as session_state from made s;
+
+-- create_sessions
+with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
+    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
+    $13::text[], $14::bytea[], $15::bigint[]) as r(user_id, id, incarnation, revision, create_time,
+    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
+    creation_digest, ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
+    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
+    creation_key, creation_digest, created_user_revision, created_app_revision) select $1, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
+    case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
+    creation_key, creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
+    u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
+    on conflict do nothing returning *), listed as (insert into session_updates (app_name, user_id, id,
+    update_time) select $1, user_id, id, update_time from made), k_state as materialized (select * from
+    unnest($16::bigint[], $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into
+    session_state (app_name, user_id, session_id, incarnation, key, value, revision) select $1, m.user_id,
+    m.id, m.incarnation, k.key, k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select
+    s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as
+    user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from
+    app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':'
+    || t.value, ',' order by t.key collate "C") from user_state t where t.app_name = $1 and t.user_id =
+    s.user_id) as user_state, (select string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by
+    t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made s;
 
 -- read_session
 with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,

@@ -497,6 +497,65 @@ mod tests {
     }
 
     #[test]
+    fn what_is_filled_in_keeps_nothing_that_follows() {
+        // A `$` or a `\` of a value is none of the template, and no braces join across an empty value.
+        let state = Json::trusted(r#"{"dollar":"$","back":"\\","open":"{","empty":"","k":"V"}"#);
+        for (template, expected) in [
+            ("{dollar}{k}", "$V"),
+            ("{back}{k}", r"\V"),
+            ("{open}k}", "{k}"),
+            ("{empty}{k}{empty}", "V"),
+            ("{{empty}k}", "{k}"),
+        ] {
+            for braces in [Braces::Adk, Braces::Literal] {
+                let template = Template::parse(template, braces).unwrap();
+                assert_eq!(template.render(state, Missing::Error, 100).unwrap(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn groups_that_touch_are_told_apart() {
+        for (template, as_adk, as_literal) in [
+            ("{k}{{k}}{{{k}}}", "VVV", "V{k}{V}"),
+            ("{k}{k}}{k}", "VV}V", "VV}V"),
+            ("{{k}}{k}{{k}}", "VVV", "{k}V{k}"),
+            ("{}{k}", "{}V", "{}V"),
+            ("{{}}{{k}}", "{{}}V", "{{}}{k}"),
+            ("{k{}k}", "{k{}k}", "{k{}k}"),
+            ("{${k}}", "{${k}}", "{${k}}"),
+            ("{k}$", "V$", "V$"),
+            (r"{k}\{k}{k}", r"V\{k}V", r"V\{k}V"),
+            ("{-}{{-}}{k}", "{-}{{-}}V", "{-}{{-}}V"),
+            ("{{{{k}}", "{{V", "{{{k}"),
+            ("{{k}}}}", "V}}", "{k}}}"),
+        ] {
+            assert_eq!(adk(template), as_adk, "{template}");
+            assert_eq!(literal(template), as_literal, "{template}");
+        }
+    }
+
+    #[test]
+    fn keys_are_compared_as_text() {
+        let state = Json::trusted(r#"{"\u006b":"escaped","\u00e9":"\u00c9","\ufb01":"ligature","app:\u005f":0}"#);
+        let render = |template: &str| Template::parse(template, Braces::Adk)?.render(state, Missing::Keep, 100);
+        assert_eq!(render("{k}{\u{e9}}{\u{fb01}}{app:_}").unwrap(), "escaped\u{c9}ligature0");
+        // The same to Python's parser, which normalises identifiers, and others to its dictionaries.
+        for other in ["{e\u{301}}", "{fi}", "{K}"] {
+            assert_eq!(render(other).unwrap(), other);
+        }
+        // May begin an identifier, but not once it is normalised (UAX #31, section 5.1): `str.isidentifier` refuses it.
+        assert_eq!(name_of("\u{37a}a"), None);
+    }
+
+    #[test]
+    fn a_key_that_is_null_is_there() {
+        for missing in [Missing::Error, Missing::Empty, Missing::Keep] {
+            assert_eq!(rendered("[{null}{null?}{{null}}]", Braces::Adk, missing).unwrap(), "[]");
+        }
+    }
+
+    #[test]
     fn values_go_in_as_text() {
         for (value, text) in [
             (r#""""#, ""),
@@ -534,6 +593,12 @@ mod tests {
         assert!(matches!(render("{k}{k}.", 2000), Err(Rejected::TooLarge { limit: "rendered", .. })));
         assert!(matches!(render(&"{k}".repeat(1 << 16), 2000), Err(Rejected::TooLarge { .. })));
         assert!(matches!(render("x{k}{no}", 1), Err(Rejected::Invalid(_))));
+        // Text of the template counts too, and what fits exactly fits.
+        assert_eq!(render("", 0).unwrap(), "");
+        assert_eq!(render("é", 2).unwrap(), "é");
+        assert!(matches!(render("é", 1), Err(Rejected::TooLarge { limit: "rendered", .. })));
+        // What follows a piece that did not fit does not make it fit.
+        assert!(matches!(render("{k}.", 999), Err(Rejected::TooLarge { .. })));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a decision changes: the rows that the store writes.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::event::NewEvent;
@@ -91,6 +91,15 @@ impl<'a, K: Ord + Clone> StateWrites<'a, K> {
     }
 }
 
+/// The events of one session that one transaction committed: the sequences from `first` to `last`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    pub key: SessionKey,
+    pub incarnation: i64,
+    pub first: i64,
+    pub last: i64,
+}
+
 /// Everything that a batch changes, each row once, in key order.
 #[derive(Debug, Default)]
 pub struct Writes<'a> {
@@ -105,6 +114,23 @@ pub struct Writes<'a> {
 }
 
 impl Writes<'_> {
+    /// The events that it appends, by session, in the order of their sequences.
+    pub fn committed(&self) -> Vec<Committed> {
+        let mut committed: Vec<Committed> = Vec::new();
+        let mut places: HashMap<&SessionKey, usize> = HashMap::new();
+        for event in &self.events {
+            match places.get(event.key).and_then(|at| committed.get_mut(*at)) {
+                Some(of_session) => of_session.last = event.sequence,
+                None => {
+                    places.insert(event.key, committed.len());
+                    let (key, sequence) = (event.key.clone(), event.sequence);
+                    committed.push(Committed { key, incarnation: event.incarnation, first: sequence, last: sequence });
+                }
+            }
+        }
+        committed
+    }
+
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.users.is_empty() && self.apps.is_empty()
     }

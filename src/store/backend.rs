@@ -23,6 +23,8 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Whether appends are optimistic: [`Tx::read_heads`], then [`Tx::commit_if_unchanged`].
     fn is_optimistic(&self) -> bool;
+    /// Whether [`Tx::create_at_once`] can be used.
+    fn creates_at_once(&self) -> bool;
     fn migrate(&self) -> impl Future<Output = Result<()>> + Send;
     fn check(&self) -> impl Future<Output = Result<()>> + Send;
     fn clock(&self) -> impl Future<Output = Result<DatabaseClock>> + Send;
@@ -33,7 +35,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Begins a read of one snapshot; `single` promises that it will be one statement.
     fn read(&self, single: bool) -> impl Future<Output = Result<Self::Tx>> + Send;
     fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
-    /// Begins an optimistic transaction, which ends with [`Tx::commit_if_unchanged`].
+    /// Begins what one statement will commit: [`Tx::commit_if_unchanged`] or [`Tx::create_at_once`].
     fn optimistic(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
     fn batching(&self) -> Batching;
     fn limits(&self) -> StoreLimits;
@@ -98,6 +100,12 @@ pub trait Tx: Sql {
     /// Inserts the rows of sessions of which neither the id nor the request is there, in key order, each with the revisions of
     /// user and app state that are there; the incarnations of those.
     fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> impl Future<Output = Result<Vec<i64>>> + Send;
+    /// Creates [simple](Creation::is_simple) sessions of one app in one statement, which commits; those that it created, with
+    /// their merged states. The rest are of ids, or of requests, that are there.
+    fn create_at_once(
+        &mut self,
+        inserts: &[SessionInsert<'_>],
+    ) -> impl Future<Output = Result<Vec<SessionView>>> + Send;
     fn apply(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<()>> + Send;
 
     /// The state rows of these keys, of sessions with their incarnations; keys that are not there are left out.

@@ -39,7 +39,7 @@ use async_trait::async_trait;
 use backend::DatabaseClock;
 use error::StoreError;
 use pool::PoolUse;
-use runner::OnWait;
+use runner::{OnCommit, OnWait};
 use together::Sharing;
 use tokio::time::Instant;
 
@@ -153,6 +153,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whom to tell how long each transaction waited for its connection and BEGIN. The first call counts.
     fn watch_waits(&self, on_wait: OnWait);
+
+    /// Whom to tell of the events that this process commits, whichever method they come by: of each session a range of
+    /// sequences, each once, also of a commit whose answer was lost. The first call counts.
+    fn watch_commits(&self, on_commit: OnCommit);
 
     async fn close(&self);
 }

@@ -96,6 +96,10 @@ impl<C: Connect> Pool<C> {
         Self { connect, limit, acquire, shared: Arc::new(Shared { places, idle: Mutex::default() }) }
     }
 
+    /// A connection, made if none is idle.
+    ///
+    /// # Errors
+    /// None became free in time, or none can be made.
     pub async fn acquire(&self) -> Result<Lease<C::Connection>> {
         let until = Instant::now() + self.acquire;
         let place = timeout_at(until, self.shared.places.clone().acquire_owned())

@@ -9,18 +9,38 @@ use tokio::time::{Instant, timeout_at};
 use super::backend::{Backend, Tx};
 use super::error::{Cause, StoreError};
 use super::limits::{Deadline, StoreLimits};
+use crate::domain::writes::{Committed, Writes};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Told of a wait; called on the hot path: be quick.
 pub type OnWait = Box<dyn Fn(Duration) + Send + Sync>;
 
+/// Told of the events that were committed; called on the hot path: be quick.
+pub type OnCommit = Box<dyn Fn(&[Committed]) + Send + Sync>;
+
 /// How a transaction ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum End {
-    Commit,
+    /// With these events.
+    Commit(Vec<Committed>),
     /// It wrote nothing, or nothing that is to stay.
     Release,
+}
+
+impl End {
+    /// What was written is no event.
+    pub const WITHOUT_EVENTS: Self = Self::Commit(Vec::new());
+}
+
+/// Applies writes in a transaction. The only way but for the optimistic append, so that none of their events can be left out
+/// of what the commit tells.
+///
+/// # Errors
+/// As of [`Tx::apply`].
+pub async fn apply<X: Tx>(tx: &mut X, writes: &Writes<'_>) -> Result<End> {
+    tx.apply(writes).await?;
+    Ok(End::Commit(writes.committed()))
 }
 
 pub struct Runner<B> {
@@ -28,11 +48,12 @@ pub struct Runner<B> {
     limits: StoreLimits,
     /// Told how long each transaction waited for its connection and BEGIN.
     on_wait: OnceLock<OnWait>,
+    on_commit: OnceLock<OnCommit>,
 }
 
 impl<B: Backend> Runner<B> {
     pub fn new(backend: B) -> Self {
-        Self { limits: backend.limits(), backend, on_wait: OnceLock::new() }
+        Self { limits: backend.limits(), backend, on_wait: OnceLock::new(), on_commit: OnceLock::new() }
     }
 
     pub fn deadline(&self, at: Instant) -> Deadline {
@@ -45,7 +66,27 @@ impl<B: Backend> Runner<B> {
         let _ = self.on_wait.set(on_wait);
     }
 
+    /// Whom to tell of committed events. The first call counts.
+    pub fn watch_commits(&self, on_commit: OnCommit) {
+        let _ = self.on_commit.set(on_commit);
+    }
+
+    /// The one place that knows what was committed: each event of an append, a state change, a rewind, a creation or a fork, once,
+    /// those of one session in the order of their sequences. It tells of a commit that was not answered, too, as that may have
+    /// happened. Two transactions of one session, of which one was tried alone, may be told in either order.
+    pub fn committed(&self, committed: impl FnOnce() -> Vec<Committed>) {
+        if let Some(on_commit) = self.on_commit.get() {
+            let committed = committed();
+            if !committed.is_empty() {
+                on_commit(&committed);
+            }
+        }
+    }
+
     /// Reads in one transaction; `single` promises that it will be one statement.
+    ///
+    /// # Errors
+    /// Those of `work`, and of the database.
     pub async fn read<T>(
         &self,
         single: bool,
@@ -59,6 +100,9 @@ impl<B: Backend> Runner<B> {
     }
 
     /// Writes in one transaction, which ends as `work` says.
+    ///
+    /// # Errors
+    /// Those of `work`, and of the database; of a commit, the error says whether it may have happened.
     pub async fn write<T>(
         &self,
         deadline: Deadline,
@@ -71,6 +115,9 @@ impl<B: Backend> Runner<B> {
     }
 
     /// Waits for a transaction to begin, and tells for how long, also if it was in vain.
+    ///
+    /// # Errors
+    /// Of the database; the time has run out.
     pub async fn begin(&self, deadline: Deadline, begin: impl Future<Output = Result<B::Tx>>) -> Result<B::Tx> {
         let started = Instant::now();
         let begun = self.within(deadline, begin).await;
@@ -82,6 +129,9 @@ impl<B: Backend> Runner<B> {
 
     /// Runs the part of a transaction before its end. Nothing has happened if this fails: dropping the transaction, which
     /// the caller then does, ends it without COMMIT.
+    ///
+    /// # Errors
+    /// Those of `work`; the time has run out.
     pub async fn within<T>(&self, deadline: Deadline, work: impl Future<Output = Result<T>>) -> Result<T> {
         timeout_at(deadline.unit(), work).await.unwrap_or_else(|_| Err(out_of_time()))
     }
@@ -90,10 +140,14 @@ impl<B: Backend> Runner<B> {
     /// Of a commit: the error says whether it may have happened.
     pub async fn end(&self, tx: B::Tx, end: End, deadline: Deadline) -> Result<()> {
         match end {
-            End::Commit => timeout_at(deadline.commit(), tx.commit())
-                .await
-                .unwrap_or_else(|_| Err(out_of_time()))
-                .map_err(StoreError::in_commit),
+            End::Commit(events) => {
+                let done = timeout_at(deadline.commit(), tx.commit()).await.unwrap_or_else(|_| Err(out_of_time()));
+                let done = done.map_err(StoreError::in_commit);
+                if done.as_ref().map_or_else(|error| error.unclear, |()| true) {
+                    self.committed(|| events);
+                }
+                done
+            }
             End::Release => {
                 self.release(tx, deadline).await;
                 Ok(())

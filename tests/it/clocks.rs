@@ -22,7 +22,8 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
-use crate::support::http::{PATIENCE, Place, Server, verify};
+use crate::support::databases::{Place, verify};
+use crate::support::http::{PATIENCE, Server};
 use crate::support::postgres::{Database, database};
 
 const HOUR: i64 = 3_600_000_000;

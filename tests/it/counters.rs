@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
-    http::{Answer, Api, PATIENCE, PATIENT, Place, Server, on_both_databases, together, verify},
+    databases::{Place, on_both_databases, verify},
+    http::{Answer, Api, PATIENCE, PATIENT, Server, together},
     load::check_log,
 };
 

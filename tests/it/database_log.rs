@@ -8,7 +8,8 @@ use sqlx::{Connection as _, PgConnection};
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
-    http::{Answer, PATIENCE, PATIENT, Server, together, verify},
+    databases::verify,
+    http::{Answer, PATIENCE, PATIENT, Server, together},
     postgres::{DedicatedPostgres, dedicated},
 };
 

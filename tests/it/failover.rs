@@ -8,7 +8,8 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
-    http::{PATIENCE, Server, verify},
+    databases::verify,
+    http::{PATIENCE, Server},
     load::{self, Load, check_log},
     pgbouncer::PgBouncer,
     postgres::{DedicatedPostgres, address, database, dedicated, through},

@@ -14,9 +14,8 @@ use tokio::{
 #[cfg(target_os = "linux")]
 use crate::support::disk::{self, FaultyDisk};
 use crate::support::{
-    http::{
-        Answer, Api, PATIENCE, PATIENT, Place, Server, ended, log_says, on_both_databases, spawn, together, verify,
-    },
+    databases::{Place, on_both_databases, verify},
+    http::{Answer, Api, PATIENCE, PATIENT, Server, ended, log_says, spawn, together},
     load::{self, Load, check_log},
     postgres::{Database, address, database, dedicated, through},
     process::{Sessiond, free_port},
@@ -38,6 +37,9 @@ const COMMIT: &[u8] = b"Q\0\0\0\x0bcommit\0";
 
 /// Part of an event's text: an append to PostgreSQL sends it in the one statement that also commits.
 const WRITE: &[u8] = b"\"timestamp\":";
+
+/// The initial state of a session: a simple creation is one statement, too.
+const CREATE: &[u8] = b"{\"k\":1}";
 
 on_both_databases!(kill_9_under_load);
 
@@ -176,7 +178,8 @@ async fn a_lost_answer_to_commit_is_found_out() {
         assert_eq!((created.json()["revision"].clone(), &*created.tag()[2]), (2.into(), "1"));
         server.post(&user, &body).await.expect(409);
 
-        let put = unclear(&proxy, swallowed, server.put(&format!("{user}/p"), &json!({"state": {"k": 1}}))).await;
+        let put = async || server.put(&format!("{user}/p"), &json!({"state": {"k": 1}})).await;
+        let put = unclear_by(CREATE, &proxy, swallowed, put()).await;
         assert_eq!(put.clone().expect(201).json()["state"]["k"], 1);
         assert_eq!(server.put(&format!("{user}/p"), &json!({})).await.expect(200).tag(), put.tag());
 

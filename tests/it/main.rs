@@ -25,4 +25,5 @@ mod quickstart;
 mod races;
 mod rolling_restart;
 mod running;
+mod store;
 mod verify;

@@ -10,7 +10,8 @@ use tokio::{
 };
 
 use crate::support::{
-    http::{Answer, Api, PATIENCE, PATIENT, Place, Server, on_both_databases, together, verify},
+    databases::{Place, on_both_databases, verify},
+    http::{Answer, Api, PATIENCE, PATIENT, Server, together},
     postgres::database,
     process::free_port,
 };

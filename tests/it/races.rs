@@ -12,7 +12,8 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::support::{
-    http::{Answer, Api, PATIENT, Place, on_both_databases, together},
+    databases::{Place, on_both_databases},
+    http::{Answer, Api, PATIENT, together},
     load::check_log,
 };
 

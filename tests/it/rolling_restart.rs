@@ -12,7 +12,8 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
-    http::{Api, PATIENCE, verify},
+    databases::verify,
+    http::{Api, PATIENCE},
     load::check_log,
     nginx::Nginx,
     postgres::database,

@@ -11,7 +11,8 @@ use tokio::{
 };
 
 use crate::support::{
-    http::{Api, PATIENCE, PATIENT, Place, Server, ended, log_says, on_both_databases, spawn, together},
+    databases::{Place, on_both_databases},
+    http::{Api, PATIENCE, PATIENT, Server, ended, log_says, spawn, together},
     load::check_log,
     pgbouncer::PgBouncer,
     postgres::{address, database, through},

@@ -5,7 +5,8 @@ use std::{process::ExitStatus, time::Duration};
 use serde_json::{Value, json};
 
 use crate::support::{
-    http::{Api, PATIENT, Place, Server, on_both_databases, spawn, verify},
+    databases::{Place, on_both_databases, verify},
+    http::{Api, PATIENT, Server, spawn},
     load::{self, Load},
     pgbouncer::PgBouncer,
     postgres::database,

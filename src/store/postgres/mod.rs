@@ -25,7 +25,7 @@ use url::Url;
 use words::{STATEMENTS, clock, pinned};
 #[cfg(test)]
 pub use write::composed;
-use write::{apps_of, insert_sessions, write_call};
+use write::{apps_of, create_sessions, insert_sessions, write_call};
 
 use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, SessionInsert, Tx, Verdict};
 use super::error::{Cause, StoreError};
@@ -35,12 +35,12 @@ use super::pool::{Lease, Pool, PoolUse};
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
 use super::sql::query::{Query, Row, Sql, Value};
-use super::sql::rows::{IncarnationRow, LockedRow};
+use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::{Loaded, Needs, StateEntry};
-use crate::domain::query::{SessionQuery, SessionView, StateFilter};
+use crate::domain::query::{EventPage, SessionQuery, SessionView, StateFilter};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::writes::Writes;
@@ -175,6 +175,10 @@ impl Backend for Postgres {
     /// Not behind PgBouncer, where time limits hold within an explicit transaction only.
     fn is_optimistic(&self) -> bool {
         !self.options.pgbouncer
+    }
+
+    fn creates_at_once(&self) -> bool {
+        self.is_optimistic()
     }
 
     /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
@@ -562,6 +566,19 @@ impl Tx for PgTx {
             }
         }
         Ok(made)
+    }
+
+    async fn create_at_once(&mut self, inserts: &[SessionInsert<'_>]) -> Result<Vec<SessionView>> {
+        let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
+        rows.sort_by_key(|insert| &insert.creation.key);
+        let Some(mut statement) = create_sessions(&rows) else { return Ok(Vec::new()) };
+        let rows: Vec<ViewRow> =
+            statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
+        let view = |row: ViewRow| {
+            let state = Some(row.state.merged());
+            Ok(SessionView { head: row.head.try_into()?, state, events: EventPage::default() })
+        };
+        rows.into_iter().map(view).collect()
     }
 
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {

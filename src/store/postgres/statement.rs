@@ -38,6 +38,13 @@ impl Statement {
         self.parts += 1;
     }
 
+    /// Binds rows under a name, always as arrays.
+    pub fn lists(&mut self, name: impl Display, names: impl Display, values: impl FnOnce(Columns<'_>)) {
+        self.part(name, "materialized (select * from unnest(");
+        values(Columns { sql: self.sql.separated(", "), one: false });
+        self.sql.push(format_args!(") as r({names}))"));
+    }
+
     /// Binds rows under a name. A single row becomes constants, which need no `unnest` and are not materialized.
     pub fn rows(&mut self, name: impl Display, names: impl Display, count: usize, values: impl FnOnce(Columns<'_>)) {
         let (open, close) = match count {

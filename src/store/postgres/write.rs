@@ -17,7 +17,7 @@ use crate::domain::session::Creation;
 use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
 use crate::store::backend::{SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
-use crate::store::sql::columns::session_columns;
+use crate::store::sql::columns::{head_columns, session_columns};
 use crate::store::sql::filter::filter_text;
 use crate::store::sql::statements::ttl_correction;
 
@@ -175,6 +175,48 @@ impl<'w, K> StateRows<'w, K> {
 /// Inserts rows of sessions of one app, in key order, of which neither the id nor the request is there, and their places in
 /// the list by last update; returns the incarnations of those.
 pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
+    let mut sql = made_sessions(rows, "app_name, user_id, id, update_time, incarnation")?.end()?;
+    sql.push(" select incarnation from made");
+    Some(sql)
+}
+
+/// Inserts sessions as [`insert_sessions`] does, with their initial states, of session keys alone; returns those that it made,
+/// with their merged states.
+pub fn create_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
+    let mut statement = made_sessions(rows, "*")?;
+    let state =
+        || rows.iter().flat_map(|row| row.creation.state.iter().map(|change| (row.creation.incarnation, change)));
+    statement.lists("k_state", "incarnation, key, value", |columns| {
+        columns
+            .numbers(state().map(|(incarnation, _)| incarnation))
+            .texts(state().map(|(_, change)| &*change.key))
+            .texts(state().map(|(_, change)| change.value.text()));
+    });
+    statement.part(
+        "stated",
+        "(insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
+          select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0 \
+          from made m join k_state k on k.incarnation = m.incarnation)",
+    );
+    let mut sql = statement.end()?;
+    // What the statement inserts, it does not see: the state of the session is that of its creation.
+    sql.push(" select ").push(head_columns());
+    for (prefix, table, of) in [
+        ("app:", "app_state", "app_state t where t.app_name = $1"),
+        ("user:", "user_state", "user_state t where t.app_name = $1 and t.user_id = s.user_id"),
+        ("", "session_state", "k_state t where t.incarnation = s.incarnation"),
+    ] {
+        sql.push(format_args!(
+            ", (select string_agg(to_json('{prefix}' || t.key)::text || ':' || t.value, ',' order by t.key collate \"C\") \
+               from {of}) as {table}"
+        ));
+    }
+    sql.push(" from made s");
+    Some(sql)
+}
+
+/// The part `made` of a statement: the sessions that it inserts, and their places in the list by last update.
+fn made_sessions(rows: &[&SessionInsert<'_>], returning: &str) -> Option<Statement> {
     let mut statement = Statement::of_app(rows.first()?.creation.key.app());
     let rows = rows.iter();
     let columns = session_columns();
@@ -202,18 +244,16 @@ pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postg
             "(insert into sessions ({columns}, created_user_revision, created_app_revision) \
              select $1, {}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
                  and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) \
-             from k on conflict do nothing returning app_name, user_id, id, update_time, incarnation)",
+             from k on conflict do nothing returning {returning})",
             brought.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from")))
         ),
     );
     statement.part(
         "listed",
         "(insert into session_updates (app_name, user_id, id, update_time) \
-          select app_name, user_id, id, update_time from made)",
+          select $1, user_id, id, update_time from made)",
     );
-    let mut sql = statement.end()?;
-    sql.push(" select incarnation from made");
-    Some(sql)
+    Some(statement)
 }
 
 /// The time from which the expiry of a session was counted, if it was.
@@ -265,6 +305,8 @@ pub fn composed() -> Vec<(String, String)> {
     let statements = [
         ("insert_session", insert_sessions(&[&insert()])),
         ("insert_sessions", insert_sessions(&[&insert(), &insert()])),
+        ("create_session", create_sessions(&[&insert()])),
+        ("create_sessions", create_sessions(&[&insert(), &insert()])),
         ("read_session", read_statement(&[&query])),
         ("read_session_keys", read_statement(&[&keys])),
         ("read_sessions", read_statement(&[&query, &query])),

@@ -14,7 +14,7 @@ use crate::store::backend::{Backend, OnLocked, Tx};
 use crate::store::error::StoreError;
 use crate::store::limits::Deadline;
 use crate::store::remembered::Remembered;
-use crate::store::runner::{End, Runner};
+use crate::store::runner::{End, Runner, apply};
 use crate::store::sql::primitives;
 use crate::store::together::appends::Judged;
 
@@ -62,8 +62,7 @@ async fn append<X: Tx>(
         .collect();
     let mut end = End::Release;
     if !writes.is_empty() {
-        tx.apply(&writes).await?;
-        end = End::Commit;
+        end = apply(tx, &writes).await?;
     }
     let mut answers = Vec::with_capacity(batch.len());
     for (append, outcome) in batch.iter().zip(outcomes) {

@@ -13,7 +13,7 @@ use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::time::Micros;
 use crate::store::backend::{LockedSession, OnLocked, Tx};
 use crate::store::error::StoreError;
-use crate::store::runner::End;
+use crate::store::runner::{End, apply};
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -50,7 +50,7 @@ pub async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Resu
     let mut end = End::Release;
     if !update.patch.is_empty() {
         primitives::set_metadata(tx, &update.key, &update.patch, update.now).await?;
-        end = End::Commit;
+        end = End::WITHOUT_EVENTS;
     }
     Ok((view(tx, &whole_session(&update.key, update.now)).await.map(UpdateOutcome::Done)?, end))
 }
@@ -64,7 +64,7 @@ pub async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutco
         return Ok((DeleteOutcome::RevisionMismatch(mismatch), End::Release));
     }
     primitives::bury(tx, &delete.key, row.head.incarnation).await?;
-    Ok((DeleteOutcome::Done, End::Commit))
+    Ok((DeleteOutcome::Done, End::WITHOUT_EVENTS))
 }
 
 pub async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutcome, End)> {
@@ -91,8 +91,7 @@ pub async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(Scope
     };
     let mut end = End::Release;
     if !writes.is_empty() || write.request.is_some() {
-        tx.apply(&writes).await?;
-        end = End::Commit;
+        end = apply(tx, &writes).await?;
     }
     if let Some(request) = &write.request {
         primitives::remember_patch(tx, &write.scope, request, write.now).await?;

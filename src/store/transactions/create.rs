@@ -1,7 +1,9 @@
 //! Creations: alone, or several in one transaction.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
+
+use tokio::time::timeout_at;
 
 use super::append::{lock_scopes, values};
 use super::read::{not_there, on_timeline, view, whole_session};
@@ -9,10 +11,10 @@ use crate::domain::append::{creation_needs, decide_creation, distinct_events};
 use crate::domain::change::Change;
 use crate::domain::command::CreateOutcome;
 use crate::domain::event::NewEvent;
-use crate::domain::ids::{SessionKey, UserKey};
+use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::ObjectText;
 use crate::domain::loaded::SessionHead;
-use crate::domain::query::{ANY_TIME, SessionQuery};
+use crate::domain::query::{ANY_TIME, SessionQuery, SessionView};
 use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::scope::Scope;
@@ -22,7 +24,7 @@ use crate::domain::writes::Writes;
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx};
 use crate::store::error::StoreError;
 use crate::store::limits::Deadline;
-use crate::store::runner::{End, Runner};
+use crate::store::runner::{End, Runner, apply, out_of_time};
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -39,6 +41,9 @@ pub async fn batch<B: Backend>(
     batch: &[&Arc<Creation>],
     deadline: Deadline,
 ) -> Result<Vec<Result<Option<CreateOutcome>>>> {
+    if runner.backend.creates_at_once() {
+        return Ok(at_once(runner, batch, deadline).await);
+    }
     if let [creation] = batch {
         return Ok(vec![alone(runner, creation, deadline).await.map(Some)]);
     }
@@ -61,6 +66,55 @@ pub async fn batch<B: Backend>(
         }
         Err(error) => Err(error),
     }
+}
+
+/// Creates simple sessions in one statement for each app. Each that it does not create is to be tried alone.
+pub async fn at_once<B: Backend>(
+    runner: &Runner<B>,
+    batch: &[&Arc<Creation>],
+    deadline: Deadline,
+) -> Vec<Result<Option<CreateOutcome>>> {
+    let mut outcomes: Vec<Result<Option<CreateOutcome>>> = batch.iter().map(|_| Ok(None)).collect();
+    let mut by_app: BTreeMap<&AppName, Vec<usize>> = BTreeMap::new();
+    for (n, creation) in batch.iter().enumerate() {
+        by_app.entry(creation.key.app()).or_default().push(n);
+    }
+    for places in by_app.values() {
+        let of_app: Vec<&Arc<Creation>> = places.iter().filter_map(|n| batch.get(*n).copied()).collect();
+        let made = at_once_in_app(runner, &of_app, deadline).await;
+        for (n, creation) in places.iter().zip(&of_app) {
+            let outcome = match &made {
+                Ok(made) => {
+                    let view = made.iter().find(|view| view.head.incarnation == creation.incarnation);
+                    Ok(view.cloned().map(CreateOutcome::Created))
+                }
+                Err(error) if error.is_transient() || error.unclear => Err(error.share()),
+                // Perhaps because of one of them.
+                Err(_) => Ok(None),
+            };
+            if let Some(place) = outcomes.get_mut(*n) {
+                *place = outcome;
+            }
+        }
+    }
+    outcomes
+}
+
+async fn at_once_in_app<B: Backend>(
+    runner: &Runner<B>,
+    creations: &[&Arc<Creation>],
+    deadline: Deadline,
+) -> Result<Vec<SessionView>> {
+    let inserts: Vec<SessionInsert<'_>> = creations.iter().map(|creation| insert(creation, &[])).collect();
+    let mut tx = runner.begin(deadline, runner.backend.optimistic()).await?;
+    let made = match timeout_at(deadline.unit_with_commit(), tx.create_at_once(&inserts)).await {
+        Ok(made) => made.map_err(StoreError::in_one_statement),
+        Err(_) => Err(out_of_time().in_commit()),
+    };
+    let mut made = made?;
+    made.iter_mut().for_each(|view| view.head.timeline = tx.timeline());
+    runner.release(tx, deadline).await;
+    Ok(made)
 }
 
 /// Inserts the session first, so that its row is the first lock, as everywhere.
@@ -91,8 +145,8 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
         return Ok((outcome, End::Release));
     }
     match populate(tx, &[(creation, events)]).await? {
-        Some(refusal) => Ok((CreateOutcome::Refused(refusal), End::Release)),
-        None => Ok((view(tx, &query).await.map(CreateOutcome::Created)?, End::Commit)),
+        Err(refusal) => Ok((CreateOutcome::Refused(refusal), End::Release)),
+        Ok(end) => Ok((view(tx, &query).await.map(CreateOutcome::Created)?, end)),
     }
 }
 
@@ -103,15 +157,16 @@ async fn create_together<X: Tx>(tx: &mut X, creations: &[&Creation]) -> Result<(
     let made: HashSet<i64> = tx.insert_sessions(&inserts).await?.into_iter().collect();
     let is_made = |creation: &&Creation| made.contains(&creation.incarnation);
     let fresh: Vec<_> = creations.iter().copied().filter(is_made).map(|creation| (creation, Vec::new())).collect();
-    if fresh.is_empty() || populate(tx, &fresh).await?.is_some() {
+    let populated = if fresh.is_empty() { None } else { populate(tx, &fresh).await?.ok() };
+    let Some(end) = populated else {
         return Ok((creations.iter().map(|_| None).collect(), End::Release));
-    }
+    };
     let queries: Vec<SessionQuery> = fresh.iter().map(|(creation, _)| whole_session(&creation.key, ANY_TIME)).collect();
     let views = tx.views(&queries.iter().collect::<Vec<_>>()).await?;
     let mut views = queries.iter().zip(views).map(|(query, view)| on_timeline(view, query, tx.timeline()));
     let mut outcome = || views.next().flatten().map(CreateOutcome::Created).ok_or_else(not_there);
     let outcomes = creations.iter().map(|creation| is_made(creation).then(&mut outcome).transpose());
-    Ok((outcomes.collect::<Result<_>>()?, End::Commit))
+    Ok((outcomes.collect::<Result<_>>()?, end))
 }
 
 fn insert<'a>(creation: &'a Creation, events: &[&NewEvent]) -> SessionInsert<'a> {
@@ -125,7 +180,10 @@ fn insert<'a>(creation: &'a Creation, events: &[&NewEvent]) -> SessionInsert<'a>
 
 /// Gives sessions that were just inserted their states and events, and notes which shared scopes they saw; the refusal of the
 /// first that is refused.
-async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) -> Result<Option<Refusal>> {
+async fn populate<X: Tx>(
+    tx: &mut X,
+    creations: &[(&Creation, Vec<&NewEvent>)],
+) -> Result<std::result::Result<End, Refusal>> {
     let needs = creation_needs(creations.iter().map(|(creation, _)| *creation));
     lock_scopes(tx, &needs).await?;
     let mut heads = tx.read_heads(&needs).await?;
@@ -149,16 +207,16 @@ async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) 
                 changed.push((&creation.key, tag.user, tag.app));
             }
             Ok(_) => {}
-            Err(refusal) => return Ok(Some(refusal)),
+            Err(refusal) => return Ok(Err(refusal)),
         }
     }
     // The rows were inserted with the revisions and times that they end with.
     writes.sessions.clear();
-    tx.apply(&writes).await?;
+    let end = apply(tx, &writes).await?;
     for (key, user, app) in changed {
         primitives::set_created_revisions(tx, key, user, app).await?;
     }
-    Ok(None)
+    Ok(Ok(end))
 }
 
 /// What prevents the insertion of a session's row.

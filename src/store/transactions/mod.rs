@@ -21,7 +21,7 @@ use super::backend::{Backend, DatabaseClock, Tx};
 use super::error::{StoreError, corrupt};
 use super::pool::PoolUse;
 use super::remembered::Remembered;
-use super::runner::{OnWait, Runner};
+use super::runner::{OnCommit, OnWait, Runner};
 use super::sql::primitives;
 use super::together::Sharing;
 use super::together::appends::Appends;
@@ -84,6 +84,8 @@ impl<B: Backend> Store for Transactions<B> {
         if creation.is_simple() && (creation.request.is_none() || !B::Tx::CONCURRENT) {
             let create = async |batch: &[&Arc<Creation>], deadline| create::batch(&self.runner, batch, deadline).await;
             outcome = self.creations.ask(creation, deadline, create).await??;
+        } else if creation.is_simple() && self.runner.backend.creates_at_once() {
+            outcome = create::at_once(&self.runner, &[creation], deadline).await.pop().transpose()?.flatten();
         }
         let outcome = match outcome {
             Some(outcome) => outcome,
@@ -222,6 +224,10 @@ impl<B: Backend> Store for Transactions<B> {
 
     fn watch_waits(&self, on_wait: OnWait) {
         self.runner.watch_waits(on_wait);
+    }
+
+    fn watch_commits(&self, on_commit: OnCommit) {
+        self.runner.watch_commits(on_commit);
     }
 
     async fn close(&self) {

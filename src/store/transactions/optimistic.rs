@@ -128,6 +128,9 @@ async fn attempt<B: Backend>(
             Err(_) if tx.may_have_committed() => Err(out_of_time().in_commit()),
             Err(_) => Err(out_of_time()),
         };
+        if written.as_ref().map_or_else(|error| error.unclear, |verdict| matches!(verdict, Verdict::Written(_))) {
+            runner.committed(|| writes.committed());
+        }
         let seen = match written {
             Ok(Verdict::Written(seen)) => seen,
             Ok(Verdict::Conflict) => return Ok(Try::Overtaken),

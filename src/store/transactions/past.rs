@@ -15,10 +15,10 @@ use crate::domain::query::{Moment, MomentQuery};
 use crate::domain::rewind::{self, Decision, Past, RewindOutcome, RewindRequest, RewindTarget};
 use crate::domain::tag::Tag;
 use crate::domain::time::Timestamp;
-use crate::domain::writes::Writes;
+use crate::domain::writes::{Committed, Writes};
 use crate::store::backend::{LockedSession, Tx};
 use crate::store::error::{Cause, StoreError};
-use crate::store::runner::End;
+use crate::store::runner::{End, apply};
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -51,7 +51,9 @@ pub async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, End)> 
         }
     }
     primitives::copy_history(tx, &source, fork, revision).await?;
-    Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, End::Commit))
+    let events = Committed { key: key.clone(), incarnation: fork.incarnation, first: 1, last: revision };
+    let end = End::Commit(if revision > 0 { vec![events] } else { Vec::new() });
+    Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, end))
 }
 
 /// The outcome of a fork whose row cannot be inserted.
@@ -110,9 +112,9 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
     if let Outcome::Refused(refusal) = decide(&mut loaded, &append, &mut writes) {
         return Ok((RewindOutcome::Refused(refusal), End::Release));
     }
-    tx.apply(&writes).await?;
+    let end = apply(tx, &writes).await?;
     let view = view(tx, &whole_session(&request.key, request.now)).await?;
-    Ok((RewindOutcome::Done { view, replayed: false }, End::Commit))
+    Ok((RewindOutcome::Done { view, replayed: false }, end))
 }
 
 /// The past that a rewind returns to, if there is one.

@@ -33,5 +33,5 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
 
 /// Whether there may be more to do, and how the transaction ends.
 fn worked(worked: bool) -> (bool, End) {
-    (worked, if worked { End::Commit } else { End::Release })
+    (worked, if worked { End::WITHOUT_EVENTS } else { End::Release })
 }

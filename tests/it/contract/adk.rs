@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::support::client::{ONE, segment};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::{Fixture as _, Place, on_both_databases};
+use crate::support::server::TestServer;
 
 /// As the native API's, at ADK's path.
 const S: &str = "/apps/app/users/user/sessions";
@@ -18,7 +19,7 @@ fn members(value: &Value) -> Vec<&str> {
 
 const SESSION_FIELDS: [&str; 6] = ["appName", "events", "id", "lastUpdateTime", "state", "userId"];
 
-on_both_stores! {
+on_both_databases! {
     async fn creation_answers_200_and_a_session_of_exactly_adks_fields(server: &TestServer) {
         for body in ["", "null", "{}", r#"{"sessionId":null,"state":null,"events":null,"options":{},"bogus":1}"#] {
             let session = server.post(S).json(body).await.expect(200).json();
@@ -254,8 +255,7 @@ on_both_stores! {
 /// Lists are read by page, and are whole all the same.
 #[tokio::test]
 async fn a_long_list_is_streamed() {
-    use crate::support::server::Kind;
-    let server = TestServer::start_with(Kind::Sqlite, &["--max-page-rows", "2"]).await;
+    let server = TestServer::start(Place::sqlite(), &["--max-page-rows", "2"]).await;
     for n in 0..7 {
         server.post(format!("/apps/a{n}/users/u/sessions")).await.expect(200);
         let id = if n < 3 { format!("adk-eval-session-{n}") } else { n.to_string() };

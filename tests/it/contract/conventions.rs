@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use crate::support::client::{APP_STATE, EVENTS, ONE, S, STATE, USER_STATE, segment};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
-on_both_stores! {
+on_both_databases! {
     async fn bodies_are_read_in_camel_case_and_in_snake_case(server: &TestServer) {
         for (n, body) in [
             r#"{"sessionId":"ID","displayName":"d","expireTime":9999999999,"state":{"a":1}}"#,

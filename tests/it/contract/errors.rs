@@ -1,9 +1,10 @@
 //! Errors: what none may show. The shape of each is checked on every answer by the client.
 
 use crate::support::client::{APP_STATE, EVENTS, ONE, S, STATE};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
-on_both_stores! {
+on_both_databases! {
     async fn no_error_shows_a_value_of_any_state_or_the_database(server: &TestServer)
         with ["--max-value-bytes=1000", "--max-event-bytes=2000", "--max-body-bytes=4000"]
     {

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::support::client::{APP_STATE, Answer, EVENTS, ONE, S, USER_STATE};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
-on_both_stores! {
+on_both_databases! {
     async fn an_event_comes_back_stored_with_its_place(server: &TestServer) {
         server.create("{}").await;
         let event = server.append(r#"{"author":"agent","content":{"parts":[]}}"#).await;

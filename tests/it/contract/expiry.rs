@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use crate::support::client::{Client, EVENTS, ONE, S, STATE};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
 const PAST: &str = r#"{"sessionId":"s","state":{"k":1,"user:u":1},"events":[{"id":"e"}],"expireTime":1}"#;
 
@@ -29,7 +30,7 @@ async fn assert_gone(server: &Client) {
     }
 }
 
-on_both_stores! {
+on_both_databases! {
     async fn an_expired_session_is_gone_though_not_swept_yet(server: &TestServer) {
         let created = server.create(PAST).await;
         assert_eq!(created.raw(&["expireTime"]), "1.000000");

@@ -1,7 +1,8 @@
 //! Fidelity: byte for byte, or refused with the pointer of the offence.
 
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE, USER_STATE, raw_in};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
 /// Values that JSON libraries like to spoil.
 const KEPT: &[&str] = &[
@@ -113,7 +114,7 @@ fn delta_of_all_scopes() -> String {
     format!("{{{},{},{}}}", members(""), members("user:"), members("app:"))
 }
 
-on_both_stores! {
+on_both_databases! {
     async fn values_given_at_creation_come_back_byte_for_byte(server: &TestServer) {
         let created = server.create(&format!(r#"{{"state":{}}}"#, delta_of_all_scopes())).await;
         assert_kept(&created, &["state"], "");

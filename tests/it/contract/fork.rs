@@ -5,7 +5,8 @@ use std::future::IntoFuture as _;
 use serde_json::{Value, json};
 
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE, USER_STATE, raw_in};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 use crate::support::state::{ODD_KEYS, assert_folds, elements, fold, members, own};
 
 const FORK: &str = "/v1/apps/app/users/user/sessions/s/fork";
@@ -41,7 +42,7 @@ async fn own_at(server: &Client, session: &str, revision: usize) -> String {
     server.get(format!("{session}/state?scope=session&atRevision={revision}")).await.expect(200).text().to_owned()
 }
 
-on_both_stores! {
+on_both_databases! {
     async fn a_fork_has_the_events_of_its_source_byte_for_byte(server: &TestServer) {
         fill(server).await;
         let source = elements(&server.get(ONE).await.raw(&["events"]));

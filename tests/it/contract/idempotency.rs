@@ -5,12 +5,13 @@ use std::future::IntoFuture as _;
 use serde_json::json;
 
 use crate::support::client::{EVENTS, ONE, STATE};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
 const EVENT: &str =
     r#"{"id":"e","timestamp":1.50,"author":"a","actions":{"stateDelta":{"k":1,"app:a":1}},"x":{"p":1,"q":[2]}}"#;
 
-on_both_stores! {
+on_both_databases! {
     async fn a_retry_gets_the_stored_event_byte_for_byte_and_applies_nothing(server: &TestServer) {
         server.create("{}").await;
         let first = server.append(EVENT).await;

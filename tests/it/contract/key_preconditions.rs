@@ -5,7 +5,8 @@ use std::future::IntoFuture as _;
 use serde_json::{Value, json};
 
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE, USER_STATE};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
 /// An event with these preconditions that sets `done`.
 fn guarded(preconditions: &str) -> String {
@@ -40,7 +41,7 @@ fn fields(answer: &Answer) -> Vec<String> {
 
 const ALL_SCOPES: &str = r#"{"state":{"k":1,"user:k":1,"app:k":1}}"#;
 
-on_both_stores! {
+on_both_databases! {
     async fn exists_tells_what_is_there_from_what_is_not(server: &TestServer) {
         server.create(r#"{"state":{"k":null,"user:k":1,"app:k":1,"gone":1,"app:gone":1}}"#).await;
         server.append_ops(r#"[{"op":"remove","key":"gone"},{"op":"remove","key":"app:gone"}]"#).await;

@@ -4,14 +4,15 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 
 use crate::support::client::{APP_STATE, EVENTS, ONE, S, STATE, USER_STATE};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
 /// A JSON string of so many bytes, quotes included.
 fn string(bytes: usize) -> String {
     format!("\"{}\"", "x".repeat(bytes - 2))
 }
 
-on_both_stores! {
+on_both_databases! {
     async fn a_body_over_its_limit_is_refused_by_its_announced_length_at_once(server: &TestServer)
         with ["--max-value-bytes=1000", "--max-event-bytes=1000", "--max-body-bytes=2000"]
     {

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use crate::support::client::{Answer, Client, EVENTS, ONE, S, segment};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
 const OF_APP: &str = "/v1/apps/app/sessions";
 
@@ -22,7 +23,7 @@ async fn make(server: &Client, user: &str, id: &str, time: &str) {
     server.post(format!("/v1/apps/app/users/{}/sessions", segment(user))).json(body).await.expect(201);
 }
 
-on_both_stores! {
+on_both_databases! {
     async fn an_unknown_app_or_user_has_no_sessions(server: &TestServer) {
         server.create("{}").await;
         for path in ["/v1/apps/none/sessions", "/v1/apps/none/users/user/sessions", "/v1/apps/app/users/none/sessions"] {

@@ -5,7 +5,8 @@ use std::future::IntoFuture as _;
 use serde_json::json;
 
 use crate::support::client::{APP_STATE, Client, EVENTS, ONE, S, STATE, USER_STATE};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 use crate::support::state::{ODD_KEYS, fold, members, own};
 
 /// The value that is there (none: the empty text), the operator with its operand, and what the two come to.
@@ -78,7 +79,7 @@ fn with_ops(ops: &str) -> String {
     format!(r#"{{"actions":{{"stateOps":{ops}}}}}"#)
 }
 
-on_both_stores! {
+on_both_databases! {
     async fn set_takes_any_value(server: &TestServer) {
         assert_resolves(
             server,

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::support::client::{Client, EVENTS, ONE, S, segment};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
 const OF_APP: &str = "/v1/apps/app/sessions";
 
@@ -52,7 +53,7 @@ async fn append_events(server: &Client, count: usize) {
     server.append(format!("[{}]", events.join(","))).await;
 }
 
-on_both_stores! {
+on_both_databases! {
     async fn a_page_has_100_rows_unless_told_otherwise(server: &TestServer) {
         server.create("{}").await;
         server.append(format!("[{}]", vec!["{}"; 150].join(","))).await;

@@ -5,14 +5,15 @@ use std::future::IntoFuture as _;
 use serde_json::json;
 
 use crate::support::client::{APP_STATE, EVENTS, ONE, S, STATE, USER_STATE};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
 /// What a session, its state or a stored event of it is read by.
 const READS: [&str; 5] =
     [ONE, STATE, "/v1/apps/app/users/user/sessions/s/state/k", EVENTS, "/v1/apps/app/users/user/sessions/s/events/e"];
 const WITH_EVENT: &str = r#"{"state":{"k":1},"events":[{"id":"e"}]}"#;
 
-on_both_stores! {
+on_both_databases! {
     async fn a_tag_is_the_revisions_of_session_user_and_app_and_a_mark(server: &TestServer) {
         let created = server.create(r#"{"state":{"app:a":1},"events":[{},{}]}"#).await;
         let (revision, user, app, mark) = created.tag();

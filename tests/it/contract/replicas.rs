@@ -3,11 +3,12 @@
 use serde_json::json;
 
 use crate::support::client::{APP_STATE, EVENTS, ONE, STATE, USER_STATE};
-use crate::support::server::{Kind, TestServer};
+use crate::support::databases::{Fixture as _, Place};
+use crate::support::server::TestServer;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_one_replica_has_answered_every_other_shows_at_once() {
-    let first = TestServer::start(Kind::Postgres).await;
+    let first = TestServer::start(Place::postgres().await, &[]).await;
     let second = first.replica().await;
     first.create("{}").await;
     for n in 0..10 {
@@ -24,7 +25,7 @@ async fn what_one_replica_has_answered_every_other_shows_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn replicas_serialise_appends_and_recognise_each_others_events() {
-    let first = TestServer::start(Kind::Postgres).await;
+    let first = TestServer::start(Place::postgres().await, &[]).await;
     let second = first.replica().await;
     first.create("{}").await;
     let appends = (0..20).map(|n| {
@@ -44,7 +45,7 @@ async fn replicas_serialise_appends_and_recognise_each_others_events() {
 /// Two replicas, of which the first has just written the session, its user's and its app's state: it remembers how it left
 /// them, and whatever the second does then, it has to find out.
 async fn first_remembers() -> (TestServer, TestServer) {
-    let first = TestServer::start(Kind::Postgres).await;
+    let first = TestServer::start(Place::postgres().await, &[]).await;
     let second = first.replica().await;
     first.create("{}").await;
     first.append_delta(r#"{"n":1,"user:n":1,"app:n":1}"#).await;

@@ -5,7 +5,8 @@ use std::future::IntoFuture as _;
 use serde_json::{Value, json};
 
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE, USER_STATE, segment};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 use crate::support::state::{ODD_KEYS, assert_folds, elements};
 
 const REWIND: &str = "/v1/apps/app/users/user/sessions/s/rewind";
@@ -77,7 +78,7 @@ fn kept_by_adk(events: &Value) -> String {
     kept.join(" ")
 }
 
-on_both_stores! {
+on_both_databases! {
     async fn a_rewind_restores_the_session_keys_of_before_an_invocation(server: &TestServer) {
         for (invocation, revision) in [("i1", 0), ("i2", 2), ("i3", 4)] {
             fill(server).await;

@@ -6,8 +6,9 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::support::client::{APP_STATE, Answer, Client, ONE, S, STATE, USER_STATE};
+use crate::support::databases::on_both_databases;
 use crate::support::schema::document;
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::server::TestServer;
 
 /// A write: its operation, method, path below the user's or ADK's, a body, and another body.
 struct Write {
@@ -143,7 +144,7 @@ const SAFETY: [(&str, &str, &str); 4] = [
     ("(none)", "If-None-Match", "\"1\""),
 ];
 
-on_both_stores! {
+on_both_databases! {
     async fn what_a_write_cannot_keep_is_refused(server: &TestServer) {
         let described = described();
         let listed: BTreeSet<&str> = described.iter().map(|(operation, _)| operation.as_str()).collect();

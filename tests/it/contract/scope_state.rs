@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use crate::support::client::{APP_STATE, ONE, STATE, USER_STATE};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
-on_both_stores! {
+on_both_databases! {
     async fn a_scope_needs_no_session(server: &TestServer) {
         for path in [USER_STATE, APP_STATE] {
             assert_eq!(server.get(path).await.expect(200).text(), "{}");

@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use crate::support::client::{APP_STATE, EVENTS, ONE, S, STATE, USER_STATE};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
-on_both_stores! {
+on_both_databases! {
     async fn a_prefix_routes_a_key_and_is_cut_off_where_it_is_stored(server: &TestServer) {
         server.create(r#"{"state":{"app:a":1,"user:u":2,"s":3}}"#).await;
         assert_eq!(server.state().await, json!({"app:a": 1, "user:u": 2, "s": 3}));

@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use crate::support::client::{EVENTS, ONE, S, STATE, segment};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
-on_both_stores! {
+on_both_databases! {
     async fn a_session_needs_no_body(server: &TestServer) {
         let answer = server.post(S).await.expect(201);
         let session = answer.json();

@@ -8,7 +8,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
 const GOLDEN: &str = "tests/it/snapshots/errors.json";
 const UPDATE: &str = "UPDATE_SNAPSHOTS";
@@ -176,7 +177,7 @@ fn diff(old: &[String], new: &[String]) -> String {
     out
 }
 
-on_both_stores! {
+on_both_databases! {
     async fn every_error_body_is_as_agreed(server: &TestServer)
         with ["--max-value-bytes=50", "--max-event-bytes=90", "--max-body-bytes=170", "--max-batch-events=2"]
     {

@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use crate::support::client::{EVENTS, ONE, S, STATE, segment};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 
-on_both_stores! {
+on_both_databases! {
     async fn the_merged_state_is_one_object(server: &TestServer) {
         assert_eq!(server.create("{}").await.json()["state"], json!({}));
         assert_eq!(server.get(STATE).await.expect(200).text(), "{}");

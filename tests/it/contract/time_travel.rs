@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::support::client::{APP_STATE, Client, EVENTS, ONE, S, STATE, USER_STATE, segment};
-use crate::support::server::{TestServer, on_both_stores};
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
 use crate::support::state::{ODD_KEYS, assert_folds};
 
 /// The state of [`ONE`] as it was shown when each of its revisions was the current one, with its tag.
@@ -36,7 +37,7 @@ async fn state_at(server: &Client, revision: usize) -> Value {
     server.get(at(revision)).await.expect(200).json()
 }
 
-on_both_stores! {
+on_both_databases! {
     async fn every_revision_is_shown_exactly_as_it_was(server: &TestServer) {
         server.patch(APP_STATE).json(r#"{"stateDelta":{"before":1,"k":0}}"#).await.expect(200);
         let mut recorded = Recorded::default();

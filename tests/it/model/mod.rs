@@ -9,8 +9,8 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use crate::support::{
-    http::verify,
-    server::{TestServer, on_both_stores},
+    databases::{on_both_databases, verify},
+    server::TestServer,
 };
 
 mod compare;
@@ -20,12 +20,12 @@ mod steps;
 mod value;
 mod writers;
 
-on_both_stores! {
+on_both_databases! {
     async fn the_service_does_what_the_model_does(server: &TestServer) {
         let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
         let cases = setting("TEST_CASES").unwrap_or(16);
         tokio::task::block_in_place(|| explore(server, seed, cases));
-        verify(server.database_url()).await;
+        verify(&server.database_url()).await;
     }
 }
 

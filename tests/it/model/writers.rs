@@ -13,7 +13,8 @@ use super::{
     reference::{Change, Op, Operator, Sent},
     value::{Json, State},
 };
-use crate::support::http::{Api, PATIENT, Place, on_both_databases, together};
+use crate::support::databases::{Place, on_both_databases};
+use crate::support::http::{Api, PATIENT, together};
 
 const USERS: usize = 2;
 /// Of each user. The last one is rewound meanwhile.

@@ -1,16 +1,12 @@
 //! The real binary as a client sees it: servers on either database, asked over TCP.
 
-use std::{env, fs, ops::Deref, path::PathBuf, process::ExitStatus, time::Duration};
+use std::{ops::Deref, process::ExitStatus, time::Duration};
 
 use reqwest::{Client, Method, header::HeaderMap};
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
-use uuid::Uuid;
 
-use super::{
-    postgres::{self, Database},
-    process::Sessiond,
-};
+use super::databases::{Place, verify};
+use super::process::Sessiond;
 
 /// How long anything may take before the test fails instead of hanging.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -222,45 +218,7 @@ pub async fn log_says(process: &Sessiond, text: &str) -> String {
     found.unwrap_or_else(|_| panic!("no {text:?} in:\n{}", process.log()))
 }
 
-/// A place for data on either database, kept until it is dropped.
-pub enum Place {
-    Sqlite(PathBuf),
-    Postgres(Database),
-}
-
 impl Place {
-    pub fn sqlite() -> Self {
-        let dir = env::temp_dir().join(format!("sessiond-data-{}", Uuid::new_v4().simple()));
-        fs::create_dir(&dir).expect("create a folder");
-        Self::Sqlite(dir)
-    }
-
-    pub async fn postgres() -> Self {
-        Self::Postgres(postgres::database().await)
-    }
-
-    pub fn url(&self) -> String {
-        match self {
-            Self::Sqlite(dir) => format!("sqlite://{}", dir.join("data.db").display()),
-            Self::Postgres(database) => database.url.clone(),
-        }
-    }
-
-    /// Runs SQL on it behind the service's back.
-    pub async fn execute(&self, sql: impl Into<String>) {
-        let statement = sqlx::raw_sql(AssertSqlSafe(sql.into()));
-        match self {
-            Self::Sqlite(_) => {
-                let mut connection = SqliteConnection::connect(&self.url()).await.expect("open the file");
-                statement.execute(&mut connection).await.expect("valid SQL");
-            }
-            Self::Postgres(database) => {
-                let mut connection = PgConnection::connect(&database.url).await.expect("connect");
-                statement.execute(&mut connection).await.expect("valid SQL");
-            }
-        }
-    }
-
     /// Replicas on it: as many as the database takes, but two at most.
     pub async fn fleet(self, args: &[&str]) -> Fleet {
         let count = match self {
@@ -272,14 +230,6 @@ impl Place {
             servers.push(Server::start(&self.url(), args).await);
         }
         Fleet { servers, place: self }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if let Self::Sqlite(dir) = self {
-            let _ = fs::remove_dir_all(dir);
-        }
     }
 }
 
@@ -300,32 +250,6 @@ impl Fleet {
         verify(&self.place.url()).await;
     }
 }
-
-/// Proves that whatever the database holds is what its events say.
-pub async fn verify(database_url: &str) {
-    let mut process = spawn(database_url, &["verify"]);
-    let status = process.wait().await;
-    assert_eq!(status.code(), Some(0), "{}", process.log());
-}
-
-/// Runs a test once for each database: `name(Place)`.
-macro_rules! on_both_databases {
-    ($($name:ident),* $(,)?) => {
-        mod sqlite {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $name() {
-                super::$name($crate::support::http::Place::sqlite()).await;
-            })*
-        }
-        mod postgres {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $name() {
-                super::$name($crate::support::http::Place::postgres().await).await;
-            })*
-        }
-    };
-}
-pub(crate) use on_both_databases;
 
 /// Runs all of them at once; their results in order.
 pub async fn together<T: Send + 'static>(

@@ -1,6 +1,7 @@
 //! What the tests stand on.
 
 pub mod client;
+pub mod databases;
 #[cfg(target_os = "linux")]
 pub mod disk;
 pub mod http;

@@ -1,0 +1,154 @@
+//! The two databases: a place for data on either, and tests that are stamped for both.
+
+use std::{env, fs, path::PathBuf};
+
+use reqwest::Url;
+use sessiond::store::inspect::Inspector;
+use sessiond::store::limits::PostgresOptions;
+use sessiond::store::limits::StoreLimits;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
+use uuid::Uuid;
+
+use super::postgres::{self, Database};
+
+/// A place for data on either database, kept until it is dropped.
+pub enum Place {
+    Sqlite(PathBuf),
+    Postgres(Database),
+}
+
+impl Place {
+    pub fn sqlite() -> Self {
+        let dir = env::temp_dir().join(format!("sessiond-data-{}", Uuid::new_v4().simple()));
+        fs::create_dir(&dir).expect("create a folder");
+        Self::Sqlite(dir)
+    }
+
+    pub async fn postgres() -> Self {
+        Self::Postgres(postgres::database().await)
+    }
+
+    pub fn url(&self) -> String {
+        match self {
+            Self::Sqlite(dir) => format!("sqlite://{}", dir.join("data.db").display()),
+            Self::Postgres(database) => database.url.clone(),
+        }
+    }
+
+    /// Runs SQL on it behind the service's back.
+    pub async fn execute(&self, sql: impl Into<String>) {
+        let statement = sqlx::raw_sql(AssertSqlSafe(sql.into()));
+        match self {
+            Self::Sqlite(_) => {
+                let mut connection = SqliteConnection::connect(&self.url()).await.expect("open the file");
+                statement.execute(&mut connection).await.expect("valid SQL");
+            }
+            Self::Postgres(database) => {
+                let mut connection = PgConnection::connect(&database.url).await.expect("connect");
+                statement.execute(&mut connection).await.expect("valid SQL");
+            }
+        }
+    }
+
+    /// The number that a query gives.
+    pub async fn number(&self, sql: &str) -> i64 {
+        match self {
+            Self::Sqlite(_) => {
+                let mut connection = SqliteConnection::connect(&self.url()).await.expect("open the file");
+                sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.expect("a number")
+            }
+            Self::Postgres(database) => {
+                let mut connection = PgConnection::connect(&database.url).await.expect("connect");
+                sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.expect("a number")
+            }
+        }
+    }
+
+    /// Proves that whatever it holds is what its events say, and removes it. Hundreds of test databases are gigabytes of disk,
+    /// so each goes when its test has passed. One that cannot be removed goes with the PostgreSQL that the tests started.
+    pub async fn finish(self) {
+        verify(&self.url()).await;
+        let Self::Postgres(Database { url }) = &self else { return };
+        let mut server = Url::parse(url).expect("a database URL");
+        let name = server.path().trim_start_matches('/').to_owned();
+        server.set_path("postgres");
+        if let Ok(mut connection) = PgConnection::connect(server.as_str()).await {
+            let drop = AssertSqlSafe(format!("DROP DATABASE {name} WITH (FORCE)"));
+            let _ = sqlx::raw_sql(drop).execute(&mut connection).await;
+            let _ = connection.close().await;
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Self::Sqlite(dir) = self {
+            let _ = fs::remove_dir_all(dir);
+        }
+    }
+}
+
+/// Proves that whatever a database holds is what its events say, as `sessiond verify` does.
+pub async fn verify(url: &str) {
+    let inspector = Inspector::open(url, PostgresOptions::default(), StoreLimits::default()).await;
+    let mut differences = Vec::new();
+    let mut report = |line: &str| differences.push(line.to_owned());
+    sessiond::verify::run(&mut inspector.expect("open the database"), &mut report).await.expect("verify it");
+    assert!(differences.is_empty(), "{differences:#?}");
+}
+
+/// What a stamped test is given: something that runs on a database of its own.
+pub trait Fixture: Sized {
+    /// `flags` as on the command line of `sessiond`.
+    async fn start(place: Place, flags: &[&str]) -> Self;
+
+    /// Ends it, and proves what [`Place::finish`] proves.
+    async fn stop(self);
+}
+
+/// Stamps each test once for each database: `name::sqlite` and `name::postgres`. Either `async fn name(place: Place)`s by their
+/// names, or functions in full that take a [`Fixture`], with `with [FLAG, ...]` started with these flags.
+macro_rules! on_both_databases {
+    ($($name:ident),+ $(,)?) => {$(
+        mod $name {
+            use $crate::support::databases::Place;
+
+            #[tokio::test(flavor = "multi_thread")]
+            async fn sqlite() {
+                super::$name(Place::sqlite()).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread")]
+            async fn postgres() {
+                super::$name(Place::postgres().await).await;
+            }
+        }
+    )+};
+    ($($(#[$about:meta])* async fn $name:ident($fixture:ident: &$type:ty) $(with [$($flag:literal),*])? $body:block)+) => {$(
+        $(#[$about])*
+        mod $name {
+            use super::*;
+            use $crate::support::databases::{Fixture, Place};
+
+            async fn run($fixture: &$type) $body
+
+            async fn on(place: Place) {
+                let flags: &[&str] = &[$($($flag),*)?];
+                let fixture = <$type as Fixture>::start(place, flags).await;
+                run(&fixture).await;
+                Fixture::stop(fixture).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread")]
+            async fn sqlite() {
+                on(Place::sqlite()).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread")]
+            async fn postgres() {
+                on(Place::postgres().await).await;
+            }
+        }
+    )+};
+}
+pub(crate) use on_both_databases;
