@@ -1,7 +1,7 @@
 //! Settings: every one is a flag, and every flag has a `SESSIOND_*` variable. `sessiond --help` is the reference.
 //!
-//! A flag beats its variable, and an empty variable counts as unset (compose files write `${NAME:-}`). What cannot
-//! work is refused here, before anything is opened: whoever holds a [`Config`] holds consistent settings.
+//! A flag beats its variable, and an empty variable counts as unset (compose files write `${NAME:-}`). Settings that cannot
+//! work are refused here, before anything is opened: a [`Config`] is consistent.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -37,7 +37,7 @@ const MAX_HEADER_BYTES: usize = 64 << 10;
 /// The largest request body, in bytes: neither database takes a longer text (SQLite 10^9 bytes, PostgreSQL 1 GiB).
 const MAX_BODY_BYTES: usize = 1_000_000_000;
 
-/// Nothing that the service waits for makes sense for longer; also keeps `now + timeout` from overflowing.
+/// The longest duration of any setting: nothing needs more, and `now + timeout` cannot overflow.
 const MAX_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Session state for AI agents as a service: sessions, events and scoped state over HTTP.
@@ -59,11 +59,12 @@ pub enum Command {
     Migrate,
     /// Print the OpenAPI document of the HTTP API (YAML) and exit
     Openapi,
-    /// Check that all state is what the events say, while servers run or not; exit status 1 if any differs
+    /// Check that all stored state follows from the events, while servers run or not; exit status 1 if any differs
     ///
-    /// Folds every session anew, reads every shared scope off its log, and compares with what is stored. Changes nothing.
-    /// Writes a line for each difference to stdout, with names and keys and without values, and a summary. The exit
-    /// status is 0 if nothing differs, 1 if something does, and 2 if the database cannot be read or lacks migrations.
+    /// Recomputes each session from its events, and app and user state from their logs, and compares the result with what
+    /// is stored. Changes nothing. Writes a line for each difference to stdout, with names and keys and without values, and
+    /// a summary. The exit status is 0 without differences, 1 with some, and 2 if the database cannot be read or lacks
+    /// migrations.
     Verify,
     /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
     Healthcheck,
@@ -74,12 +75,12 @@ pub enum Command {
 pub struct Config {
     /// sqlite://PATH (the file is created) or postgres://USER:PASSWORD@HOST/NAME
     ///
-    /// The variable SESSIOND_DATABASE_URL wins over DATABASE_URL. Prefer a variable to the flag when the URL holds a
-    /// password: other users of the machine can read the command line. The URL is never logged.
+    /// The variable SESSIOND_DATABASE_URL wins over DATABASE_URL. Prefer a variable to the flag if the URL holds a password:
+    /// other users of the machine can read the command line. The URL is never logged.
     ///
     /// What a PostgreSQL URL leaves out is taken from the variables of libpq, if they are set: PGHOST, PGHOSTADDR,
     /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY, PGOPTIONS; and a password
-    /// from the file that PGPASSFILE names, or ~/.pgpass. Parameters of the URL that are not known are refused.
+    /// from the file that PGPASSFILE names, or ~/.pgpass. Unknown parameters of the URL are refused.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://sessiond.db")]
     // Cannot fail, because clap would quote the value in its message; `validate` looks at it.
     #[arg(value_name = "URL", value_parser = secret, global = true, help_heading = DATABASE)]
@@ -106,15 +107,15 @@ pub struct Config {
 
     /// Longest run of one database statement, as a duration; a request that needs longer fails
     ///
-    /// PostgreSQL keeps it; SQLite has no such limit. On both, beginning a transaction and its work before the commit may
-    /// each take this and --acquire-timeout together.
+    /// PostgreSQL enforces it; SQLite has no such limit. On both, the beginning of a transaction and its work before the
+    /// commit may each take this and --acquire-timeout together.
     #[arg(long, env = "SESSIOND_STATEMENT_TIMEOUT", default_value = "5s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
     pub statement_timeout: Duration,
 
     /// Longest wait for a lock in the database, as a duration; then 503 `overloaded`
     ///
-    /// Kept by the database. With SQLite, requests do not wait for locks but for their turn to write: see
+    /// Enforced by the database. With SQLite, requests wait not for locks but for the connection that writes: see
     /// --acquire-timeout.
     #[arg(long, env = "SESSIOND_LOCK_TIMEOUT", default_value = "2s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
@@ -122,20 +123,20 @@ pub struct Config {
 
     /// Longest wait for a free database connection, as a duration; then 503 `overloaded`
     ///
-    /// Kept by sessiond. With SQLite, the one connection that writes is waited for in the same way, and with either an
-    /// append its turn to share a transaction.
+    /// Enforced by sessiond. With SQLite it also bounds the wait for the one connection that writes. With either database it
+    /// bounds the wait of an append for its turn in a group commit.
     #[arg(long, env = "SESSIOND_ACQUIRE_TIMEOUT", default_value = "2s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
     pub acquire_timeout: Duration,
 
-    /// Time between two rounds that remove expired and deleted sessions, as a duration
+    /// Time between two sweeps, which remove the rows of expired and deleted sessions, as a duration
     ///
-    /// They answer 404 from the moment they expire or are deleted; this is about their storage.
+    /// Such sessions answer 404 from the moment they expire or are deleted; this is about their storage.
     #[arg(long, env = "SESSIOND_SWEEP_INTERVAL", default_value = "60s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
     pub sweep_interval: Duration,
 
-    /// Where to serve the API; port 0 takes a free one, and the log tells which
+    /// Where to serve the API; port 0 picks a free one, which the log names
     ///
     /// An address that is not loopback needs --insecure-no-auth, as there is no authentication yet.
     #[arg(long, env = "SESSIOND_LISTEN", default_value = "127.0.0.1:8080")]
@@ -144,24 +145,24 @@ pub struct Config {
 
     /// Serve without authentication on an address that is not loopback
     ///
-    /// Whoever reaches the address can then read and change every session.
+    /// Everyone who can reach the address can then read and change every session.
     #[arg(long, env = "SESSIOND_INSECURE_NO_AUTH", value_parser = BoolishValueParser::new())]
     #[arg(global = true, help_heading = HTTP)]
     pub insecure_no_auth: bool,
 
-    /// Host names by which clients may ask for this server, separated by commas: NAME, NAME:PORT, or `*` for all
+    /// Host names that clients may use for this server, separated by commas: NAME, NAME:PORT, or `*` for all
     ///
-    /// IP addresses, localhost and names below it need not be listed. A request whose `Host` is another one is 403: without
-    /// authentication, any web page could reach the server by a name of its own that resolves to the server's address. So
-    /// give `*` only where no browser can reach it.
+    /// IP addresses, localhost and names below it need not be listed. A request with any other `Host` is 403. Otherwise any web
+    /// page could reach this server, which has no authentication, by a name of its own that resolves to the server's address
+    /// (DNS rebinding). So use `*` only where no browser can reach it.
     #[arg(long, env = "SESSIOND_ALLOWED_HOSTS", value_delimiter = ',')]
     #[arg(value_name = "HOSTS", global = true, help_heading = HTTP)]
     pub allowed_hosts: Vec<AllowedHost>,
 
     /// Origins of web pages that may use this server, separated by commas: SCHEME://HOST or SCHEME://HOST:PORT
     ///
-    /// Exact: scheme, host and port. Their pages may read the answers (CORS). Requests from pages of any other origin but
-    /// the server's own are 403.
+    /// Scheme, host and port must match exactly. Their pages may read the answers (CORS). Requests from pages of any other
+    /// origin, except the server's own, are 403.
     #[arg(long, env = "SESSIOND_CORS_ORIGINS", value_delimiter = ',')]
     #[arg(value_name = "ORIGINS", global = true, help_heading = HTTP)]
     pub cors_origins: Vec<Origin>,
@@ -178,36 +179,36 @@ pub struct Config {
 
     /// Connections on which nothing moves for this duration are closed; must exceed --request-timeout
     ///
-    /// Let it also exceed the idle time of a proxy in front, which otherwise meets connections that just closed.
+    /// It should also exceed the idle timeout of a proxy in front, which otherwise uses connections that just closed.
     #[arg(long, env = "SESSIOND_IDLE_TIMEOUT", default_value = "75s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
     pub idle_timeout: Duration,
 
     /// Longest time for which no byte of a request body may arrive, as a duration; then 408
     ///
-    /// A client that sends more slowly than --min-rate uses this time up, too.
+    /// A client that sends more slowly than --min-rate on average uses this time up, too.
     #[arg(long, env = "SESSIOND_BODY_STALL_TIMEOUT", default_value = "5s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
     pub body_stall_timeout: Duration,
 
     /// Longest time for which a client may take no byte of its answer, as a duration; then the connection is cut
     ///
-    /// A client that takes it more slowly than --min-rate uses this time up, too.
+    /// A client that takes it more slowly than --min-rate on average uses this time up, too.
     #[arg(long, env = "SESSIOND_ANSWER_STALL_TIMEOUT", default_value = "30s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
     pub answer_stall_timeout: Duration,
 
     /// Least average rate at which a client sends a request body and takes its answer, in bytes per second
     ///
-    /// Only time in which the service waits for the client counts. See --body-stall-timeout and --answer-stall-timeout,
-    /// of which every byte that moves earns a part back.
+    /// Only time in which the service waits for the client counts. Waiting uses up --body-stall-timeout and
+    /// --answer-stall-timeout, and every byte that moves earns a part of them back.
     #[arg(long, env = "SESSIOND_MIN_RATE", default_value = "4KiB")]
     #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = HTTP)]
     pub min_rate: usize,
 
     /// Time after SIGTERM in which /readyz says 503 and everything else is still served, as a duration; then the drain
     ///
-    /// For load balancers to notice. A second SIGTERM or SIGINT ends it.
+    /// Gives load balancers time to notice. A second SIGTERM or SIGINT ends it.
     #[arg(long, env = "SESSIOND_SHUTDOWN_DELAY", default_value = "0s")]
     #[arg(value_name = "DURATION", value_parser = duration, global = true, help_heading = HTTP)]
     pub shutdown_delay: Duration,
@@ -220,28 +221,28 @@ pub struct Config {
 
     /// HTTP connections open at once; further ones are answered 503 `overloaded` and closed
     ///
-    /// Some further ones may still ask for /healthz, /readyz and /health, once each.
+    /// A few connections beyond the limit may still ask for /healthz, /readyz and /health, once each.
     #[arg(long, env = "SESSIOND_MAX_CONNECTIONS", default_value = "4096")]
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_connections: usize,
 
     /// Requests served at once; further ones are answered 503 `overloaded`
     ///
-    /// A request counts until its answer begins. Answers that are being streamed are bounded by --max-streams.
+    /// A request counts until its answer begins. Streamed answers are bounded by --max-streams.
     #[arg(long, env = "SESSIOND_MAX_IN_FLIGHT", default_value = "1024")]
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_in_flight: usize,
 
     /// Answers streamed at once, such as long histories; further ones are answered 503 `overloaded`
     ///
-    /// They count apart from --max-in-flight, until their last byte is taken.
+    /// They are counted apart from --max-in-flight, until their last byte is taken.
     #[arg(long, env = "SESSIOND_MAX_STREAMS", default_value = "256")]
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_streams: usize,
 
     /// Request bodies held in memory, all together, in bytes; a request beyond it is answered 503 `overloaded`
     ///
-    /// What has arrived counts, and not what was announced. Up to an eighth of it is kept for bodies of up to 64 KiB.
+    /// Bytes count as they arrive, not as they are announced. Up to an eighth is reserved for bodies of up to 64 KiB.
     #[arg(long, env = "SESSIOND_MAX_BUFFERED_BYTES", default_value = "256MiB")]
     #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
     pub max_buffered_bytes: usize,
@@ -276,16 +277,16 @@ pub struct Config {
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_page_rows: usize,
 
-    /// One page of an answer, in bytes; a page ends early rather than grow beyond it, but holds one row at least. Also
-    /// a rendered template, which is refused beyond it
+    /// One page of an answer, in bytes; a page ends early rather than grow beyond it, but always holds at least one row.
+    /// Also a rendered template, which is refused beyond it
     #[arg(long, env = "SESSIOND_MAX_PAGE_BYTES", default_value = "8MiB")]
     #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
     pub max_page_bytes: usize,
 
     /// Where to serve GET /metrics for Prometheus, or `off`
     ///
-    /// Metrics hold no state of any session, so any address will do. If the default address is taken, the service
-    /// runs without metrics and says so in the log; if one given here is taken, it does not start.
+    /// Metrics hold no state of any session, so they may be served on any address. If the default address is taken, the
+    /// service runs without metrics and says so in the log. If an address given here is taken, it does not start.
     #[arg(long, env = "SESSIOND_METRICS_LISTEN", default_value = "127.0.0.1:9464")]
     #[arg(value_name = "HOST:PORT", global = true, help_heading = OBSERVABILITY)]
     pub metrics_listen: MetricsListen,

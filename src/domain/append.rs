@@ -1,8 +1,8 @@
 //! What appends do: a pure decision over what the store loaded.
 //!
-//! A store does three things with a batch: it loads what [`needs`] names; it asks [`decide`] about each append in turn; it
-//! applies the [`Writes`], if what it loaded is still so. The databases cannot drift apart, and every rule is tested here
-//! without any.
+//! The store does three things with a batch: it loads what [`needs`] names, calls [`decide`] for each append in turn, and
+//! applies the [`Writes`], if what it loaded is still current. So the two databases cannot drift apart, and every rule is
+//! tested here without either.
 //!
 //! The invariant that `decide` keeps: folding the stored events over the initial state, in sequence order, gives the
 //! session's state. To fold an event, remove the keys that a `remove` of its `stateOps` names, then set its `stateDelta`.
@@ -31,17 +31,17 @@ pub struct Append {
     pub if_match: Option<IfMatch>,
     /// A key without which there is nothing to do: removing what is not there appends no event.
     pub only_if_present: Option<(Scope, Box<str>)>,
-    /// What operators come to is under the same limits as what is given.
+    /// The limits hold for the results of operators, too.
     pub limits: Limits,
-    /// When the request arrived: whether its session has expired, and the commit time of its events.
+    /// When the request arrived: decides whether its session has expired, and is the commit time of its events.
     pub now: Micros,
     /// Whether the answer shows the merged state afterwards.
     pub with_state: bool,
 }
 
 impl Append {
-    /// About how much memory deciding it takes: the text that it stores, and a guess at each value that operators and
-    /// preconditions read, as nobody knows its size before.
+    /// An estimate of the memory that its decision takes: the text that it stores, and a guess for each value that
+    /// operators and preconditions read, whose size is not known yet.
     pub fn weight(&self) -> usize {
         const READ: usize = 64 << 10;
         self.events.iter().map(|event| event.body.len() + READ * event.edit.reads().count()).sum()
@@ -54,15 +54,15 @@ impl Append {
         user.into_iter().chain(app).collect()
     }
 
-    /// Whether nothing may change the scope until the commit: it is written, or a precondition speaks of it.
-    /// Without the second, two writers of different scopes could each miss the other's change.
+    /// Whether the scope must not change until the commit: it is written, or a precondition depends on it. Without the
+    /// second, two writers of different scopes could each miss the other's change (write skew).
     fn holds(&self, scope: Scope) -> bool {
         self.events.iter().any(|event| event.edit.touches(scope))
             || self.if_match.as_ref().is_some_and(IfMatch::looks_at_scopes)
     }
 }
 
-/// Names what deciding `batch` takes.
+/// What must be loaded to decide `batch`.
 pub fn needs<'a>(batch: impl Iterator<Item = &'a Append>) -> Needs<'a> {
     let mut needs = Needs::default();
     for append in batch {
@@ -88,7 +88,7 @@ fn need_keys(needs: &mut KeyNeeds, events: &[NewEvent], address: impl Fn(Scope, 
     }
 }
 
-/// What one append came to.
+/// The outcome of one append.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     Done(Done),
@@ -114,7 +114,7 @@ pub struct Done {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Appended {
     pub event: StoredEvent,
-    /// It had been stored before: nothing was applied.
+    /// It had been stored by an earlier request: nothing was applied.
     pub replayed: bool,
 }
 
@@ -186,7 +186,7 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// Tells fresh events from retries; `None` if an id is taken by other content.
+/// Separates fresh events from retries; `None` if an id is taken by other content.
 fn plan<'a>(loaded: &Loaded, append: &'a Append) -> Option<Vec<Planned<'a>>> {
     let stored = loaded.known.get(&append.key);
     let mut seen: HashMap<&EventId, (usize, &NewEvent)> = HashMap::new();
@@ -216,20 +216,20 @@ fn is_retry(event: &NewEvent, digest: &[u8; 32], timestamp: Micros) -> bool {
     event.digest == *digest && event.claimed_time.is_none_or(|claimed| claimed == timestamp)
 }
 
-/// The event as it is stored, with what its operators came to: somebody read it, and sends it again.
+/// Whether a client sends a stored event as it read it, with the results of its operators.
 fn is_stored(event: &NewEvent, known: &Known) -> bool {
     !event.edit.ops.is_empty()
         && stored_digest(&known.event.body).is_some_and(|digest| is_retry(event, &digest, known.timestamp))
 }
 
-/// An event with what it comes to.
+/// An event with its resolved changes.
 struct ResolvedEvent<'a> {
     event: &'a NewEvent,
     changes: Vec<Resolved<'a>>,
     body: Arc<str>,
 }
 
-/// Works out what `events` come to, one after the other, on a session at `tag` with `initial` state written already.
+/// Resolves `events` one after the other, on a session at `tag` to which `initial` state is already written.
 fn resolve_events<'a>(
     loaded: &Loaded,
     session: &SessionKey,
@@ -333,7 +333,7 @@ fn write<'a>(
         }
         let rewind_to = event.rewind.as_ref().map(|rewind| match rewind {
             Rewind::To(sequence) => *sequence,
-            // An invocation that is not there takes nothing back.
+            // An unknown invocation takes nothing back.
             Rewind::Before(invocation) => first_of(loaded, key, invocation, writes).unwrap_or(tag.revision) - 1,
         });
         stored.push(StoredEvent { sequence: tag.revision, commit_time: now, body: body.clone() });
@@ -391,7 +391,7 @@ fn change_state<'a>(
     }
 }
 
-/// Names what deciding creations takes, beside the sessions' rows, which are inserted.
+/// What must be loaded to decide creations, beside the sessions' rows, which are inserted.
 pub fn creation_needs<'a>(creations: impl Iterator<Item = &'a Creation>) -> Needs<'a> {
     let mut needs = Needs::default();
     for creation in creations {

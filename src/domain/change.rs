@@ -43,8 +43,8 @@ pub enum Condition {
     Equals(RawJson),
 }
 
-/// What one event, or one change of a scope on its own, does to the state: if all preconditions hold it sets what
-/// `sets` says and then applies the operators in order.
+/// What one event, or one change of a scope on its own, does to the state. If all preconditions hold, it applies `sets` and
+/// then the operators, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edit {
     pub preconditions: Vec<Precondition>,
@@ -60,12 +60,12 @@ impl Edit {
             || self.preconditions.iter().any(|precondition| precondition.scope == scope)
     }
 
-    /// How many keys it names, each as often as it does.
+    /// How many keys it names, repetitions included.
     pub fn keys(&self) -> usize {
         self.preconditions.len() + self.sets.len() + self.ops.len()
     }
 
-    /// The keys whose values it depends on; with a revision, if it asks for changes since.
+    /// The keys whose values it depends on; with a revision, if it asks whether the key has changed since.
     pub fn reads(&self) -> impl Iterator<Item = (Scope, &str, Option<i64>)> {
         let ops = self.ops.iter().filter(|op| op.op.reads()).map(|op| (op.scope, &*op.key, None));
         ops.chain(self.preconditions.iter().map(|precondition| {
@@ -78,7 +78,7 @@ impl Edit {
     }
 }
 
-/// An edit that no event carries yet, and how its event is to write it: what a client wrote is kept to the byte.
+/// An edit without an event yet, and the text in which its event will show it: the client's own, byte for byte.
 #[derive(Clone, Default)]
 pub struct WrittenEdit<'a> {
     pub edit: Edit,
@@ -90,7 +90,7 @@ pub struct WrittenEdit<'a> {
 }
 
 impl<'a> WrittenEdit<'a> {
-    /// Takes `stateDelta`, `stateOps` and `preconditions` of a request. What is wrong with their members is left with `fields`.
+    /// Takes `stateDelta`, `stateOps` and `preconditions` of a request. Faults of their members are added to `fields`.
     ///
     /// # Errors
     /// Over a limit.
@@ -118,7 +118,7 @@ impl<'a> WrittenEdit<'a> {
     /// A `stateDelta` alone, which stands at `pointer`; its keys have prefixes.
     ///
     /// # Errors
-    /// As [`parse_delta`]; more keys than may be.
+    /// As [`parse_delta`]; too many keys.
     pub fn of_delta(delta: Json<'a>, pointer: &str, limits: &Limits) -> Result<Self, Rejected> {
         let sets = parse_delta(delta, Keys::Merged, pointer, limits)?;
         limits.check_keys(sets.len())?;
@@ -190,8 +190,8 @@ impl Keys {
 /// Reads a `stateDelta` (or initial state): every value whole, `temp:` keys checked and dropped.
 ///
 /// # Errors
-/// `pointer` and below name the offences: not an object, a key or value over its limit, nesting over 64, a prefix where
-/// there must be none.
+/// Each fault, at `pointer` or below: not an object, a key or value over its limit, nesting over 64, a prefix where none is
+/// allowed.
 pub fn parse_delta(json: Json<'_>, keys: Keys, pointer: &str, limits: &Limits) -> Result<Vec<Change>, Rejected> {
     let Some(members) = json.as_object() else {
         return Err(Rejected::field(pointer, "must be an object"));
@@ -208,7 +208,7 @@ pub fn parse_delta(json: Json<'_>, keys: Keys, pointer: &str, limits: &Limits) -
                     value: member.value.to_raw(),
                 }));
             }
-            // The pointer of a key that is too long would be too.
+            // A key that is too long would make the pointer too long.
             Err(message) if check_key(&member.key).is_err() => errors.push(FieldError::new(pointer, message)),
             Err(message) => errors.push(FieldError::new(pointer_to(pointer, &member.key), message)),
         }
@@ -219,7 +219,7 @@ pub fn parse_delta(json: Json<'_>, keys: Keys, pointer: &str, limits: &Limits) -
 /// Reads `stateOps`: a list of `{op, key, value?}`.
 ///
 /// # Errors
-/// The pointer of each operator that is none, lacks an operand that fits, or names a key that cannot be.
+/// The pointer of each entry that is not an operator, lacks a fitting operand, or names an invalid key.
 pub fn parse_ops(json: Json<'_>, keys: Keys, pointer: &str, limits: &Limits) -> Result<Vec<Operation>, Rejected> {
     parse_list(json, pointer, |element, at| {
         let entry = Entry::parse(element, at, keys, &["op", "value"])?;
@@ -240,7 +240,7 @@ pub fn parse_ops(json: Json<'_>, keys: Keys, pointer: &str, limits: &Limits) -> 
 /// Reads `preconditions`: a list of `{key, revision}`, `{key, exists}` or `{key, equals}`.
 ///
 /// # Errors
-/// The pointer of each entry that is none of these, or names a key that cannot be.
+/// The pointer of each entry that is none of these, or names an invalid key.
 pub fn parse_preconditions(
     json: Json<'_>,
     keys: Keys,

@@ -1,4 +1,4 @@
-//! What a writer asks for, and what came of it. Appends and creations are in files of their own.
+//! The commands of writers and their outcomes. Appends and creations have files of their own.
 
 use super::append::Outcome;
 use super::ids::{SessionId, SessionKey};
@@ -9,7 +9,7 @@ use super::session::MetadataPatch;
 use super::tag::IfMatch;
 use super::time::Micros;
 
-/// What one append of a batch came to.
+/// The outcome of one append of a batch.
 #[derive(Debug)]
 pub struct AppendOutcome {
     pub outcome: Outcome,
@@ -20,17 +20,17 @@ pub struct AppendOutcome {
 #[derive(Debug)]
 pub enum CreateOutcome {
     Created(SessionView),
-    /// It was there: refused, or returned untouched, as the creation asked.
+    /// It existed: refused, or returned untouched, as the creation asked.
     AlreadyExists,
     Existing(SessionView),
-    /// The request had come before, and this is what it made.
+    /// A retry: this is what the first request created.
     Replayed(SessionView),
-    /// Another request of the same key had come before.
+    /// An earlier request with the same key had other content.
     KeyConflict,
     Refused(Refusal),
 }
 
-/// A session to be made of another one's past: a second try of the same fork is recognised by its incarnation.
+/// A session to be created from another one's past. A retry of the same fork is recognised by its incarnation.
 #[derive(Debug)]
 pub struct Fork {
     pub source: SessionKey,
@@ -50,7 +50,7 @@ pub enum ForkOutcome {
     Replayed(SessionView),
     KeyConflict,
     SessionNotFound,
-    /// The source has not come to that revision; this is its current one.
+    /// The source has not reached that revision; this is its current one.
     Beyond(i64),
 }
 
@@ -86,9 +86,9 @@ pub enum DeleteOutcome {
 #[derive(Debug)]
 pub enum ScopeOutcome {
     Done(ScopeView),
-    /// The request had come before, and changed nothing now.
+    /// A retry: nothing was changed now.
     Replayed(ScopeView),
-    /// Another request of the same key had come before.
+    /// An earlier request with the same key had other content.
     KeyConflict,
     Refused(Refusal),
 }

@@ -1,7 +1,7 @@
 //! Reading a request body field by field (`openapi.yaml`, "Conventions").
 //!
-//! camelCase and snake_case name the same field, `null` means absent, what is unknown is refused by name.
-//! All faults of one body are gathered, so that a caller mends them in one go.
+//! camelCase and snake_case name the same field, `null` means absent, and unknown fields are refused by name. All faults of one
+//! body are collected, so that a client can correct them at once.
 
 use std::borrow::Cow;
 
@@ -139,10 +139,10 @@ impl<'a> Fields<'a> {
         parse(&text).map_err(|message| self.refuse(name, message)).ok()
     }
 
-    /// Keeps the faults of something read below this envelope, and returns it if it had none.
+    /// Adds the faults of something read below this envelope, and returns it if it had none.
     ///
     /// # Errors
-    /// What is not a matter of fields (too large, not JSON) ends the reading at once.
+    /// A fault that is not about a field (too large, not JSON) ends the reading at once.
     pub fn absorb<T>(&mut self, result: Result<T, Rejected>) -> Result<Option<T>, Rejected> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -154,13 +154,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Lets fields that nobody took pass.
+    /// Accepts fields that were not taken.
     pub fn ignore_others(&mut self) {
         self.members.clear();
     }
 
     /// # Errors
-    /// All that was refused, and every field that nobody took.
+    /// All faults, and every field that was not taken.
     pub fn finish(mut self) -> Result<(), Rejected> {
         for field in std::mem::take(&mut self.members) {
             self.refuse(&field.given, "is not a field of this request");

@@ -78,8 +78,8 @@ pub const ACTION_FIELDS: &[&str] = &[
     "transferToAgent",
 ];
 
-/// Fields that the server reads: `null` there means absent, so it is dropped, and a retry may leave the field out. What
-/// is stored has no such `null`: ADK's own types could not read it again.
+/// Fields that the server reads. `null` there means absent, so it is dropped, and a retry may leave the field out. Stored
+/// events have no such `null`: ADK's own types could not read it.
 const READ_FIELDS: &[&str] = &["actions", "author", "branch", "id", "invocationId", "partial", "timestamp"];
 
 /// What changes state, or guards a change. Of these, too, `null` means absent.
@@ -100,13 +100,13 @@ pub struct NewEvent {
     pub branch: Option<String>,
     /// What it does to the state.
     pub edit: Edit,
-    /// The JSON pointer of what holds `stateOps` and `preconditions` in the request, for faults that show only when they are
-    /// applied.
+    /// The JSON pointer of the object with `stateOps` and `preconditions` in the request, for faults that appear only when
+    /// they are applied.
     pub actions_at: Box<str>,
     /// The events that it takes back.
     pub rewind: Option<Rewind>,
-    /// The stored text: a JSON object without `sequence`, `commitTime` and `temp:` keys. Where there are operators, its
-    /// `stateDelta` is still to be replaced by what they come to: [`NewEvent::body_with`].
+    /// The stored text: a JSON object without `sequence`, `commitTime` and `temp:` keys. If there are operators, their
+    /// results still have to replace its `stateDelta`: [`NewEvent::body_with`].
     pub body: Arc<str>,
     /// Equal for two events exactly when their contents are JSON-equal, `temp:` keys, id, timestamp and the
     /// server's own fields left out. What tells a retry from a conflict.
@@ -142,7 +142,7 @@ pub struct StoredEvent {
 }
 
 impl StoredEvent {
-    /// About how many bytes it takes in an answer.
+    /// An estimate of its bytes in an answer.
     pub fn weight(&self) -> usize {
         const PLACE: usize = 80;
         self.body.len() + PLACE
@@ -262,8 +262,8 @@ impl EventDraft {
         })
     }
 
-    /// Composes the event that carries a change of state which a client asked for without one: the same event, to the byte,
-    /// as if it had been given with these members.
+    /// Composes the event of a state change that a client requested without an event. It equals, byte for byte, the event
+    /// that parsing these members would give.
     pub fn of_change(id: Option<EventId>, author: &str, invocation_id: &str, change: WrittenEdit<'_>) -> Self {
         Self::compose(id, author, invocation_id, change, None, None)
     }
@@ -412,7 +412,7 @@ impl Reader<'_> {
         value.as_str()
     }
 
-    /// Refuses what would do nothing where it stands: changes of state beside `actions` instead of in it.
+    /// Refuses fields that would have no effect: changes of state beside `actions` instead of in it.
     fn refuse_misplaced(&mut self, members: &[Named<'_>]) {
         for member in members.iter().filter(|member| !member.is_known) {
             let known = ["actions"].iter().chain(STATE_FIELDS).find(|known| is_spelling_of(&member.name, known));
@@ -425,7 +425,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Refuses members of `actions` that are known ones but for their spelling.
+    /// Refuses members of `actions` that are misspelt known ones.
     fn refuse_misspelt(&mut self, members: &[Named<'_>], pointer: &str) {
         for member in members.iter().filter(|member| !member.is_known) {
             if let Some(known) = ACTION_FIELDS.iter().find(|known| is_spelling_of(&member.name, known)) {
@@ -511,7 +511,7 @@ impl Reader<'_> {
         let rewind = find("rewindBeforeInvocationId").and_then(Json::as_str).filter(|id| !id.is_empty());
 
         let mut shown = Some(stored_delta(delta.filter(|_| output.is_none()), &edit.sets));
-        // Operators show what they come to in the delta, so there is one.
+        // The delta shows the results of operators, so there must be one.
         let shows = !(edit.sets.is_empty() && edit.ops.is_empty());
         let mut text = ObjectText::default();
         for member in &members {
@@ -570,8 +570,8 @@ fn without_nulls(json: Json<'_>) -> RawJson {
     RawJson::trusted(object.close())
 }
 
-/// The digest of an event as it is stored; `None` if it is none. An event that was read and sent again has this one,
-/// where operators have changed its `stateDelta`.
+/// The digest of a stored event; `None` if the text is not an event. A client that reads an event and sends it again sends
+/// this content, in which the results of operators have replaced the `stateDelta`.
 pub fn stored_digest(body: &str) -> Option<[u8; 32]> {
     EventDraft::parse(Json::trusted(body), "", None, &Limits::none()).ok().map(|draft| draft.digest)
 }

@@ -1,5 +1,5 @@
-//! Identifiers: checked once at the edge, compared bytewise, and impossible to mix up afterwards. Keys are made of them and
-//! go to many places, so their copies share one text.
+//! Identifiers: checked once at the edge, compared bytewise, and impossible to mix up afterwards. Keys are built from them and
+//! are cloned often, so clones share one text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ id!(
 );
 
 id!(
-    /// What a client calls a request that it may send again.
+    /// A client's name for a request that it may retry.
     IdempotencyKey
 );
 

@@ -1,4 +1,4 @@
-//! What a decision needs, and what the store loaded of it.
+//! What a decision needs, and what the store has loaded for it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,7 +14,7 @@ use super::time::Micros;
 pub struct Needs<'a> {
     /// Locked, where locks are taken.
     pub sessions: BTreeSet<&'a SessionKey>,
-    /// Scope rows, and whether to lock them.
+    /// Scope rows, and whether they are held: locked, or compared by the write.
     pub users: BTreeMap<&'a UserKey, bool>,
     pub apps: BTreeMap<&'a AppName, bool>,
     /// Event ids to look up.
@@ -37,14 +37,14 @@ impl Needs<'_> {
     }
 }
 
-/// What decisions compare of a session, and a write compares again.
+/// The head of a session: what a decision depends on, and an optimistic write compares again.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionHead {
     pub incarnation: i64,
     pub revision: i64,
     pub metadata_revision: i64,
     pub update_time: Micros,
-    /// Where the database's clock judges, the beginning of time if it has expired, and else nothing.
+    /// Where the database's clock decides about expiry: the earliest time if the session has expired, else `None`.
     pub expire_time: Option<Micros>,
 }
 
@@ -75,11 +75,11 @@ pub const UNREAD: i64 = -1;
 /// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// Where all of this was read.
+    /// The timeline on which all of this was read.
     pub timeline: Timeline,
     /// Sessions that exist, expired ones included.
     pub sessions: HashMap<SessionKey, SessionHead>,
-    /// Revisions of shared scopes; absent is 0, and [`UNREAD`] what the statement that writes reads.
+    /// Revisions of shared scopes. Absent means 0; [`UNREAD`] is filled in by the statement that writes.
     pub users: HashMap<UserKey, i64>,
     pub apps: HashMap<AppName, i64>,
     pub known: HashMap<SessionKey, HashMap<EventId, Known>>,
@@ -103,7 +103,7 @@ impl Loaded {
         })
     }
 
-    /// Adds what was loaded on its own.
+    /// Merges what was loaded separately.
     pub fn extend(&mut self, other: Self) {
         let Self { timeline: _, sessions, users, apps, known, values, invocations } = other;
         self.sessions.extend(sessions);
@@ -115,7 +115,7 @@ impl Loaded {
     }
 }
 
-/// State keys to be loaded. With a revision, it also matters when the key was removed, if that was since.
+/// State keys to be loaded. With a revision, a later removal of the key matters, too.
 pub type KeyNeeds = BTreeMap<StateAddress, Option<i64>>;
 
 /// Adds a key to what must be loaded.
@@ -127,8 +127,8 @@ pub fn need_key(needs: &mut KeyNeeds, address: StateAddress, since: Option<i64>)
     };
 }
 
-/// A state key as loaded: its value, if it is there, and the revision (of its session or scope) that last set or
-/// removed it. Of a key that is not there the revision is known only as far as [`KeyNeeds`] asked for it.
+/// A state key as loaded: its value, if it exists, and the revision (of its session or scope) that last set or removed it.
+/// For a missing key the revision is known only as far as [`KeyNeeds`] asked for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StateEntry {
     pub value: Option<RawJson>,

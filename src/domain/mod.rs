@@ -8,22 +8,22 @@
 //! - [`ids`]: names that were checked once and cannot be mixed up
 //! - [`time`]: whole microseconds, exact from and to JSON numbers
 //! - [`scope`]: which prefix lives where
-//! - [`ops`]: what a change makes of a state value
+//! - [`ops`]: the operators on a state value
 //! - [`envelope`]: reading the fields of a request body
-//! - [`change`]: what a request asks to be done to state
+//! - [`change`]: changes of state as requests write them
 //! - [`event`]: an ADK event, as given and as stored
 //! - [`session`]: a session's head, its creation and its metadata
-//! - [`request_key`]: requests that are recognised when they come again, though they append no event
+//! - [`request_key`]: how a retry of a request without an event is recognised
 //! - [`tag`]: revisions as entity tags, and the precondition they express
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
-//! - [`resolve`]: what a change comes to, given the values that are there
+//! - [`resolve`]: the result of a change, given the current values
 //! - [`loaded`], [`writes`]: what a decision needs, and what it changes
 //! - [`append`]: what a batch of appends does to what the store holds
 //! - [`scope_write`]: changes of app or user state on their own
 //! - [`query`], [`command`]: what readers and writers ask for, and what they get
 //! - [`template`]: text in which placeholders stand for values of the state
-//! - [`verify`]: whether what is stored is what the events say
+//! - [`verify`]: whether the stored state follows from the events
 
 pub mod append;
 pub mod change;
@@ -65,7 +65,7 @@ impl FieldError {
     }
 }
 
-/// Why input was refused, without regard to what is stored.
+/// Why input was refused, independent of what is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejected {
     /// Not JSON. `offset` is in bytes.
@@ -104,19 +104,19 @@ pub struct Limits {
     pub state_keys: usize,
     /// Rows of one page.
     pub page_rows: usize,
-    /// Bytes of one page, beyond which only its first row may go, and of a rendered template.
+    /// Bytes of one page, which a first row alone may exceed, and of a rendered template.
     pub page_bytes: usize,
 }
 
 impl Limits {
-    /// For what the server makes itself of what it holds.
+    /// No limits on input, for events that the server composes from stored state.
     pub fn none() -> Self {
         let most = usize::MAX;
         Self { event_bytes: most, value_bytes: most, batch_events: most, state_keys: most, ..Self::default() }
     }
 
     /// # Errors
-    /// A request that names so many state keys names too many.
+    /// The request names too many state keys.
     pub fn check_keys(&self, keys: usize) -> Result<(), Rejected> {
         if keys <= self.state_keys {
             return Ok(());

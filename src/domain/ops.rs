@@ -1,4 +1,4 @@
-//! Operators: changes to one state value that are computed from what is there (docs/tour.md, "Change without reading first").
+//! Operators: changes of one state value, computed from its current value (docs/tour.md, "Change without reading first").
 //!
 //! Pure text in, text out: whatever an operator does not touch keeps its bytes.
 
@@ -56,7 +56,7 @@ impl Op {
         }
     }
 
-    /// What it combines with the value that is there; `None` if it does not look at that value.
+    /// The operand that it combines with the current value; `None` if it ignores that value.
     pub fn operand(&self) -> Option<&RawJson> {
         match self {
             Self::Set(_) | Self::Remove => None,
@@ -69,12 +69,12 @@ impl Op {
         }
     }
 
-    /// Whether its effect depends on what is there. It does for `remove`: removing what is not there changes nothing.
+    /// Whether its effect depends on the current value. It does for `remove`: removing a missing key changes nothing.
     pub fn reads(&self) -> bool {
         !matches!(self, Self::Set(_))
     }
 
-    /// The value afterwards, `None` if there is none; borrowed where the operand becomes the value as it is.
+    /// The resulting value, `None` if the key is removed; borrowed where the operand itself becomes the value.
     ///
     /// It is not much longer than `current` and the operand together (see [`number::sum`]) and nests no deeper than the deeper of them.
     /// Takes O(n log n) in the lengths of both, and `merge` that for each level of objects in the operand.
@@ -126,7 +126,7 @@ fn owned<'a>(text: impl Into<Box<str>>) -> Cow<'a, RawJson> {
     Cow::Owned(RawJson::trusted(text))
 }
 
-/// `bound` if it lies on this side of what is there, or nothing is there.
+/// `bound` if it lies on this side of the current value, or there is none.
 fn beyond<'a>(current: Option<Json<'_>>, bound: &'a RawJson, side: Ordering) -> Cow<'a, RawJson> {
     match current {
         Some(current) if number::compare(bound.text(), current.text()) != side => Cow::Owned(current.to_raw()),

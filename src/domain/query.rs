@@ -1,4 +1,4 @@
-//! What a reader asks for, and what it gets.
+//! The queries of readers and their results.
 
 use super::event::StoredEvent;
 use super::ids::{AppName, SessionId, SessionKey, UserId};
@@ -8,7 +8,7 @@ use super::session::SessionInfo;
 use super::tag::{Tag, Timeline};
 use super::time::Micros;
 
-/// A session with what was asked of it, all of one moment.
+/// A session with the parts that a query asked for, all of one moment.
 #[derive(Debug, Clone)]
 pub struct SessionView {
     pub head: SessionInfo,
@@ -26,7 +26,7 @@ pub struct EventPage {
 }
 
 impl SessionView {
-    /// About how many bytes it takes in a list.
+    /// An estimate of its bytes in a list.
     pub fn weight(&self) -> usize {
         let optional = |json: &Option<RawJson>| json.as_ref().map_or(0, |json| json.text().len());
         let names = self.head.key.app().as_str().len()
@@ -43,21 +43,21 @@ impl SessionView {
 pub struct Page<T> {
     pub items: Vec<T>,
     pub more: bool,
-    /// It ended for its size, with rows of the statement unread.
+    /// It ended because of its size, with rows of the statement unread.
     pub cut: bool,
 }
 
-/// Before anything expires.
+/// A time before any expiry: shows expired sessions, too.
 pub const ANY_TIME: Micros = Micros(i64::MIN);
 
 /// What to read of a session.
 #[derive(Debug, Clone)]
 pub struct SessionQuery {
     pub key: SessionKey,
-    /// A session that has expired is not there: by the database's clock, and by this time where it has none. [`ANY_TIME`] shows
-    /// it all the same.
+    /// An expired session is not found: by the database's clock, or by this time where the database has none. [`ANY_TIME`]
+    /// finds it all the same.
     pub now: Micros,
-    /// Only this incarnation, on this timeline, will do: a stream or a page token goes on with what it began.
+    /// Only this incarnation, on this timeline, matches: a stream or a page token continues what it began.
     pub incarnation: Option<i64>,
     pub timeline: Option<Timeline>,
     pub state: Option<StateFilter>,
@@ -160,7 +160,7 @@ pub enum Moment {
         state: String,
     },
     SessionNotFound,
-    /// The session has not come to that revision; this is its current one.
+    /// The session has not reached that revision; this is its current one.
     Beyond(i64),
 }
 

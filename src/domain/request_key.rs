@@ -1,4 +1,4 @@
-//! Requests that append no event and are recognised all the same when they come again.
+//! How a retry of a request that appends no event is recognised.
 
 use sha2::{Digest as _, Sha256};
 
@@ -7,8 +7,8 @@ use super::event::digest;
 use super::ids::IdempotencyKey;
 use super::json::Json;
 
-/// What a client calls a request, and a digest of what it asks. What the request made or changed remembers both: the same
-/// key with the same digest is a retry, with another one a conflict.
+/// The idempotency key of a request and a digest of its content. Both are stored with what the request created or changed: the
+/// same key with the same digest is a retry, with another digest a conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestKey {
     pub key: IdempotencyKey,
@@ -16,8 +16,8 @@ pub struct RequestKey {
 }
 
 impl RequestKey {
-    /// `place` says what is asked, and of what; the digest sees it and the fields of the body, but neither their order nor
-    /// their spelling. A field that is `null` is absent, and no body is one without fields.
+    /// `place` names the operation and its target. The digest covers it and the fields of the body, but neither their order nor
+    /// their spelling. A field that is `null` is absent, and a missing body equals one without fields.
     pub fn new<'a>(key: IdempotencyKey, place: impl Iterator<Item = &'a str>, body: Option<Json<'_>>) -> Self {
         let members = body.and_then(Json::as_object).into_iter().flatten().filter(|member| !member.value.is_null());
         let fields = members.map(|member| (to_camel(&member.key).into_owned(), member.value.canonical()));
@@ -31,7 +31,7 @@ impl RequestKey {
         Self { key, digest: hash.finalize().into() }
     }
 
-    /// Whether a request that is remembered with this digest was this one.
+    /// Whether a request that was stored with this digest is this one.
     pub fn is_retry_of(&self, digest: &[u8]) -> bool {
         self.digest == digest
     }

@@ -1,4 +1,4 @@
-//! What an [`Edit`] comes to, given the values that are there: preconditions on keys, and operators, judged in order.
+//! Resolves an [`Edit`] against the current values: preconditions on keys, and then operators, in order.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use super::scope::Scope;
 use super::tag::Tag;
 use super::{FieldError, Limits, Rejected};
 
-/// How many bytes of values the operators and preconditions of one request may read together: they do so under lock.
+/// The most bytes of values that the operators and preconditions of one request may read together: they may do so under locks.
 const MOST_WORK: usize = 32 << 20;
 
 /// Why nothing was written.
@@ -21,7 +21,7 @@ pub enum Refusal {
     EventIdConflict,
     /// A precondition failed.
     RevisionMismatch(Mismatch),
-    /// An operator does not fit what is there, or what it comes to is over a limit.
+    /// An operator does not fit the current value, or its result is over a limit.
     Rejected(Rejected),
 }
 
@@ -46,14 +46,14 @@ impl Mismatch {
     }
 }
 
-/// A key's value after an event; `None`: it is gone.
+/// A key's value after an event; `None` if it is removed.
 pub struct Resolved<'a> {
     pub scope: Scope,
     pub key: &'a str,
     pub value: Option<Cow<'a, RawJson>>,
 }
 
-/// The needed keys while the edits of one request are worked out, one after the other.
+/// The loaded keys while the edits of one request are resolved, one after the other.
 pub struct Working<'h> {
     loaded: &'h HashMap<StateAddress, StateEntry>,
     /// Of the loaded keys, those that this request has changed.
@@ -74,7 +74,7 @@ impl<'h> Working<'h> {
         self.changed.get(address).or_else(|| self.loaded.get(address))
     }
 
-    /// Notes what a key is from now on.
+    /// Sets the value of a key for later edits.
     pub fn set(&mut self, address: StateAddress, value: Option<&RawJson>, revision: i64) {
         if self.loaded.contains_key(&address) {
             self.changed.insert(address, StateEntry { value: value.cloned(), revision });
@@ -137,10 +137,10 @@ impl<'h> Working<'h> {
         Ok(failed)
     }
 
-    /// What the edit comes to: each key that it changes, once. `pointer` is that of what holds the operators.
+    /// The result of the edit: each key that it changes, once. `pointer` is that of the object with the operators.
     ///
     /// # Errors
-    /// An operator does not fit what is there, what it comes to is over a limit, or they read too much.
+    /// An operator does not fit the current value, its result is over a limit, or the operators read too much.
     pub fn resolve<'a>(
         &mut self,
         edit: &'a Edit,
@@ -186,7 +186,7 @@ impl<'h> Working<'h> {
                 }
             }
         }
-        // Removing what is not there is no change.
+        // Removing a missing key is no change.
         changes.retain(|change| change.value.is_some() || self.value(&address(change.scope, change.key)).is_some());
         Ok(changes)
     }

@@ -15,7 +15,7 @@ use super::tag::IfMatch;
 use super::time::Micros;
 use super::{FieldError, Limits, Rejected};
 
-/// To where a session is to be rewound.
+/// The target of a rewind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RewindTarget {
     /// To before the first event of this invocation.
@@ -28,7 +28,7 @@ impl RewindTarget {
     /// Reads `{beforeInvocationId}` or `{toRevision}`.
     ///
     /// # Errors
-    /// Neither, both, or one of another type; fields that are none of the two.
+    /// Neither, both, or one of another type; any other field.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let invocation = fields.take_str("beforeInvocationId");
@@ -82,7 +82,7 @@ pub struct Difference {
     pub now: Option<RawJson>,
 }
 
-/// A rewind, with the id of its event and of that event's invocation: a second try is recognised by the event's id.
+/// A rewind, with the ids of its event and of that event's invocation. A retry is recognised by the event's id.
 #[derive(Debug)]
 pub struct RewindRequest {
     pub key: SessionKey,
@@ -115,10 +115,10 @@ pub struct Past {
     pub differences: Vec<Difference>,
 }
 
-/// What is to be done about a rewind.
+/// The decision about a rewind.
 #[derive(Debug)]
 pub enum Decision {
-    /// The event was appended before.
+    /// A retry: the event was appended before.
     Replayed,
     SessionNotFound,
     InvocationNotFound,

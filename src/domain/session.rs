@@ -43,7 +43,7 @@ pub struct SessionInfo {
 }
 
 impl SessionInfo {
-    /// What page tokens are bound to.
+    /// The incarnation's mark, to which page tokens are bound.
     pub fn mark(&self) -> i64 {
         self.timeline.mark(self.incarnation)
     }
@@ -60,7 +60,7 @@ impl SessionInfo {
     }
 }
 
-/// When a session is to expire, as a client says it.
+/// When a session expires, as a client gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expiry {
     At(Micros),
@@ -83,7 +83,7 @@ impl Expiry {
 }
 
 impl SessionId {
-    /// Takes the field that names a session to be made; a blank one means: generate one.
+    /// Takes the field that names a session to be created; a blank one means: generate an id.
     pub fn take(fields: &mut Fields<'_>) -> Option<Self> {
         let id = fields.take_str("sessionId").filter(|id| !id.trim().is_empty())?;
         Self::parse(&id).map_err(|message| fields.refuse("sessionId", message)).ok()
@@ -299,18 +299,18 @@ fn parse_ttl(json: Json<'_>) -> Result<i64, &'static str> {
     if micros.0 > 0 { Ok(micros.0) } else { Err(NOT_A_TTL) }
 }
 
-/// What to do if the session that is to be created exists.
+/// What to do if a session to be created exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfExists {
     /// The creation is refused.
     Refuse,
     /// It is returned, untouched.
     Return,
-    /// That there be none was a precondition, and it failed.
+    /// Its absence was a precondition, which failed.
     Mismatch,
 }
 
-/// A session to be created, complete: a second try of the same creation is recognised by its incarnation.
+/// A session to be created, complete. A retry of the same creation is recognised by its incarnation.
 #[derive(Debug)]
 pub struct Creation {
     pub key: SessionKey,
@@ -324,7 +324,7 @@ pub struct Creation {
     pub if_exists: IfExists,
     /// The session remembers it, so that a retry is answered with what the request made.
     pub request: Option<RequestKey>,
-    /// What the events' operators come to is under the same limits as what is given.
+    /// The limits hold for the results of the events' operators, too.
     pub limits: Limits,
 }
 
@@ -334,7 +334,7 @@ impl Creation {
         self.expiry.map(|expiry| expiry.at(self.now))
     }
 
-    /// Whether it can be made along with others: it is small, and writes nothing that theirs show.
+    /// Whether it can share a transaction with other creations: it is small, and writes nothing that their answers show.
     pub fn is_simple(&self) -> bool {
         const SMALL: usize = 16 << 10;
         self.events.is_empty()

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// The history that a database is on, counted up by whatever may have taken it back: a failover to a standby that lacks the
-/// end of what was acknowledged, a restore to an earlier moment. PostgreSQL's timeline; 0 where the database has none.
+/// The history that a database is on: PostgreSQL's timeline, or 0 where the database has none. It grows with every event
+/// that may have lost acknowledged commits: a failover to a standby that lags, or a restore to an earlier moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timeline(pub u32);
 
 impl Timeline {
-    /// What tells an incarnation of a session from all others, and from itself on another timeline, where the same revisions
-    /// may stand for other content.
+    /// The mark of an incarnation of a session: it differs from those of all others, and from its own on another timeline,
+    /// where the same revisions may stand for other content.
     pub fn mark(self, incarnation: i64) -> i64 {
         // Incarnations are random, and all bits of them count.
         incarnation ^ i64::from(self.0)
@@ -56,7 +56,7 @@ enum Want {
     Revision(i64),
     /// `"R.U.A.I"`: nothing that the merged state shows has changed.
     Whole { revision: i64, user: i64, app: i64, mark: i64 },
-    /// A tag that is none of ours, or a weak one: the strong comparison never matches it.
+    /// A foreign or a weak tag: the strong comparison never matches it.
     Never,
 }
 
@@ -118,7 +118,7 @@ impl IfMatch {
         })
     }
 
-    /// Whether the answer depends on the revisions of app and user state, so that a writer must hold them still.
+    /// Whether the result depends on the revisions of app and user state, so that a writer must hold them.
     pub fn looks_at_scopes(&self) -> bool {
         self.0.iter().any(|want| matches!(want, Want::Whole { .. }))
     }

@@ -1,4 +1,5 @@
-//! Whether what is stored is what the events say: each session folded anew, each shared scope read off its log.
+//! Whether the stored state follows from the events: each session is recomputed from its events, each shared scope from its
+//! log.
 //!
 //! Nothing here reads a database. A store feeds a [`SessionCheck`] the events of a session in order, looks up what the
 //! check [wants](Wanted) on the way, and then feeds it the rows of the state; a [`ScopeCheck`] likewise. What does not
@@ -18,7 +19,7 @@ use super::time::{Micros, Timestamp};
 /// How many differences of one session, or of one scope, are put into words; further ones are counted.
 pub const MAX_LINES: usize = 20;
 
-/// How much a check gathers before it wants to be answered: entries, and bytes of their values.
+/// How many lookups a check collects before it asks for them: entries, and bytes of their values.
 const FULL_COUNT: usize = 500;
 const FULL_BYTES: usize = 1 << 20;
 
@@ -40,7 +41,7 @@ impl Findings {
     }
 }
 
-/// The revisions of the shared scopes that somebody saw.
+/// The revisions of the shared scopes that an event or a creation saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seen {
     pub user: i64,
@@ -109,7 +110,7 @@ pub enum Left {
     Value(Box<str>),
     /// Removed; without a trace if it was not there before.
     Nothing,
-    /// Something, we know not what.
+    /// An unknown change.
     Something,
 }
 
@@ -178,7 +179,7 @@ pub struct SessionCheck {
     user: Request,
     app: Request,
     wanted: Wanted,
-    /// Of how many of the spans that there should be a row was found.
+    /// How many of the expected spans were found.
     found_spans: i64,
 }
 
@@ -538,7 +539,7 @@ pub struct LogRow {
     pub state: Option<(i64, bool)>,
 }
 
-/// Holds a shared scope's state and spans against its log.
+/// Compares a shared scope's state and spans with its log.
 #[derive(Debug)]
 pub struct ScopeCheck {
     findings: Findings,

@@ -16,7 +16,7 @@ pub struct EventWrite<'a> {
     pub key: &'a SessionKey,
     pub incarnation: i64,
     pub sequence: i64,
-    /// Revisions of the shared scopes once this transaction had changed them: what the event saw.
+    /// Revisions of the shared scopes after this transaction's changes: what the event saw.
     pub user_revision: i64,
     pub app_revision: i64,
     pub commit_time: Micros,
@@ -31,7 +31,7 @@ pub struct EventWrite<'a> {
 pub struct SessionUpdate<'a> {
     pub revision: i64,
     pub update_time: &'a Timestamp,
-    /// The session before the batch; of one that the batch creates, nothing.
+    /// The session's head before the batch; `None` if the batch creates it.
     pub was: Option<SessionHead>,
 }
 
@@ -45,15 +45,15 @@ pub struct ScopeUpdate {
 /// A state row after the batch.
 #[derive(Debug, Clone)]
 pub struct StateWrite<'a> {
-    /// `None`: gone.
+    /// `None` if it is removed.
     pub value: Option<Cow<'a, RawJson>>,
-    /// The revision that ended what was there before the batch.
+    /// The revision that replaced the value from before the batch.
     pub first: i64,
     /// The revision that wrote it last.
     pub revision: i64,
 }
 
-/// What a batch both wrote and overwrote: it held from `from` up to, not including, `to`.
+/// A value that a batch wrote and then replaced: it held from `from` up to, not including, `to`.
 #[derive(Debug, Clone)]
 pub struct Passed<'a, K> {
     pub key: K,
@@ -62,7 +62,7 @@ pub struct Passed<'a, K> {
     pub value: Option<Cow<'a, RawJson>>,
 }
 
-/// The state rows of one scope that a batch changes, each once, in key order, and what did not last.
+/// The state rows of one scope that a batch changes, each once, in key order, and the values that did not outlast it.
 #[derive(Debug)]
 pub struct StateWrites<'a, K> {
     pub rows: BTreeMap<K, StateWrite<'a>>,
@@ -81,7 +81,7 @@ impl<'a, K: Ord + Clone> StateWrites<'a, K> {
         let mut first = revision;
         if let Some(before) = self.rows.remove(&key) {
             first = before.first;
-            // What one revision writes twice, nobody can read in between.
+            // Of two writes at one revision the first was never visible.
             if before.revision < revision {
                 let passed = Passed { key: key.clone(), from: before.revision, to: revision, value: before.value };
                 self.passed.push(passed);

@@ -1,4 +1,4 @@
-//! Time, fresh ids and chance: the only place that asks for them (clippy.toml keeps it so).
+//! Time, fresh ids and randomness: the only place that reads them (clippy.toml enforces it).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ pub trait Clock: Send + Sync + 'static {
     fn fresh_id(&self) -> Uuid;
     /// A positive number that no two creations share, but by a chance of one in 2^63.
     fn incarnation(&self) -> i64;
-    /// A time of at most `limit`, so that those who failed together do not try again together.
+    /// A random time of at most `limit`, so that callers that failed together do not retry together.
     fn jitter(&self, limit: Duration) -> Duration;
 }
 

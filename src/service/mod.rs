@@ -1,6 +1,6 @@
-//! The use cases: what HTTP asks for, in terms of the domain and the store.
+//! The use cases of the API, in terms of the domain and the store.
 //!
-//! Owns the clock, the limits and the retries, and is the only caller of [`Store`]. Knows nothing of HTTP: another face
+//! It owns the clock, the limits and the retries, and is the only caller of [`Store`]. It does not know HTTP: another interface
 //! (ADK's own paths, a command) calls the same methods. One file for each resource:
 //!
 //! - `sessions`: create, read, list, change, delete; apps and users
@@ -8,7 +8,7 @@
 //! - `state`: the merged state, its keys, app and user state on their own
 //! - `past`: fork, rewind, the state as it was
 //! - `sweep`: what runs in the background
-//! - `retry`: how a transaction is tried again
+//! - `retry`: how a transaction is retried
 
 mod clock;
 mod events;
@@ -36,7 +36,7 @@ pub use events::{Answered, Appended};
 pub use sessions::Made;
 pub use state::{StateChange, StoredValue};
 
-/// Why a request was not served. What it means in HTTP is the error table's business.
+/// Why a request was not served. The error table says what that means in HTTP.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("the input was refused")]
@@ -64,7 +64,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The database's trouble, and the same request may succeed a while later.
+    /// Transient: a failure of the database, after which the same request may succeed.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Store(error) if error.cause.may_pass())
     }

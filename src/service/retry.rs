@@ -22,7 +22,7 @@ pub(super) enum Repeat {
     UnlessUnclear,
 }
 
-/// What the last try of a transaction came to.
+/// The result of the last try of a transaction.
 pub(super) struct Tried<T> {
     pub value: T,
     /// An earlier try may have committed: the answer to its commit was lost.

@@ -17,9 +17,9 @@ use crate::domain::tag::IfMatch;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Made {
     New,
-    /// It was there.
+    /// It existed.
     Found,
-    /// An earlier one of the same request made it.
+    /// An earlier try of the same request created it.
     Before,
 }
 
@@ -149,8 +149,7 @@ impl Service {
         deadline: Instant,
     ) -> Result<SessionView> {
         let update = MetadataUpdate { key, patch, if_match, now: self.clock.now() };
-        // Repeated even if unclear: fields are set, not computed, and of two PATCHes under way at once either may be
-        // the last.
+        // Retried even if unclear: fields are set, not computed, and of two concurrent PATCHes either may be the last.
         let Tried { value: outcome, unclear } =
             self.transact(Repeat::Safe, deadline, || self.store.update_metadata(&update, deadline)).await?;
         match outcome {
@@ -165,8 +164,8 @@ impl Service {
     /// # Errors
     /// `RevisionMismatch`.
     pub async fn delete_session(&self, key: SessionKey, if_match: Option<IfMatch>, deadline: Instant) -> Result<()> {
-        // The incarnation that is there now, and no later one: a try after a lost answer must not take away what
-        // somebody made anew meanwhile.
+        // Only the incarnation that exists now: a retry after a lost answer must not delete a session that was created
+        // meanwhile.
         let incarnation = match self.head(&key, deadline).await {
             Ok(head) => head.incarnation,
             Err(Error::SessionNotFound) => return Ok(()),

@@ -19,7 +19,7 @@ use crate::domain::session::SessionInfo;
 use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::template::{Missing, Template};
 
-/// Who changes state without giving an event, and of which session. The event that carries the change gets these.
+/// A state change without an event: the session, and what the composed event gets besides.
 #[derive(Debug)]
 pub struct StateChange<'a> {
     pub key: SessionKey,
@@ -115,7 +115,7 @@ impl Service {
         Ok(Changed { replayed, after: StoredValue { tag, value } })
     }
 
-    /// Removes one key of the merged state through an appended event, or does nothing if it is not there. Shows the tag
+    /// Removes one key of the merged state through an appended event, or does nothing if it is missing. Returns the tag
     /// afterwards.
     ///
     /// # Errors

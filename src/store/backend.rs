@@ -30,12 +30,12 @@ pub trait Backend: Send + Sync + 'static {
     fn clock(&self) -> impl Future<Output = Result<DatabaseClock>> + Send;
     /// Whether [`Tx::views`] answers the query with one statement.
     fn is_one_statement(&self, query: &SessionQuery) -> bool;
-    /// Whether [`Tx::views`] reads it along with others.
+    /// Whether [`Tx::views`] may read it together with other queries.
     fn may_share(&self, query: &SessionQuery) -> bool;
-    /// Begins what reads one moment; `single` promises that it will be one statement.
+    /// Begins a read of one snapshot; `single` promises that it will be one statement.
     fn read(&self, single: bool) -> impl Future<Output = Result<Self::Tx>> + Send;
     fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
-    /// Begins what is one statement that commits: [`Tx::commit_if_unchanged`], [`Tx::create_at_once`].
+    /// Begins what one statement will commit: [`Tx::commit_if_unchanged`] or [`Tx::create_at_once`].
     fn optimistic(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
     fn batching(&self) -> Batching;
     fn limits(&self) -> StoreLimits;
@@ -62,31 +62,31 @@ pub struct SessionInsert<'a> {
 /// itself.
 pub type Seen = HashMap<i64, (i64, i64)>;
 
-/// What became of [`Tx::commit_if_unchanged`]. Losing a race is no error: it is normal, and is in no log.
+/// The result of [`Tx::commit_if_unchanged`]. Losing a race is normal: it is no error, and is not logged.
 #[derive(Debug)]
 pub enum Verdict {
     Written(Seen),
-    /// A head is no more what was decided on, or an event id is taken: nothing was written.
+    /// A head has changed since the decision, or an event id is taken: nothing was written.
     Conflict,
-    /// Somebody else has a head locked: nothing was written.
+    /// Another transaction has a head locked: nothing was written.
     Busy,
 }
 
-/// A transaction under way: what it can load, lock and apply. Dropping it undoes it.
+/// An open transaction: what it can load, lock and apply. Dropping it rolls it back.
 pub trait Tx: Sql {
-    /// Whether others may write meanwhile what is not locked.
+    /// Whether other processes may meanwhile write what is not locked.
     const CONCURRENT: bool;
 
-    /// The timeline of all that it reads.
+    /// The timeline on which it reads.
     fn timeline(&self) -> Timeline;
 
-    /// Locks the rows that exist, in key order; those that someone else has locked are waited for, or left out.
+    /// Locks the rows that exist, in key order. Rows that another transaction has locked are waited for, or left out.
     fn lock_sessions(
         &mut self,
         keys: &BTreeSet<&SessionKey>,
         on_locked: OnLocked,
     ) -> impl Future<Output = Result<Vec<LockedSession>>> + Send;
-    /// Locks scope rows, in the given order, made where they are missing.
+    /// Locks scope rows, in the given order; missing rows are created.
     fn lock_users(&mut self, keys: &[&UserKey]) -> impl Future<Output = Result<()>> + Send;
     fn lock_apps(&mut self, keys: &[&AppName]) -> impl Future<Output = Result<()>> + Send;
     /// Reads heads, and events by their ids, without locks and all at one moment.
@@ -114,9 +114,9 @@ pub trait Tx: Sql {
         keys: &[(&StateAddress, i64)],
     ) -> impl Future<Output = Result<Vec<(StateAddress, StateEntry)>>> + Send;
 
-    /// Keeps a session from going away; it may go on changing.
+    /// Protects a session against deletion, but not against changes.
     fn keep_session(&mut self, key: &SessionKey) -> impl Future<Output = Result<Option<LockedSession>>> + Send;
-    /// Where the database has a clock, by that and not by `now`.
+    /// Expired sessions, by the database's clock if it has one, else by `now`.
     fn expired(&mut self, now: Micros, limit: i64) -> impl Future<Output = Result<Vec<(SessionKey, i64)>>> + Send;
     fn next_buried(&mut self) -> impl Future<Output = Result<Option<(SessionKey, i64)>>> + Send;
 
@@ -131,24 +131,24 @@ pub trait Tx: Sql {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnLocked {
     Wait,
-    /// Leave them out; also those that are not there, which look the same.
+    /// Leave them out. Sessions that do not exist look the same.
     Skip,
 }
 
 /// How appends share transactions best.
 #[derive(Debug, Clone, Copy)]
 pub struct Batching {
-    /// A batch is of one app: where others write too, it is one call that can be sent to where the app's data is.
+    /// A batch is of one app. Where other processes write too, it is then one call that can be routed by app.
     pub one_app: bool,
-    /// How many transactions may be under way at once.
+    /// How many transactions may run at once.
     pub writers: usize,
 }
 
 /// The clock of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DatabaseClock {
-    /// What it says now. It judges whether sessions have expired.
+    /// Its current time. It decides whether sessions have expired.
     Own(Micros),
-    /// It has none but that of its one process. The latest time at which a session or an event was made, if there is one.
+    /// It has only the clock of its one process. The latest time at which a session or an event was created, if any.
     OfProcess(Option<Micros>),
 }

@@ -1,4 +1,4 @@
-//! What a failure of the database means for the one who asked.
+//! What a failure of the database means for the caller.
 
 use std::fmt;
 
@@ -19,11 +19,11 @@ pub struct StoreError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// Lost a race (serialisation failure, deadlock, a row that came or went meanwhile): a new try is likely to win.
+    /// Lost a race (serialisation failure, deadlock, a row that appeared or vanished): a retry is likely to succeed.
     Conflict,
-    /// The connection broke, or the server is going down or coming up: a new try may find it well.
+    /// The connection broke, or the server is stopping or starting: a retry may succeed.
     ConnectionLost,
-    /// Nobody answers, or the database cannot write: disk full, read-only, not migrated.
+    /// The database does not answer, or cannot write: disk full, read-only, not migrated.
     Unavailable,
     /// All connections are in use, or a lock is held for too long.
     Overloaded,
@@ -31,7 +31,7 @@ pub enum Cause {
     Timeout,
     /// The configuration names something that cannot work, or the database lacks migrations.
     Config,
-    /// A bug of ours.
+    /// A bug in sessiond.
     Internal,
 }
 
@@ -49,7 +49,7 @@ impl Cause {
         }
     }
 
-    /// The same may succeed a while later, without anybody's doing.
+    /// Transient: the same call may succeed later, without intervention.
     pub fn may_pass(self) -> bool {
         match self {
             Self::Conflict | Self::ConnectionLost | Self::Unavailable | Self::Overloaded | Self::Timeout => true,
@@ -93,7 +93,7 @@ impl StoreError {
         Self { unclear: self.unclear || !rolled_back, ..self }
     }
 
-    /// The same failure, but of what writes nothing.
+    /// The same failure of a call that writes nothing.
     pub fn of_read(self) -> Self {
         Self { unclear: false, ..self }
     }
@@ -103,7 +103,7 @@ impl StoreError {
         Self { unclear: self.unclear || unclear, ..self }
     }
 
-    /// The same failure, for another one whom it concerns.
+    /// The same failure, for another caller that shared the transaction.
     pub fn share(&self) -> Self {
         Self { source: Source::Text(self.to_string()), ..*self }
     }
@@ -113,7 +113,7 @@ impl StoreError {
         matches!(self.sqlite_code(), Some(SQLITE_FULL | SQLITE_BUSY))
     }
 
-    /// SQLite's answer to what makes no sense, such as the end of a transaction that is none.
+    /// SQLite's answer to a statement that makes no sense, such as ROLLBACK without a transaction.
     pub fn is_plain_error(&self) -> bool {
         self.sqlite_code() == Some(SQLITE_ERROR)
     }
@@ -133,7 +133,7 @@ impl StoreError {
         matches!(&self.source, Source::Sqlx(Error::Database(error)) if error.code().as_deref() == Some(LACKS_PRIVILEGE))
     }
 
-    /// A new try of the same transaction makes sense.
+    /// A retry of the same transaction makes sense.
     pub fn is_transient(&self) -> bool {
         matches!(self.cause, Cause::Conflict | Cause::ConnectionLost) || self.unclear
     }

@@ -1,8 +1,8 @@
-//! What `sessiond verify` reads: sessions, shared scopes and what belongs to neither, each in one transaction that shows
-//! one moment and holds nobody up.
+//! What `sessiond verify` reads: sessions, shared scopes, and rows that belong to neither, each in one read-only snapshot
+//! that blocks no writer.
 //!
-//! A connection of its own, which cannot write: on SQLite without the lock that a serving process holds. Everything is
-//! read by page, found by an index; what the rows mean is for [`crate::domain::verify`] to say.
+//! It uses a connection of its own, which cannot write; on SQLite it does not take the lock of a serving process. Everything is
+//! read by page and found by an index. [`crate::domain::verify`] says what the rows mean.
 
 use std::path::Path;
 use std::time::Duration;
@@ -28,11 +28,11 @@ use crate::domain::verify::{
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// A page: rows, and bytes of their bodies or values, beyond which only its first row may go.
+/// Limits of a page. A first row larger than `PAGE_BYTES` is still returned.
 const PAGE_ROWS: i64 = 500;
 const PAGE_BYTES: i64 = 1 << 20;
 
-/// How long one page may take to come: reads wait for nobody, so this is for a database that has gone silent.
+/// The time limit of one page. Reads wait for no lock, so only a database that went silent exceeds it.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A session's names as they are stored, whatever they are.
@@ -84,7 +84,7 @@ pub struct CheckedScope {
     pub findings: Findings,
 }
 
-/// A look at a database that others may be writing to.
+/// A read-only view of a database to which others may be writing.
 pub struct Inspector(Connection);
 
 enum Connection {
@@ -140,7 +140,7 @@ impl Inspector {
         Ok(rows.into_iter().map(|(app, user, session)| SessionName { app, user, session }).collect())
     }
 
-    /// Folds a session anew and compares; `None` if it is gone.
+    /// Recomputes a session from its events and compares; `None` if it is gone.
     ///
     /// # Errors
     /// The database fails.
@@ -372,7 +372,7 @@ impl Inspector {
         Ok(row.map(|(app, user)| ScopeName { app, user }))
     }
 
-    /// Holds a shared scope against its log.
+    /// Compares a shared scope with its log.
     ///
     /// # Errors
     /// The database fails.

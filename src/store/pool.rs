@@ -1,8 +1,8 @@
 //! Connections between one transaction and the next.
 //!
-//! sqlx's own pool asks each connection that comes back whether it still lives: a round trip for every transaction, so
-//! two for a read that is one statement. Here the transaction itself says whether its connection may be used again, and
-//! only one that was idle for a while is asked, or since another one broke: what ends one often ends all.
+//! sqlx's own pool pings each connection that is returned: one more round trip per transaction, so two for a read that is one
+//! statement. Here the transaction itself says whether its connection may be used again. A connection is pinged only if it
+//! was idle for a while, or if another one broke meanwhile: what breaks one often breaks all.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,17 +17,17 @@ use crate::domain::tag::Timeline;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// A connection that was idle for longer is asked whether it still lives before it is used.
+/// A connection that was idle for longer is pinged before it is used.
 const TRUST_IDLE_FOR: Duration = Duration::from_secs(1);
 
-/// Then a connection is replaced: what a server keeps for it grows, and after a failover all would stay where they are.
+/// The age at which a connection is replaced: the server's memory for it grows, and after a failover connections must move.
 const LIFETIME: Duration = Duration::from_secs(30 * 60);
 
 /// How new connections are made.
 pub trait Connect: Send + Sync + 'static {
     type Connection: Connection;
 
-    /// Connects, by `until` at the latest; the timeline is that of all that the connection will read, if it stays the same.
+    /// Connects, by `until` at the latest. The timeline holds for everything that the connection will read, if it is constant.
     fn connect(&self, until: Instant) -> impl Future<Output = Result<(Self::Connection, Timeline)>> + Send;
 }
 
@@ -38,7 +38,7 @@ pub struct PoolUse {
     pub idle: u32,
 }
 
-/// Up to a number of connections, made as they are needed. Who waits for one is served in the order of arrival.
+/// A limited number of connections, opened on demand. Waiters are served in order of arrival.
 pub struct Pool<C: Connect> {
     connect: C,
     limit: u32,
@@ -49,7 +49,7 @@ pub struct Pool<C: Connect> {
 struct Shared<C> {
     /// One permit for each connection that may be held.
     places: Arc<Semaphore>,
-    /// The one that was used last is used next, so that a pool that is too large rests.
+    /// Last in, first out, so that surplus connections stay idle.
     idle: Mutex<Vec<Idle<C>>>,
 }
 
@@ -58,7 +58,7 @@ struct Idle<C> {
     timeline: Timeline,
     made: Instant,
     since: Instant,
-    /// Another one was not given back since.
+    /// Another connection broke since: ping this one before use.
     doubted: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct Lease<C> {
     _place: OwnedSemaphorePermit,
 }
 
-/// Where a connection goes back to. Dropping it before casts doubt on those that are there.
+/// Where a connection is returned to. Dropping it unreturned marks the idle ones as doubted.
 struct Home<C>(Option<Arc<Shared<C>>>);
 
 impl<C> Drop for Home<C> {
@@ -89,8 +89,8 @@ impl<C> Shared<C> {
 }
 
 impl<C: Connect> Pool<C> {
-    /// `acquire` bounds the wait for a connection, and then the making of one: who waited long for a place and gets it must
-    /// not find that the database is away.
+    /// `acquire` bounds the wait for a permit, and then, as a separate budget, the time to connect: a long wait for a permit
+    /// must not eat the time to connect.
     pub fn new(connect: C, limit: u32, acquire: Duration) -> Self {
         let places = Arc::new(Semaphore::new(limit as usize));
         Self { connect, limit, acquire, shared: Arc::new(Shared { places, idle: Mutex::default() }) }
@@ -118,7 +118,7 @@ impl<C: Connect> Pool<C> {
             match timeout(self.acquire / 4, conn.ping()).await {
                 Ok(Ok(())) => return Ok(lease(conn, timeline, made)),
                 Ok(Err(_)) => {}
-                // To wait for the others as long would take up the time that a new one needs.
+                // Pinging the others as well would use up the time that a new connection needs.
                 Err(_) => break,
             }
         }
@@ -137,7 +137,7 @@ impl<C: Connect> Pool<C> {
         self.shared.places.close();
         let idle = std::mem::take(&mut *self.shared.idle());
         for Idle { conn, .. } in idle {
-            // What is closed badly is closed, too.
+            // A connection that fails to close is closed, too.
             let _ = conn.close().await;
         }
     }
@@ -148,14 +148,14 @@ impl<C> Lease<C> {
         self.timeline
     }
 
-    /// Gives the connection back: it is between two transactions.
+    /// Returns the connection, which is between two transactions.
     pub fn release(self) {
         let Self { conn, timeline, made, mut home, _place: place } = self;
         let Some(shared) = home.0.take() else { return };
         if made.elapsed() < LIFETIME && !shared.places.is_closed() {
             shared.idle().push(Idle { conn, timeline, made, since: Instant::now(), doubted: false });
         }
-        // After that, or there would be one more than allowed for a moment.
+        // Last, or there would be one connection too many for a moment.
         drop(place);
     }
 }

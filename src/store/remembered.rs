@@ -12,25 +12,25 @@ use crate::domain::loaded::{Loaded, Needs, SessionHead, UNREAD};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 
-/// After an optimistic append that another process overtook, so many batches go the slower way: where processes write the
-/// same sessions or shared scopes in turns, trying costs more than it saves.
+/// Backoff: after another process overtook an optimistic append, so many batches take the slower path. Where processes
+/// write the same sessions or shared scopes in turns, optimistic tries cost more than they save.
 const DOUBTS: u32 = 32;
 
-/// Of sessions, users and apps: the heads of so many, and up to twice as many, are cached.
+/// How many heads of sessions, users and apps each are cached; up to twice as many.
 const REMEMBERED: usize = 16_384;
 
-/// The cache, and how far it is trusted. Never a source of truth: what is written on its word is compared first.
+/// The cache, and its backoff. It is never a source of truth: a write compares each head with the database first.
 #[derive(Default)]
 pub struct Remembered {
     memory: Mutex<Memory>,
-    /// How many of the next batches are not to be decided from the cache, and how many not optimistically.
+    /// How many of the next batches do not use the cache, and how many are not optimistic.
     cache_doubts: AtomicU32,
     doubts: AtomicU32,
 }
 
 impl Remembered {
-    /// What is cached of what decides, and what is not. Where others write too (`concurrent`), what an event only notes is
-    /// left to the statement that writes.
+    /// The needed heads that are cached, and the needs that are not. Where other processes write too (`concurrent`), a scope
+    /// revision that an event merely records is left to the statement that writes.
     pub fn heads<'a>(&self, timeline: Timeline, needs: &Needs<'a>, concurrent: bool) -> (Loaded, Needs<'a>) {
         let memory = self.memory_of(timeline);
         let (mut heads, mut missing) = (Loaded::default(), Needs::default());
@@ -46,7 +46,7 @@ impl Remembered {
         (heads, missing)
     }
 
-    /// Keeps the heads that an append has written, or found as they were.
+    /// Caches the heads that an append has written, or found unchanged.
     pub fn keep(&self, heads: Loaded) {
         let mut memory = self.memory_of(heads.timeline);
         heads.sessions.into_iter().for_each(|(key, head)| memory.sessions.put(key, head));
@@ -55,7 +55,7 @@ impl Remembered {
         heads.apps.into_iter().for_each(|(key, revision)| memory.apps.raise(key, revision));
     }
 
-    /// Keeps the head of a session that was created or found.
+    /// Caches the head of a session that was created or found.
     pub fn remember(&self, head: &SessionInfo) {
         let mut memory = self.memory_of(head.timeline);
         // It may have been found, and others may have appended since.
@@ -67,7 +67,7 @@ impl Remembered {
         memory.apps.raise(head.key.app().clone(), head.app_revision);
     }
 
-    /// Evicts a session whose head this process changes in another way; what others change is found out.
+    /// Evicts a session whose head this process is about to change otherwise. Changes by other processes show in the compare.
     pub fn evict_session(&self, key: &SessionKey) {
         self.memory().sessions.evict(key);
     }
@@ -178,7 +178,7 @@ impl<K: Eq + Hash, V: Copy> Recent<K, V> {
 }
 
 impl<K: Eq + Hash> Recent<K, i64> {
-    /// Puts a revision of a shared scope, unless a later one is there: who only read it may tell late what it was.
+    /// Puts a revision of a shared scope, unless a later one is there: a reader may report its revision late.
     fn raise(&mut self, key: K, revision: i64) {
         if revision > self.get(&key).unwrap_or(UNREAD) {
             self.put(key, revision);

@@ -193,6 +193,11 @@ fn links_lead_somewhere() {
     let mut documents = vec!["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "bench/README.md"];
     documents.extend(["clients/python/README.md", "examples/adk-python/README.md"]);
     documents.extend(["docs/tour.md", "docs/why.md", "docs/reference.md", "docs/adk.md", "docs/templates.md"]);
+    documents.extend(["docs/postgresql.md", "docs/benchmarks.md"]);
+    let pages = fs::read_dir(Path::new(ROOT).join("docs/design")).expect("a folder of pages");
+    let pages: Vec<String> =
+        pages.map(|page| format!("docs/design/{}", page.expect("a page").file_name().to_string_lossy())).collect();
+    documents.extend(pages.iter().map(String::as_str));
     for name in documents {
         let text = fs::read_to_string(Path::new(ROOT).join(name)).expect("read the document");
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

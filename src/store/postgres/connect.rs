@@ -55,7 +55,7 @@ impl Server {
         Self { options, pgbouncer, tells_timeline: AtomicBool::new(true) }
     }
 
-    /// Runs statements, and tells on which timeline.
+    /// Runs statements, and returns the timeline on which they ran.
     ///
     /// # Errors
     /// The server is a standby, besides what may happen to any statement.
@@ -95,8 +95,8 @@ impl Server {
 impl Connect for Arc<Server> {
     type Connection = PgConnection;
 
-    /// Tries until then: a server that restarts is away for a moment. A server's timeline changes when it is promoted, which
-    /// ends no connection, but a standby is not connected to.
+    /// Retries until `until`, as a server that restarts is away for a moment. A server's timeline changes when it is promoted;
+    /// that ends no connection, but connections are made to primaries only.
     async fn connect(&self, until: Instant) -> Result<(PgConnection, Timeline)> {
         let mut last = None;
         let connecting = async {
@@ -127,12 +127,12 @@ impl Connect for Arc<Server> {
 
 /// Connects, for a task of its own.
 pub async fn connect(options: &PgConnectOptions, limit: Duration) -> Result<PgConnection> {
-    // A server that takes the connection and then says nothing must not be waited for for ever.
+    // A server may accept the connection and then never answer.
     let connected = timeout_at(Instant::now() + limit, options.connect()).await;
     connected.map_err(|_| silent(options))?.map_err(|error| failure(options, error))
 }
 
-/// What the URL says, and nothing that PgBouncer would refuse.
+/// The options of the URL, and none that PgBouncer would refuse.
 pub fn options(url: &Url) -> Result<PgConnectOptions> {
     Ok(PgConnectOptions::from_url(url)
         // It would quote a value.
@@ -143,7 +143,7 @@ pub fn options(url: &Url) -> Result<PgConnectOptions> {
         .disable_statement_logging())
 }
 
-/// Says so if somebody between here and the server could read or change what is sent.
+/// Warns if an attacker on the network could read or change what is sent.
 pub fn warn_if_exposed(options: &PgConnectOptions) {
     if !is_local(options) && !matches!(options.get_ssl_mode(), PgSslMode::VerifyFull) {
         tracing::warn!(
@@ -174,11 +174,11 @@ fn place(options: &PgConnectOptions) -> String {
     }
 }
 
-/// Whether it is worth to ask again at once: it is starting, has no place left just now, or the network is at fault.
+/// Whether an immediate retry may help: the server is starting, is out of connections for now, or the network failed.
 fn is_passing(error: &Error) -> bool {
     match error {
         Error::Database(error) => error.is_transient_in_connect_phase(),
-        // What is wrong with a certificate, or its file, stays wrong.
+        // A bad certificate or certificate file stays bad.
         Error::Io(error) => error.kind() != ErrorKind::InvalidData,
         Error::Protocol(_) => true,
         _ => false,
@@ -207,7 +207,7 @@ fn failure(options: &PgConnectOptions, error: Error) -> StoreError {
             _ => unavailable(&error.to_string()),
         },
         Error::Tls(error) => unavailable(&format!("TLS: {error}")),
-        // The end of a connection reads like a wrong answer to the request for TLS.
+        // A closed connection reads like a wrong answer to the request for TLS.
         Error::Protocol(text) if text.contains("0x00") => unavailable(closed),
         Error::Protocol(_) => unavailable("what answers does not speak PostgreSQL's protocol"),
         Error::Database(answer) => {

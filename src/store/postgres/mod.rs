@@ -74,8 +74,8 @@ impl Postgres {
             ("idle_in_transaction_session_timeout", limits.acquire + limits.statement),
         ]
         .map(|(name, limit)| (name, limit.as_millis().to_string()));
-        // Every statement is a few looks into indexes, whatever its values: it is planned once for each connection. With
-        // a plan for every execution, an append takes twice as long.
+        // Every statement is a few index lookups, whatever its values, so it is planned once per connection. With a plan for
+        // every execution, an append takes twice as long.
         let plans = [
             ("plan_cache_mode", "force_generic_plan"),
             ("enable_seqscan", "off"),
@@ -83,8 +83,7 @@ impl Postgres {
             ("enable_mergejoin", "off"),
             ("jit", "off"),
         ];
-        // PgBouncer refuses all that as start-up parameters, and what is set for longer than a transaction others would
-        // get.
+        // PgBouncer refuses these as start-up parameters, and a setting that outlives its transaction would leak to others.
         let local: String = match options.pgbouncer {
             false => String::new(),
             true => settings.iter().map(|(name, limit)| format!("; set local {name} = {limit}")).collect(),
@@ -99,8 +98,8 @@ impl Postgres {
         Ok(Self { pool, server, connect, options, limits, begin_read, begin_write })
     }
 
-    /// sqlx's migrator prepares its statements by name, whatever the settings say. PgBouncer gives them to whoever
-    /// has the server's connection next, the next migrator for instance, whose own statements have the same names.
+    /// sqlx's migrator prepares its statements by name, whatever the settings say. PgBouncer passes them on with the server's
+    /// connection, for instance to the next migrator, whose statements have the same names.
     async fn deallocate(&self, conn: &mut PgConnection) -> Result<()> {
         if self.options.pgbouncer {
             sqlx::raw_sql("deallocate all").execute(conn).await?;
@@ -207,7 +206,7 @@ impl Backend for Postgres {
         let mut conn = connect::connect(&options, self.limits.unit()).await?;
         // In the transaction from the first look on: PgBouncer keeps the server's connection for that long only.
         let mut tx = conn.begin().await?;
-        // To look takes no more than reading a table: who may not make tables can start a server all the same.
+        // Looking takes `select` alone, so a role that may not create tables can start a server.
         if is_migrated(&mut tx).await? {
             tx.rollback().await?;
             return Ok(conn.close().await?);
@@ -289,7 +288,7 @@ impl Backend for Postgres {
         self.read(true).await
     }
 
-    /// Some connections stay for whoever reads.
+    /// Half of the connections stay free for reads.
     fn batching(&self) -> Batching {
         Batching { one_app: true, writers: (self.limits.connections as usize / 2).clamp(2, 8) }
     }
@@ -307,13 +306,13 @@ impl Backend for Postgres {
     }
 }
 
-/// Dropped before its end, it is in an unknown state, perhaps on a connection that does not answer. The pool then closes
-/// the connection, which ends it for certain, and nobody waits for it.
+/// If it is dropped before its end, its state is unknown and its connection may not answer. The pool then closes the
+/// connection, which ends the transaction for certain, and nothing waits for it.
 pub struct PgTx {
     conn: Lease<PgConnection>,
     timeline: Timeline,
     persistent: bool,
-    /// Scope rows that may have been made just to be locked.
+    /// Scope rows that may have been created just to be locked.
     made_users: Vec<UserKey>,
     made_apps: Vec<AppName>,
     in_transaction: bool,
@@ -328,7 +327,7 @@ impl PgTx {
         Ok(())
     }
 
-    /// Those that are there.
+    /// Locks the rows of users that exist; which those are.
     async fn lock_user_rows<'k>(&mut self, keys: &[&'k UserKey]) -> Result<HashSet<&'k UserKey>> {
         let mut found = HashSet::new();
         for keys in keys.chunk_by(|a, b| a.app == b.app) {
@@ -352,7 +351,7 @@ impl PgTx {
         Ok(row.is_some())
     }
 
-    /// Writes what a batch changes in one app, unless a head is no more what it was.
+    /// Writes what a batch changes in one app, unless a head has changed.
     async fn write_app(&mut self, app: &AppName, writes: &Writes<'_>) -> Result<Verdict> {
         let row = write_call(app, writes).persistent(self.persistent).fetch_one(&mut *self.conn).await?;
         row.verdict()
@@ -645,7 +644,7 @@ impl Tx for PgTx {
 }
 
 impl PgTx {
-    /// A scope row at revision 0 says nothing once it is unlocked, and lists of names would have to walk past it.
+    /// A scope row at revision 0 has no meaning once it is unlocked, and lists of names would have to skip it.
     async fn drop_unused_scopes(&mut self, writes: &Writes<'_>) -> Result<()> {
         let users: Vec<&UserKey> = self.made_users.iter().filter(|key| !writes.users.contains_key(key)).collect();
         for keys in users.chunk_by(|a, b| a.app == b.app) {

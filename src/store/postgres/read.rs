@@ -12,11 +12,10 @@ use crate::store::error::StoreError;
 use crate::store::sql::columns::head_columns;
 use crate::store::sql::rows::ViewRow;
 
-/// The statement of [plain](SessionQuery::is_plain) queries of one app; with more than one, of such as ask for the whole
-/// state.
+/// The statement for [plain](SessionQuery::is_plain) queries of one app. Several queries must each ask for the whole state.
 ///
-/// The indexes give state keys and events in their order, so nothing is sorted, and as sequences are dense nothing has to
-/// be counted. Of the events, the first always fits.
+/// The indexes return state keys and events in order, so nothing is sorted, and as sequences are dense nothing is counted. The
+/// first event always fits.
 pub fn read_statement(queries: &[&SessionQuery]) -> Option<QueryBuilder<Postgres>> {
     let mut statement = Statement::of_app(queries.first()?.key.app());
     let rows = queries.iter();
@@ -102,7 +101,7 @@ pub struct ReadRow {
 
 impl ReadRow {
     /// # Errors
-    /// What was written by something else: ids that are none.
+    /// Stored ids that break the rules: something else wrote them.
     pub fn view(self, query: &SessionQuery) -> Result<Option<SessionView>, StoreError> {
         let Self { view, first, commit_times, sizes, bodies, .. } = self;
         let (commit_times, sizes) = (commit_times.unwrap_or_default(), sizes.unwrap_or_default());

@@ -7,7 +7,7 @@ use sqlx::{Encode, Postgres, Type};
 
 use crate::domain::ids::AppName;
 
-/// A statement of named queries that precede what it is about.
+/// A statement under construction: common table expressions, and then its body.
 pub struct Statement {
     sql: QueryBuilder<Postgres>,
     parts: usize,
@@ -20,14 +20,14 @@ impl Default for Statement {
 }
 
 impl Statement {
-    /// A statement in which `$1` is the app, for all parts to name.
+    /// A statement in which `$1` is the app, which every part names.
     pub fn of_app(app: &AppName) -> Self {
         let mut sql = QueryBuilder::new("with app as (select ");
         sql.push_bind(app.as_str()).push("::text)");
         Self { sql, parts: 1 }
     }
 
-    /// What follows the named queries; `None` if there are none.
+    /// The builder, for the body of the statement; `None` without common table expressions.
     pub fn end(self) -> Option<QueryBuilder<Postgres>> {
         (self.parts > 0).then_some(self.sql)
     }
@@ -38,14 +38,14 @@ impl Statement {
         self.parts += 1;
     }
 
-    /// Names rows for the other parts, however many there are.
+    /// Binds rows under a name, always as arrays.
     pub fn lists(&mut self, name: impl Display, names: impl Display, values: impl FnOnce(Columns<'_>)) {
         self.part(name, "materialized (select * from unnest(");
         values(Columns { sql: self.sql.separated(", "), one: false });
         self.sql.push(format_args!(") as r({names}))"));
     }
 
-    /// Names rows for the other parts. One row becomes constants: they need no function, and no place to be kept.
+    /// Binds rows under a name. A single row becomes constants, which need no `unnest` and are not materialized.
     pub fn rows(&mut self, name: impl Display, names: impl Display, count: usize, values: impl FnOnce(Columns<'_>)) {
         let (open, close) = match count {
             1 => ("not materialized (select * from (values (", "))"),

@@ -1,6 +1,6 @@
-//! PostgreSQL's own statements that are the same for all requests. Rows are found by their whole keys, one by one, in lateral
-//! queries that `offset 0` or a lock keeps apart: a planner without statistics would else begin a join with an index that
-//! begins with the app, and go through all that the app has.
+//! PostgreSQL's own statements with a fixed text. Rows are found one by one by their whole keys, in lateral queries that
+//! `offset 0` or a lock keeps apart. Otherwise a planner without statistics would begin a join with an index that begins with
+//! the app, and scan everything that the app has.
 
 use super::words::clock;
 
@@ -41,13 +41,13 @@ pub const LOCK_USERS: &str = "select k.n from unnest($2::text[]) with ordinality
 
 pub const LOCK_APP: &str = "select 1 from app_scopes where app_name = $1 for update";
 
-/// Makes the rows of users that are to be locked.
+/// Creates the rows of users that are to be locked.
 pub const MAKE_USERS: &str = "insert into user_scopes (app_name, user_id, revision) \
     select $1, k.user_id, 0 from unnest($2::text[]) as k(user_id) on conflict do nothing";
 
 pub const MAKE_APP: &str = "insert into app_scopes (app_name, revision) values ($1, 0) on conflict do nothing";
 
-/// Keeps a session from going away.
+/// Protects a session against deletion.
 pub const KEEP_SESSION: &str = concat!(
     "select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, ",
     judged!("s"),
@@ -93,7 +93,7 @@ pub const EXPIRED: &str = concat!(
 pub const NEXT_BURIED: &str =
     "select app_name, user_id, session_id, incarnation from buried_sessions limit 1 for update skip locked";
 
-/// Removes rows that were made just to be locked.
+/// Removes rows that were created just to be locked.
 pub const DROP_USERS: &str =
     "delete from user_scopes where app_name = $1 and user_id = any($2::text[]) and revision = 0";
 

@@ -7,9 +7,9 @@ use crate::domain::time::Micros;
 use crate::store::sql::statements::Statements;
 use crate::store::sql::words::Words;
 
-/// The database's clock, in whole microseconds. The time at which the statement that a client sent began: one moment for
-/// all of it, later than any wait of the statements before, and unlike `clock_timestamp()` a value that an index is searched
-/// by. (Exact: of a time of this century, also a double has the microseconds.)
+/// The database's clock, in whole microseconds: the start of the statement that the client sent. It is one moment for the whole
+/// statement, later than the waits of earlier statements, and stable (unlike `clock_timestamp()`), so that an index can be
+/// searched by it. (Exact: a double holds the microseconds of any time of this century.)
 macro_rules! clock {
     () => {
         "(extract(epoch from statement_timestamp()) * 1000000)::bigint"

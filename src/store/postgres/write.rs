@@ -25,8 +25,8 @@ const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions 
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
      $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49)";
 
-/// What a call returns: the verdict, and of each event that it stored the incarnation of its session and the revisions of user
-/// and app that it notes.
+/// The result of a call: the verdict, and for each stored event the incarnation of its session and the revisions of user and
+/// app that the event records.
 #[derive(FromRow)]
 pub struct VerdictRow {
     verdict: String,
@@ -55,7 +55,8 @@ impl VerdictRow {
 /// The apps of which a batch changes something.
 pub fn apps_of<'a>(writes: &Writes<'a>) -> BTreeSet<&'a AppName> {
     let Writes { events, sessions, users, apps, session_state, user_state: _, app_state: _ } = writes;
-    // Shared state changes only with the revision of its scope, and what did not last was of a row that is there.
+    // Shared state changes only with its scope's revision, and values that did not outlast the batch belong to rows listed
+    // here.
     let users = users.keys().map(|key| &key.app);
     let events = events.iter().map(|row| row.key.app());
     let states = session_state.rows.keys().map(|(session, ..)| session.app());
@@ -136,7 +137,7 @@ fn numbers<T>(rows: &[T], part: impl Fn(&T) -> i64) -> Vec<i64> {
     rows.iter().map(part).collect()
 }
 
-/// The state rows of one scope, and after them what did not outlast the batch.
+/// The state rows of one scope, and after them the values that did not outlast the batch.
 struct StateRows<'w, K> {
     keys: Vec<&'w K>,
     values: Vec<Option<&'w str>>,
@@ -171,8 +172,8 @@ impl<'w, K> StateRows<'w, K> {
     }
 }
 
-/// Inserts rows of sessions of one app, in key order, of which neither the id nor the request is there, and their places in the
-/// list by last update; returns the incarnations of those.
+/// Inserts rows of sessions of one app, in key order, of which neither the id nor the request is there, and their places in
+/// the list by last update; returns the incarnations of those.
 pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
     let mut sql = made_sessions(rows, "app_name, user_id, id, update_time, incarnation")?.end()?;
     sql.push(" select incarnation from made");

@@ -2,23 +2,23 @@
 
 use super::words::Words;
 
-/// What an event holds beside the key of its session, in the order in which both databases bind it.
+/// The columns of an event beside the key of its session, in the order in which both databases bind them.
 pub const EVENT: &str = "sequence, id, event_time, commit_time, author, invocation_id, branch, user_revision, \
     app_revision, rewind_to, digest, body";
 
-/// What a row of state holds beside its owner.
+/// The columns of a row of state beside its owner.
 pub const STATE: &str = "key, value, revision";
 
-/// What a span of a session's state holds beside the key of its session.
+/// The columns of a span of session state beside the key of its session.
 pub const SPAN: &str = "node, key, valid_from, valid_to, value";
 
-/// What a client says of a session, and may change.
+/// The metadata that a client gives a session, and may change.
 pub const SESSION_METADATA: &str = "display_name, labels, expire_time";
 
 /// The key of a session's rows in other tables.
 pub const OWNER: &str = "app_name, user_id, session_id, incarnation";
 
-/// The columns that a new session brings.
+/// The columns of a new session that its insertion binds.
 pub fn session_columns() -> String {
     format!(
         "app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number, {SESSION_METADATA}, \
@@ -41,8 +41,8 @@ pub fn head_columns() -> String {
         .to_owned()
 }
 
-/// The parts of the merged state, from `sessions s` of the app `$1`, each as the members of an object, without braces; narrowed to some keys
-/// of app, user and session.
+/// The parts of the merged state, from `sessions s` of the app `$1`, each as the members of an object, without braces; narrowed
+/// to some keys of app, user and session.
 pub fn state_columns(words: &Words, app: &str, user: &str, session: &str) -> String {
     let member = words.member;
     format!(

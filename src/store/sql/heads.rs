@@ -1,5 +1,5 @@
-//! What an append looks at before it is decided: heads, and the events of the ids that it brings. Each database has one
-//! statement for it, and the rows are the same.
+//! The heads on which an append is decided, and the stored events that have its ids. Each database has one statement for
+//! them; the rows are the same.
 
 use std::collections::BTreeSet;
 
@@ -63,8 +63,8 @@ impl<'a> HeadsQuery<'a> {
     }
 }
 
-/// Of kind 0 a session with the event of one id, if it has it; of kind 1 and 2 a user's and an app's revision. `n` counts
-/// the keys of a kind from 1.
+/// Kind 0: a session, with its event of one id if there is one. Kinds 1 and 2: the revision of a user, and of an app. `n`
+/// counts the keys of a kind from 1.
 #[derive(FromRow)]
 pub struct HeadsRow {
     kind: i32,

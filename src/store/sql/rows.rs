@@ -1,4 +1,4 @@
-//! Rows that both databases give, and what they say.
+//! The rows that both databases return, and how they are decoded.
 
 use sqlx::FromRow;
 
@@ -42,7 +42,7 @@ impl TryFrom<HeadRow> for SessionInfo {
         Ok(Self {
             key: session_key(&row.app_name, &row.user_id, &row.id)?,
             incarnation: row.incarnation,
-            // For the transaction to say.
+            // The transaction fills it in.
             timeline: Timeline::default(),
             revision: row.revision,
             metadata_revision: row.metadata_revision,
@@ -80,10 +80,10 @@ impl ViewRow {
         events.after.max(before_last) + 1
     }
 
-    /// What a [plain](SessionQuery::is_plain) query asks for, given its events; `None` if it asks for another incarnation.
+    /// The answer to a [plain](SessionQuery::is_plain) query, given its events; `None` if it asks for another incarnation.
     ///
     /// # Errors
-    /// What was written by something else: ids that are none.
+    /// Stored ids that break the rules: something else wrote them.
     pub fn with_events(
         self,
         query: &SessionQuery,
@@ -160,7 +160,7 @@ pub fn event_page(rows: Vec<PagedEventRow>, max_rows: usize) -> EventPage {
     EventPage { more: events.len() < total, events }
 }
 
-/// A session with what an append locks of it.
+/// A session with the head that an append locks.
 #[derive(FromRow)]
 pub struct LockedRow {
     pub app_name: String,

@@ -1,9 +1,9 @@
 //! The statements that both databases share, built once for each in its [`Words`].
 //!
-//! SQLite reads `$1` as PostgreSQL does, so one text serves both but for those words. Statements are put together from
+//! SQLite reads `$1` as PostgreSQL does, so one text serves both, except for those words. Statements are built from
 //! literals; values are always bound. Parameters that name a session come first: `$1` the app, `$2` the user, `$3` the
-//! session, `$4` the incarnation. A bound limit is a sum, `0 + $1`: for a mere parameter, SQLite would plan the statement
-//! anew each time that it is bound.
+//! session, `$4` the incarnation. A bound limit is written as a sum, `0 + $1`: SQLite plans a statement again whenever a
+//! bare limit is bound.
 
 use super::columns::{EVENT, SESSION_METADATA, SPAN, STATE, head_columns, state_columns};
 use super::words::Words;
@@ -44,8 +44,8 @@ statements! { words,
         state_columns(words, &(words.wanted)("$5"), &(words.wanted)("$6"), &(words.wanted)("$7")),
         of_session(words.now)
     ),
-    /// A page of events: those after `$5` and before `$6`, since `$7`, of author `$8`, invocation `$9` and branch `$10`, up to
-    /// `$11` rows and `$12` bytes.
+    /// A page of events: those after `$5` and before `$6`, since `$7`, of author `$8`, invocation `$9` and branch `$10`, up
+    /// to `$11` rows and `$12` bytes.
     events_ascending: events_page("asc", ""),
     events_descending: events_page("desc", ""),
     visible_ascending: events_page("asc", words.visible),
@@ -77,9 +77,9 @@ statements! { words,
            (select {} from app_state t where t.app_name = $1) as state",
         (words.member)("t.key")
     ),
-    /// The parts of the merged state as it was at a moment: what is still there from then, and what was there then and is no
-    /// more. `$5`, `$6`, `$7` are the revisions of session, user and app then; `$8`, `$9`, `$10` the nodes where their spans
-    /// may be filed; `$11`, `$12`, `$13` the keys wanted of app, user and session, or null.
+    /// The parts of the merged state as it was at a moment: values that still hold, and spans that held then. `$5`, `$6`,
+    /// `$7` are the revisions of session, user and app then; `$8`, `$9`, `$10` the nodes where their spans may be filed;
+    /// `$11`, `$12`, `$13` the keys wanted of app, user and session, or null.
     state_then: state_then(words),
     /// The session keys that have changed since revision `$5`, with their values then and now; `$6` are the nodes.
     differences: format!(
@@ -187,7 +187,7 @@ statements! { words,
     }),
 }
 
-/// What finds the session of a query: its key, and that it has not expired at a time.
+/// The condition that finds the session of a query: its key, and that it has not expired.
 pub fn of_session(now: &str) -> String {
     format!(
         " from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 \
@@ -195,9 +195,9 @@ pub fn of_session(now: &str) -> String {
     )
 }
 
-/// One page of events: the inner query picks rows by the filters without their bodies, the middle one adds up sizes
-/// (with what an answer adds to a body), the outer one fetches the bodies that fit, one by one: of a join, a planner that
-/// does not know how many events the session has may go through all of them for each. The first row always fits.
+/// One page of events. The inner query picks rows by the filters without their bodies; the middle one adds up sizes
+/// (including what an answer adds to a body); the outer one fetches the bodies that fit, one by one. With a join, a planner
+/// that does not know how many events the session has might scan all of them for each row. The first row always fits.
 fn events_page(direction: &str, filter: &str) -> String {
     format!(
         "select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 \
@@ -248,13 +248,13 @@ fn keys_changed(words: &Words, log: &str, of: &str, keys: &str) -> String {
     format!("select k.value, (select max(l.revision) from {log} l where {of} and l.key = k.value) from {each}")
 }
 
-/// How much is to be added to an expiry that a process computed as its time `now` and a time to live: if its clock is wrong,
-/// what it is wrong by.
+/// The correction of an expiry that a process computed from its own `now` and a time to live: the error of its clock, if
+/// that is beyond the tolerance.
 pub fn ttl_correction(clock: &str, now: &str) -> String {
     format!("case when abs({clock} - {now}) > {CLOCK_TOLERANCE} then {clock} - {now} else 0 end")
 }
 
-/// Removes up to `$5` rows that an incarnation left.
+/// Removes up to `$5` rows of a buried incarnation.
 fn purge(table: &str, key: &str) -> String {
     let row = if key.contains(',') { format!("({key})") } else { key.to_owned() };
     format!(
@@ -271,7 +271,8 @@ fn forget_patches(words: &Words, table: &str, key: &str) -> String {
     )
 }
 
-/// The next name after `$1`, found by one look into each index, again and again: names, not rows, are counted.
+/// The next names after `$1`, each found by one lookup in each index (a loose index scan): the cost grows with names, not
+/// rows.
 fn names(next: impl Fn(&str) -> String) -> String {
     format!(
         "with recursive names(name) as (select min(n) from ({}) as first \

@@ -1,20 +1,20 @@
-//! The words in which a database says what both have.
+//! The dialect of a database: the fragments in which otherwise common statements differ.
 
 /// What the databases say differently.
 pub struct Words {
-    /// The clock that judges expiry; `None`: the process's own.
+    /// The clock that decides about expiry; `None`: the process's own.
     pub clock: Option<&'static str>,
     /// Now, where `$4` is the time of a [`SessionQuery`](crate::domain::query::SessionQuery).
     pub now: &'static str,
     /// Members of a JSON object, without braces, of the rows `t`, given the expression of their keys.
     pub member: fn(key: &str) -> String,
-    /// Narrows the rows `t` to a list of keys, unless that is null.
+    /// Restricts the rows `t` to a list of keys, unless the list is null.
     pub wanted: fn(keys: &str) -> String,
     /// That a number is in a list.
     pub among: fn(numbers: &str) -> String,
     /// The elements of a list of texts, as rows `k(value)`.
     pub each: fn(keys: &str) -> String,
-    /// The rows `t` of a table of spans that are filed under a list of nodes: one look into the index for each.
+    /// The rows `t` of a table of spans that are filed under a list of nodes: one index lookup per node.
     pub filed: fn(table: &str, of: &str, nodes: &str) -> String,
     /// An insertion of the session with an id, and of its place in the list by last update; affects no row if it is there.
     pub listed: fn(insert: &str, id: &str) -> String,
@@ -22,11 +22,11 @@ pub struct Words {
     pub join_listed: &'static str,
     /// Leaves out the events in ranges that begin after `$13` and end with `$14`.
     pub visible: &'static str,
-    /// The time at which a request is remembered, given the time of a process, whose clock may be behind.
+    /// The time under which an idempotency key is stored, given the time of a process, whose clock may be behind.
     pub remembered: fn(now: &str) -> String,
-    /// What is to be compared with the time from which a time to live was counted.
+    /// The clock to compare with the time from which a time to live was counted.
     pub ttl_clock: &'static str,
-    /// Rows that others have locked are left out.
+    /// The clause that skips rows that others have locked.
     pub skip_locked: &'static str,
     /// A label's value, given the placeholder of its name.
     pub label: fn(name: &str) -> String,

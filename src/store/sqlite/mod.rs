@@ -52,8 +52,8 @@ pub use write::composed;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// What a connection keeps of the file in its own memory, in negative KiB. Reads find the rest in the system's cache, which is
-/// the same for all of them; what the writer changes stays with it until the commit.
+/// The page cache of a connection, in negative KiB. Readers find the rest of the file in the system's cache, which all of
+/// them share; pages that the writer changes stay in its own cache until the commit.
 const WRITER_CACHE: &str = "-16384";
 const READER_CACHE: &str = "-2048";
 
@@ -84,7 +84,7 @@ impl Sqlite {
             // Moving the log into the file costs the same pages again, and two syncs; so less often than every 4 MB.
             .pragma("wal_autocheckpoint", "8000")
             .pragma("cache_size", WRITER_CACHE)
-            // What a statement over many rows keeps to undo itself needs no file.
+            // The undo log of one statement over many rows needs no file.
             .pragma("temp_store", "memory")
             .statement_cache_capacity(STATEMENTS)
             .disable_statement_logging();
@@ -125,7 +125,7 @@ impl Connect for Opener {
     }
 }
 
-/// Where the file really is, made if it is missing: the one path of all that lead to it, through links or folders.
+/// The canonical path of the file, which is created if it is missing.
 fn real_path(path: &Path) -> Result<PathBuf> {
     let found = match fs::canonicalize(path) {
         // Never opened if it is there: to close it would release the locks that SQLite has on it in this process.
@@ -153,7 +153,7 @@ fn lock(path: &Path) -> Result<File> {
     }
 }
 
-/// The file that is open, by what the system knows it by.
+/// The identity of the open file: its device and inode.
 struct OpenFile {
     path: PathBuf,
     device: u64,
@@ -168,7 +168,7 @@ impl OpenFile {
         Ok(Self { path, device: found.dev(), inode: found.ino() })
     }
 
-    /// Fails if the path leads elsewhere by now: what is written to a file without a name is gone with this process.
+    /// Fails if the path now leads to another file: data written to an unlinked file is lost with this process.
     fn check(&self) -> Result<()> {
         match fs::metadata(&self.path) {
             Ok(found) if (found.dev(), found.ino()) == (self.device, self.inode) => Ok(()),
@@ -252,7 +252,7 @@ impl Backend for Sqlite {
         self.begin(&self.writer, None).await
     }
 
-    /// There is one connection that writes. Who waits for it with a batch of their own waits no longer than in the line.
+    /// There is one connection that writes. A second batch that waits for it starts as soon as the first one ends.
     fn batching(&self) -> Batching {
         Batching { one_app: false, writers: 2 }
     }
@@ -300,7 +300,7 @@ pub struct SqliteTx {
     in_transaction: bool,
     /// The next [`SqliteTx::script`] begins the transaction.
     begins: bool,
-    /// [`Tx::write_at_once`] has come to its commit.
+    /// [`Tx::commit_if_unchanged`] has reached its commit.
     committing: bool,
 }
 
@@ -340,8 +340,9 @@ impl SqliteTx {
         Ok(())
     }
 
-    /// Commits. If that fails for want of space or of a lock, nothing of the transaction is left: SQLite writes what makes it
-    /// valid last, and has rolled back then, or is told to. (Of an error of the disk that cannot be said.)
+    /// Commits. If that fails because the disk is full or a lock is held, the transaction is certainly undone: SQLite
+    /// writes the record that makes it valid last, and has rolled back by then, or is told to. (A disk error leaves it
+    /// open.)
     async fn try_commit(&mut self) -> Result<()> {
         let Err(error) = sqlx::raw_sql("commit").execute(&mut *self.conn).await else { return Ok(()) };
         let error = StoreError::from(error);
@@ -427,7 +428,7 @@ impl SqliteTx {
         Ok(())
     }
 
-    /// What an append rarely does: it removes keys, or sets them more than once.
+    /// Writes what is rare in an append: removals, and keys that are set more than once.
     async fn write_rest<K: Columns + Sync>(
         &mut self,
         tables: &StateTables,
@@ -564,7 +565,7 @@ impl Tx for SqliteTx {
             }
         }
         let mut heads = keys.heads(rows)?;
-        // Nobody else makes them, so that they are not there is worth remembering.
+        // No other process creates them, so their absence may be cached as well.
         for user in &keys.users {
             heads.users.entry((*user).clone()).or_insert(0);
         }

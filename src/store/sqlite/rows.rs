@@ -1,11 +1,11 @@
 //! SQLite: statements that read or write many rows at once.
 //!
-//! The way to the thread that has the connection, and back, takes longer than to find or write a row. So rows take it
-//! together, and so do statements. To keep them prepared there are few shapes of each: its lists of rows are filled up to
-//! one of a few sizes with rows of nulls, which `limit` keeps from being looked at.
+//! The round trip to the thread that owns the connection takes longer than finding or writing a row. So many rows, and several
+//! statements, share one. To keep statements prepared, each has few shapes: its lists of rows are padded to one of a few
+//! lengths with rows of nulls, which `limit` excludes.
 //!
-//! Parameters are bound in their order and have no numbers: to find out the number of one, the driver has SQLite look
-//! through all before it. What two statements of one text share is bound twice, which is cheaper.
+//! Placeholders are bound in order and have no numbers: to find the number of one, the driver has SQLite search all before
+//! it. A value that two statements of one text share is bound twice, which is cheaper.
 
 use std::fmt::Display;
 
@@ -24,22 +24,22 @@ const MOST: usize = 64;
 /// Room for each shape of each statement that appends use, some twenty in four sizes, and for all other statements.
 pub const STATEMENTS: usize = 256;
 
-/// Where the pieces begin in which lists of up to so many rows take the way.
+/// The offsets at which lists of these lengths are cut into pieces of at most `MOST` rows.
 pub fn pieces<const N: usize>(lengths: [usize; N]) -> impl Iterator<Item = usize> {
     (0..lengths.into_iter().max().unwrap_or(0)).step_by(MOST)
 }
 
-/// The piece of a list that begins there.
+/// The piece of a list that begins at this offset.
 pub fn piece<T>(rows: &[T], from: usize) -> &[T] {
     let rest = rows.get(from..).unwrap_or_default();
     rest.get(..MOST).unwrap_or(rest)
 }
 
-/// Script that go to the database together, each over rows of its own.
+/// Statements that are sent together, each over its own rows.
 pub struct Script {
     text: String,
     values: Values,
-    /// What each list of rows is filled up to.
+    /// The length to which each list of rows is padded.
     size: usize,
 }
 

@@ -85,8 +85,8 @@ impl Columns for SessionInsert<'_> {
     }
 }
 
-/// Inserts rows of sessions of which neither the id nor the request is there, and their places in the list by last update; returns the incarnations of
-/// those.
+/// Inserts rows of sessions of which neither the id nor the request is there, and their places in the list by last update;
+/// returns the incarnations of those.
 pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
     let mut statements = Script::over([rows.len()]);
     let columns = session_columns();
@@ -127,7 +127,7 @@ pub fn insert_events(statements: &mut Script, rows: &[EventWrite<'_>], writes: &
     if writes.sessions.is_empty() {
         return statements.insert("events", &event_columns(), rows.iter(), "");
     }
-    // If a head is no more what was decided on, a column becomes null, which it must not be.
+    // If a head has changed since the decision, a column that must not be null becomes null, and the statement fails.
     let columns = event_columns();
     statements.with(
         &format!("{columns}, was, metadata_was, user_was, app_was"),
@@ -174,8 +174,8 @@ pub fn set_revisions<K: Columns>(statements: &mut Script, scopes: &str, owner: &
     );
 }
 
-/// What was there until now gets a span that ends with `first`, a change of shared state is logged, and the values are set,
-/// or the rows, which then have none, removed.
+/// Files a span that ends with `first` for each value that is replaced, logs changes of shared state, and then sets the
+/// values, or removes the rows that have none.
 pub fn write_state<K: Columns>(
     statements: &mut Script,
     tables: &StateTables,
@@ -211,7 +211,7 @@ pub fn write_state<K: Columns>(
     }
 }
 
-/// What did not outlast its batch: spans, of what was not removed, and the log.
+/// Values that were replaced within their own batch: a span for each that was not a removal, and the log.
 pub fn write_passed<K: Columns>(statements: &mut Script, tables: &StateTables, rows: &[&Passed<'_, K>], removed: bool) {
     let StateTables { owner, spans, log, .. } = tables;
     let names = format!("{owner}, key, node, valid_from, valid_to");

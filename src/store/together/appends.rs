@@ -1,12 +1,12 @@
 //! Group commit: appends that share a transaction.
 //!
-//! What arrives while a transaction is under way forms the next one: nobody waits for a timer, and an append that comes
-//! alone goes alone, at once. A session is in one transaction at a time, so its appends keep their order and never wait
-//! for each other's locks. Each append is judged on its own; they share the round trips and the commit.
+//! Appends that arrive while a transaction runs form the next one. There is no timer: an append that arrives alone starts
+//! alone, at once. A session is in one transaction at a time, so its appends keep their order and never wait for each other's
+//! locks. Each append is judged on its own; a batch shares the round trips and the commit.
 //!
-//! What bounds the wait: the transactions under way when an append arrives are of limited size, and the sessions that
-//! wait take turns, so behind them come at most one batch's worth of each other session that was there before. A transaction
-//! that turns out slow holds up nobody but its own sessions: after a moment it does not count any more.
+//! The wait is bounded: the running transactions are of limited size, and waiting sessions take turns, so an append waits
+//! for at most one batch's worth of each session that was there before. A slow transaction holds up only its own sessions:
+//! after a moment it no longer counts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,15 +24,15 @@ use crate::store::backend::{Batching, OnLocked};
 use crate::store::error::{Cause, StoreError};
 use crate::store::limits::Deadline;
 
-/// Transactions under way at once that have not been for [`LONG`]: with more, each carries less. The second one begins only
-/// if it is [`LARGE`], or of another app, where a batch is of one app. All together are at most [`Batching::writers`].
+/// How many transactions that are younger than [`LONG`] run at once: with more, each carries less. The second one begins only
+/// if it is [`LARGE`], or of another app where a batch is of one app. All together are at most [`Batching::writers`].
 const QUICK: usize = 2;
 const LARGE: usize = 64;
-/// After this time a transaction is slow, and others begin beside it: what is slow about it, the database, the way there or
-/// a lock, need not be slow for all.
+/// After this time a transaction is slow, and others begin beside it. If latency is the cause, parallel transactions hide
+/// it; if a lock is, the others need not wait for it.
 const LONG: Duration = Duration::from_millis(20);
 
-/// How much one transaction takes on, but for an append that alone is more: it holds locks, and others wait behind it.
+/// The most that one transaction carries, unless one append alone is larger: it holds locks, and others wait behind it.
 const MOST_APPENDS: usize = 256;
 const MOST_BYTES: usize = 1 << 20;
 
@@ -51,18 +51,18 @@ struct Shared {
 type Commit =
     Box<dyn Fn(Vec<Arc<Append>>, OnLocked, Deadline) -> BoxFuture<'static, Result<Vec<Judged>>> + Send + Sync>;
 
-/// What became of one append of a batch.
+/// The result of one append of a batch.
 #[derive(Debug)]
 pub enum Judged {
     Done(AppendOutcome),
-    /// Nothing of it happened, whatever became of the others: it is to be tried alone.
+    /// It was not written, whatever the batch's outcome: retry it alone.
     LeftOut,
-    /// It was written, and whether that was committed is open.
+    /// It was written, but whether that was committed is unknown.
     Unclear(StoreError),
 }
 
 impl Judged {
-    /// Of appends whose commit failed with an unclear error: what writes nothing has not happened, in any case.
+    /// The results of a batch whose commit is unclear. An append that writes nothing certainly did nothing.
     pub fn after_unclear(outcomes: impl IntoIterator<Item = Option<Outcome>>, error: &StoreError) -> Vec<Self> {
         let judge = |outcome: Option<Outcome>| match outcome {
             Some(outcome) if outcome.is_fresh() => Self::Unclear(error.share()),
@@ -74,24 +74,24 @@ impl Judged {
 
 struct Queue {
     batching: Batching,
-    /// Sessions with appends that wait or are under way.
+    /// Sessions with appends that wait or run.
     lines: HashMap<SessionKey, Line>,
-    /// Those of them that could go now, in the order of their turns.
+    /// The sessions that can start now, in the order of their turns.
     ready: VecDeque<SessionKey>,
-    /// Those that could, were it not for a shared scope that a transaction under way holds: they wait here, where they
-    /// hold nothing themselves, and not in the database.
+    /// Sessions that wait for a shared scope that a running transaction holds. They wait here, where they hold nothing, and
+    /// not in the database.
     blocked: Vec<SessionKey>,
-    /// The scopes that transactions under way hold.
+    /// The scopes that running transactions hold.
     held: HashSet<ScopeKey>,
     writers: Vec<Writer>,
     tickets: u64,
 }
 
-/// A transaction under way.
+/// A running transaction.
 struct Writer {
     ticket: u64,
     begun: Instant,
-    /// That of its first append.
+    /// The app of its first append.
     app: AppName,
 }
 
@@ -111,7 +111,7 @@ struct Line {
 struct Waiting {
     ticket: u64,
     append: Arc<Append>,
-    /// Those of the append.
+    /// The shared scopes that the append holds.
     scopes: Vec<ScopeKey>,
     deadline: Deadline,
     answer: oneshot::Sender<Answer>,
@@ -119,8 +119,7 @@ struct Waiting {
 
 enum Answer {
     Done(Result<AppendOutcome>),
-    /// Nothing of it happened: the transaction that it shared with others failed, perhaps because of one of them, or
-    /// went on without it.
+    /// It was not applied: the shared transaction failed, perhaps because of another append, or left it out.
     Alone,
 }
 
@@ -139,13 +138,14 @@ impl Appends {
     /// Appends, together with others if there are any.
     ///
     /// # Errors
-    /// As [`Store::append`](crate::store::Store::append). If a shared transaction fails and nothing of it happened, the append is tried alone.
+    /// As [`Store::append`](crate::store::Store::append). If a shared transaction fails without effect, the append is retried
+    /// alone.
     pub async fn append(&self, append: Arc<Append>, deadline: Deadline) -> Result<AppendOutcome> {
         let (answer, mut answered) = oneshot::channel();
         let key = append.key.clone();
         let (ticket, transaction) = self.shared.enqueue(append.clone(), deadline, answer);
         if let Some(transaction) = transaction {
-            // In this task: to wake another one takes time. Every request has a task that outlives its client.
+            // In this task, because waking another one takes time. Every request has a task that outlives its client.
             transaction.run().await;
         }
         let answer = match timeout_at(deadline.turn(), &mut answered).await {
@@ -208,7 +208,7 @@ impl Shared {
         (ticket, own)
     }
 
-    /// Takes an append back that is not under way; whether it was there.
+    /// Removes an append from the queue, unless it runs already; whether it was there.
     fn withdraw(&self, key: &SessionKey, ticket: u64) -> bool {
         let mut queue = self.queue();
         let Some(line) = queue.lines.get_mut(key) else { return false };
@@ -227,7 +227,7 @@ impl Shared {
         let mut begun = Vec::new();
         while let Some(first) = queue.next() {
             let Batch { sessions, scopes, waiting } = queue.take(first);
-            // Whatever waits for a scope is not ready any more, so this comes to an end.
+            // A session that waits for a scope leaves the ready list, so the loop ends.
             let Some(app) = sessions.first().map(|key| key.app().clone()) else { continue };
             queue.tickets += 1;
             let ticket = queue.tickets;
@@ -237,7 +237,7 @@ impl Shared {
         begun
     }
 
-    /// What one session's outcomes say is in the order of its sequence, from call to call too, unless it was tried alone.
+    /// The outcomes of one session come in the order of its sequence, across calls too, unless one was tried alone.
     async fn commit(&self, batch: Vec<Arc<Append>>, on_locked: OnLocked, deadline: Deadline) -> Result<Vec<Judged>> {
         (self.commit)(batch, on_locked, deadline).await
     }
@@ -265,7 +265,7 @@ impl Queue {
         match quick.clone().count() {
             0 => Some(0),
             count if count < QUICK && self.ready.len() >= LARGE => Some(0),
-            // It would not be in the batches of those, however long it waited.
+            // A session of another app would never be in the batches of the running ones.
             _ if self.batching.one_app => {
                 self.ready.iter().position(|key| quick.clone().all(|writer| writer.app != *key.app()))
             }
@@ -315,7 +315,7 @@ impl Queue {
     }
 }
 
-/// What one transaction takes on.
+/// What one transaction carries.
 #[derive(Default)]
 struct Batch {
     sessions: Vec<SessionKey>,
@@ -353,7 +353,7 @@ impl Transaction {
         let committed = match timeout(LONG, &mut commit).await {
             Ok(committed) => committed,
             Err(_) => {
-                // Whoever waits goes on beside it.
+                // The appends that wait start beside it.
                 start(shared.begin(shared.queue()));
                 commit.await
             }
@@ -380,7 +380,7 @@ impl Transaction {
     }
 }
 
-/// The sessions and scopes of a transaction under way. Dropping it, be it by a panic, lets others have them.
+/// The sessions and scopes of a running transaction. Dropping it, also in a panic, releases them.
 struct Turn {
     shared: Arc<Shared>,
     ticket: u64,

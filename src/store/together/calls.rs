@@ -1,9 +1,9 @@
 //! Coalesced calls: reads that share a statement, creations that share a transaction. (Appends have an order to keep, and
 //! so a mechanism of their own: [`appends`](super::appends).)
 //!
-//! While the database is quick, a few are under way at once, and what arrives meanwhile forms the next one: a call that
-//! comes alone goes alone, at once. Where it is slow, be it for the disk or the distance, more of them go side by side, as
-//! if they did not share.
+//! While the database is quick, only a few calls run at once, and calls that arrive meanwhile form the next group. A call
+//! that arrives alone starts alone, at once. Where the database is slow, because of its disk or its distance, more groups
+//! run side by side, to hide the latency.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -17,12 +17,12 @@ use tokio::time::{Instant, timeout_at};
 use crate::store::error::{Cause, StoreError};
 use crate::store::limits::Deadline;
 
-/// Under way at once, while they are quick: as many as this machine has processors, taken for the database's too, and this
-/// many at least. With more, all of them take longer, and the slowest much longer.
+/// How many groups run at once while they are quick: the number of this machine's processors (as an estimate of the
+/// database's), and at least this many. With more, all of them take longer, and the slowest much longer.
 const FEW: usize = 2;
-/// The most calls that go together.
+/// The most calls in one group.
 const MOST: usize = 16;
-/// The time from which on the last one is not quick.
+/// A group that has run for longer is slow.
 const LONG: Duration = Duration::from_millis(10);
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -40,7 +40,7 @@ impl<Q, A> Default for Calls<Q, A> {
 struct Queue<Q, A> {
     waiting: VecDeque<Waiting<Q, A>>,
     under_way: usize,
-    /// When the last one began.
+    /// When the last group began.
     begun: Instant,
     few: usize,
     long: Duration,
@@ -67,24 +67,24 @@ struct Place<Q, A> {
 }
 
 enum Turn<Q, A> {
-    /// Somebody else has asked it.
+    /// Another call asked it, with this result.
     Answer(Result<A>),
-    /// It is to be asked now, along with what others wait for.
+    /// This call leads the next group.
     Lead(Lead<Q, A>),
 }
 
-/// The right to go ahead. Dropping it, be it unused, gives it to the next who wait.
+/// The right to run a group. Dropping it, used or not, passes it on to the calls that wait.
 struct Lead<Q, A> {
     calls: Arc<Calls<Q, A>>,
     others: Vec<Waiting<Q, A>>,
 }
 
 impl<Q: Clone, A> Calls<Q, A> {
-    /// Asks `query`, together with others if there are any: `ask` asks them all, and answers in their order.
+    /// Asks `query`, together with other waiting calls: `ask` asks them all, and answers in their order.
     ///
     /// # Errors
-    /// Those of `ask`, also of somebody else's; `Overloaded` if its turn did not come until the deadline, and `Timeout`, with
-    /// an unclear outcome, if somebody else is still at it by then.
+    /// Those of `ask`, also if another call led the group. `Overloaded` if its turn did not come before the deadline;
+    /// `Timeout`, with an unclear outcome, if the group was still running then.
     pub async fn ask(
         self: &Arc<Self>,
         query: &Q,
@@ -132,7 +132,7 @@ impl<Q: Clone, A> Calls<Q, A> {
         own
     }
 
-    /// The right to go ahead, or else what to wait for.
+    /// The right to run a group, or else a place in the queue.
     fn enter(self: &Arc<Self>, query: &Q) -> std::result::Result<Lead<Q, A>, Place<Q, A>> {
         let mut queue = self.queue();
         if queue.may_begin() {
@@ -147,7 +147,7 @@ impl<Q: Clone, A> Calls<Q, A> {
         Err(Place { ticket, turn: turned })
     }
 
-    /// Takes a call back that is not under way; whether it was there.
+    /// Removes a call from the queue, unless it runs already; whether it was there.
     fn withdraw(&self, ticket: u64) -> bool {
         let mut queue = self.queue();
         let at = queue.waiting.iter().position(|waiting| waiting.ticket == ticket);
@@ -171,7 +171,7 @@ impl<Q, A> Queue<Q, A> {
         self.begun = Instant::now();
     }
 
-    /// Those who have waited longest, and still do.
+    /// The calls that have waited longest and still wait.
     fn take(&mut self, most: usize) -> Vec<Waiting<Q, A>> {
         let mut taken = Vec::new();
         while taken.len() < most

@@ -1,4 +1,4 @@
-//! Appends: decided on what was loaded, optimistically if that may do, else under locks.
+//! Appends: decided optimistically if possible, else under locks.
 
 use std::sync::Arc;
 

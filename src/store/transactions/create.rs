@@ -125,7 +125,7 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
     };
     let query = whole_session(&creation.key, creation.now);
     let inserts = [insert(creation, &events)];
-    // Others may delete and create the same id meanwhile; each turn sees what they have committed by then.
+    // Others may delete and create the same id meanwhile. Each iteration sees what they have committed by then.
     while tx.insert_sessions(&inserts).await?.is_empty() {
         let request = creation.request.as_ref();
         let outcome = match in_the_way(tx, &creation.key, request, creation.incarnation, creation.now).await? {
@@ -219,15 +219,15 @@ async fn populate<X: Tx>(
     Ok(Ok(end))
 }
 
-/// What keeps a row from being inserted.
+/// What prevents the insertion of a session's row.
 pub enum InTheWay {
-    /// Nothing any more: it had expired, and is buried now, or it is gone.
+    /// Nothing any more: the session had expired and is now buried, or is gone.
     Nothing,
-    /// The very one, from a try whose COMMIT was not answered.
+    /// This very session, from an earlier try whose COMMIT was not answered.
     OurOwn,
-    /// The request had come before, and made this session.
+    /// An earlier request with the same key and content created this session.
     Retried(SessionKey),
-    /// Another request of the same key had come before.
+    /// An earlier request with the same key had other content.
     OtherRequest,
     /// A session of the same id.
     Other,
@@ -263,7 +263,7 @@ pub async fn made_before<X: Tx>(
     incarnation: i64,
     now: Micros,
 ) -> Result<Option<InTheWay>> {
-    // It may go meanwhile, and with it the memory of the request; each turn sees what is committed by then.
+    // The session may be deleted meanwhile, and its key with it. Each iteration sees what is committed by then.
     while let Some((key, found, digest)) = primitives::made_by(tx, user, &request.key).await? {
         let row = tx.lock_sessions(&BTreeSet::from([&key]), OnLocked::Wait).await?.into_iter().next();
         let Some(row) = row.filter(|row| row.head.incarnation == found) else { continue };

@@ -49,7 +49,7 @@ pub async fn lock_scopes<X: Tx>(tx: &mut X, needs: &Needs<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Loads what lies behind the heads: values, and places in the log.
+/// Loads what the heads do not show: values, and the first events of invocations.
 pub async fn load_keys<X: Tx>(tx: &mut X, needs: &Needs<'_>, heads: &mut Loaded) -> Result<()> {
     heads.values = values(tx, &needs.keys, &heads.sessions).await?;
     for (key, invocation) in &needs.invocations {

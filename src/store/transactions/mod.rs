@@ -1,4 +1,4 @@
-//! The transactions, one file for each use, written once over [`Tx`](super::backend::Tx).
+//! The transactions, one file for each use, written once over [`Tx`].
 //!
 //! Locks are taken in one order everywhere: sessions, then users, then apps, rows of one kind in key order. What
 //! everybody shares is locked last and so held the shortest, and no two transactions can wait for each other.

@@ -25,16 +25,16 @@ use crate::store::together::appends::Judged;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// What became of a try.
+/// The result of a try.
 enum Try {
     Done(Vec<Outcome>),
-    /// Whether it was committed is open.
+    /// Whether it was committed is unknown.
     Unclear(Vec<Outcome>, StoreError),
     /// Another process came first; nothing happened.
     Overtaken,
     /// Another process has a head locked; nothing happened.
     Busy,
-    /// It has to be decided in a surer way.
+    /// It must be decided again, on heads from the database or under locks.
     Unsure,
 }
 
@@ -45,7 +45,7 @@ enum Source {
     Database,
 }
 
-/// Appends optimistically; `None` if that is not to be tried, or was in vain: nothing happened then.
+/// Appends optimistically. `None` if that should not be tried, or lost its race: then nothing was written.
 ///
 /// # Errors
 /// As of [`batch`](super::append::batch).
@@ -87,7 +87,7 @@ pub async fn append<B: Backend>(
         remembered.doubt();
     }
     if let Try::Unclear(outcomes, error) = done {
-        // Its connection is in an unknown state, and goes.
+        // Its connection is in an unknown state, and is closed.
         remembered.evict(&needs);
         return Ok(Some(Judged::after_unclear(outcomes.into_iter().map(Some), &error)));
     }
@@ -99,8 +99,8 @@ pub async fn append<B: Backend>(
     Ok(Some(outcomes.into_iter().map(|outcome| Judged::Done(AppendOutcome { outcome, view: None })).collect()))
 }
 
-/// Decides on `heads`, which are of one moment, and values, which are of a later one: whoever changed a value in between
-/// changed a head too, and the write fails.
+/// Decides on `heads`, which are of one moment, and on values, which are read later. A change of a value in between also
+/// changes a head, so the write fails.
 #[expect(clippy::too_many_arguments, reason = "the parts of one step, of which nobody else has use")]
 async fn attempt<B: Backend>(
     runner: &Runner<B>,
@@ -116,7 +116,7 @@ async fn attempt<B: Backend>(
     runner.within(deadline, load_keys(tx, needs, &mut heads)).await?;
     let mut writes = Writes::default();
     let mut outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, &mut writes)).collect();
-    // What is written is compared with what was decided on. A refusal, because of a value or at all, is not.
+    // A write compares what was decided on. A refusal writes nothing, so it must not rest on anything that may be stale.
     let may_be_stale = source == Source::Cache || !needs.keys.is_empty();
     let unsure = may_be_stale && !outcomes.iter().all(Outcome::is_fresh);
     if unsure || !writes.is_empty() && !guard(needs, &heads, &mut writes) {

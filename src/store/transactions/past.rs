@@ -26,7 +26,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// Copies the past of one session to a new one.
 pub async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, End)> {
     let key = SessionKey { user: fork.source.user.clone(), session: fork.session.clone() };
-    // First of all: a retry is answered also if the source is gone by now.
+    // First, so that a retry is answered even if the source is gone by now.
     if let Some(request) = &fork.request
         && let Some(found) = made_before(tx, &key.user, request, fork.incarnation, fork.now).await?
         && let Some(outcome) = forked_before(tx, fork, &key, found).await?
@@ -56,7 +56,7 @@ pub async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, End)> 
     Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, end))
 }
 
-/// What a fork comes to if something is in its way.
+/// The outcome of a fork whose row cannot be inserted.
 async fn forked_before<X: Tx>(
     tx: &mut X,
     fork: &Fork,
@@ -83,7 +83,7 @@ fn timestamp_of(event: &StoredEvent) -> Result<Timestamp> {
     timestamp.ok_or_else(|| StoreError::new(Cause::Internal, "a stored event has no timestamp"))
 }
 
-/// Appends the event that takes others back: what it sets follows from what is there, under lock.
+/// Appends the event that takes others back. The session is locked, as the event depends on its current state.
 pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(RewindOutcome, End)> {
     let Some(row) = locked_live(tx, &request.key, request.now).await? else {
         return Ok((RewindOutcome::SessionNotFound, End::Release));

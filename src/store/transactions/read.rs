@@ -28,7 +28,7 @@ fn head_alone(key: &SessionKey, now: Micros) -> SessionQuery {
     SessionQuery { key: key.clone(), now, incarnation: None, timeline: None, state: None, events: None }
 }
 
-/// Says of what was read where that was; nothing, if the query goes on with what was read on another timeline.
+/// Marks a view with the timeline on which it was read. `None` if the query continues an answer from another timeline.
 pub fn on_timeline(view: Option<SessionView>, query: &SessionQuery, timeline: Timeline) -> Option<SessionView> {
     let mut view = view.filter(|_| query.timeline.is_none_or(|wanted| wanted == timeline))?;
     view.head.timeline = timeline;
@@ -39,7 +39,7 @@ pub fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
     SessionQuery { events: Some(EventQuery::all()), ..session_state(key, now) }
 }
 
-/// Reads a session that this transaction holds. That it is not there would be a bug.
+/// Reads a session that this transaction holds locked. Its absence would be a bug.
 pub async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView> {
     // A session that was created already expired is shown once, to its creator.
     let query = SessionQuery { now: ANY_TIME, ..query.clone() };

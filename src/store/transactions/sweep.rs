@@ -8,15 +8,15 @@ use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// How much one sweep does: it must fit into one time limit also where the database is far away, and it holds locks.
+/// How much one transaction removes. It must fit into the time limit even where the database is far away, and it holds locks.
 const SWEEP_SESSIONS: i64 = 50;
 
 const SWEEP_ROWS: i64 = 1000;
 
-/// How long a scope remembers requests, in microseconds: for 24 hours, and an hour more for clocks that do not agree.
+/// How long idempotency keys of scopes are kept, in microseconds: 24 hours, plus one for clocks that differ.
 const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
 
-/// Buries what has expired, if that is wanted, forgets requests, then removes rows of one buried incarnation.
+/// Buries expired sessions, if `expired`, removes old idempotency keys, then removes rows of one buried incarnation.
 pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(bool, End)> {
     let limit = if expired { SWEEP_SESSIONS } else { 0 };
     for (key, incarnation) in tx.expired(now, limit).await? {
