@@ -22,8 +22,9 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
+use crate::support::binary::Server;
+use crate::support::client::PATIENCE;
 use crate::support::databases::{Place, verify};
-use crate::support::http::{PATIENCE, Server};
 use crate::support::postgres::{Database, database};
 
 const HOUR: i64 = 3_600_000_000;
@@ -254,7 +255,8 @@ async fn a_start_warns_of_a_clock_far_from_the_last_write() {
     let place = Place::sqlite();
     let mut server = Server::start(&place.url(), &["--sweep-interval=10ms"]).await;
     server
-        .post("/v1/apps/a/users/u/sessions", &json!({"sessionId": "s", "events": [{"author": "a"}]}))
+        .post("/v1/apps/a/users/u/sessions")
+        .json(json!({"sessionId": "s", "events": [{"author": "a"}]}))
         .await
         .expect(201);
     server.process.kill_9();

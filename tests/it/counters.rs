@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
+    binary::{PATIENT, Server, together},
+    client::{Answer, Client, PATIENCE},
     databases::{Place, on_both_databases, verify},
-    http::{Answer, Api, PATIENCE, PATIENT, Server, together},
     load::check_log,
 };
 
@@ -32,14 +33,14 @@ fn session(n: usize) -> String {
     format!("{SESSIONS}/s{n}")
 }
 
-async fn create(api: &Api, count: usize) {
+async fn create(api: &Client, count: usize) {
     for n in 0..count {
-        api.post(SESSIONS, &json!({"sessionId": format!("s{n}")})).await.expect(201);
+        api.post(SESSIONS).json(json!({"sessionId": format!("s{n}")})).await.expect(201);
     }
 }
 
 /// The server that is alive right now.
-type Alive = Arc<Mutex<Api>>;
+type Alive = Arc<Mutex<Client>>;
 
 /// 64 writers add 1 a thousand times each, 20 events a request, while the server is killed and started again. They
 /// send a request until they have its answer, always with the same event ids.
@@ -90,14 +91,14 @@ async fn increments_survive_kill_9_and_retries_exactly(place: Place) {
     assert_eq!(state.header("etag"), Some(&*format!("\"{}\"", WRITERS * BATCHES)), "one step for each request");
     let mut values = BTreeSet::new();
     for n in 0..LOGS {
-        let log = server.get(&session(n)).await.expect(200).json();
+        let log = server.get(session(n)).await.expect(200).json();
         assert_eq!(log["revision"], COUNT / LOGS);
         check_log(&log);
         let shown = log["events"].as_array().unwrap().iter().map(|event| &event["actions"]["stateDelta"]["user:n"]);
         values.extend(shown.map(|value| value.as_u64().unwrap()));
         // All events of a request saw what the whole request left.
         for revision in [1, COUNT / LOGS / 2, COUNT / LOGS] {
-            let state = server.get(&format!("{}/state?atRevision={revision}", session(n))).await.expect(200).json();
+            let state = server.get(format!("{}/state?atRevision={revision}", session(n))).await.expect(200).json();
             let last = revision.div_ceil(BATCH) * BATCH - 1;
             assert_eq!(state["user:n"], log["events"][last]["actions"]["stateDelta"]["user:n"]);
         }
@@ -144,8 +145,8 @@ async fn a_precondition_on_a_key_has_one_winner(place: Place) {
         for round in 0..6 {
             // Keys of a session are fought for in one session, and others in as many as there are racers.
             let log = |n: usize| if place_in_tag(key) == 0 { session(0) } else { session(n) };
-            let seen = fleet.api(round).get(&format!("{}/state", log(0))).await.expect(200);
-            let revision: i64 = seen.tag()[place_in_tag(key)].parse().unwrap();
+            let seen = fleet.api(round).get(format!("{}/state", log(0))).await.expect(200);
+            let revision: i64 = seen.tag_parts()[place_in_tag(key)].parse().unwrap();
             let precondition = match (round, round % 2) {
                 (0, _) => json!({"key": key, "exists": false}),
                 (_, 0) => json!({"key": key, "equals": seen.json()[key]}),
@@ -154,7 +155,7 @@ async fn a_precondition_on_a_key_has_one_winner(place: Place) {
             let answers = together((0..RACERS).map(|n| {
                 let (api, path) = (fleet.api(n), format!("{}/events", log(n)));
                 let event = set(key, round * RACERS + n, &precondition);
-                async move { api.post(&path, &event).await }
+                async move { api.post(&path).json(&event).await }
             }))
             .await;
             let (won, lost): (Vec<_>, Vec<_>) =
@@ -166,7 +167,7 @@ async fn a_precondition_on_a_key_has_one_winner(place: Place) {
                 let name = ["revision", "userRevision", "appRevision"][place_in_tag(key)];
                 assert_eq!(problem[name], revision + 1, "{problem}");
             }
-            let state = fleet.api(round).get(&format!("{}/state", log(0))).await.expect(200).json();
+            let state = fleet.api(round).get(format!("{}/state", log(0))).await.expect(200).json();
             assert_eq!(state[key], round * RACERS + winner);
         }
     }
@@ -193,15 +194,18 @@ async fn writers_of_other_keys_fail_no_precondition(place: Place) {
             let mut precondition = json!({"key": key, "revision": 0});
             for round in 0..ROUNDS {
                 let event = set(&key, round, &precondition);
-                let answer = api.post(&format!("{}/events", session(0)), &event).await.expect(201);
-                let revision: i64 = answer.tag()[place_in_tag(&key)].parse().unwrap();
+                let answer = api.post(format!("{}/events", session(0))).json(&event).await.expect(201);
+                let revision: i64 = answer.tag_parts()[place_in_tag(&key)].parse().unwrap();
                 precondition = json!({"key": key, "revision": revision});
             }
         }
     }))
     .await;
-    let state = fleet.api(1).get(&format!("{}/state", session(0))).await.expect(200);
-    assert_eq!(state.tag()[..3], [WRITERS, WRITERS / 3, WRITERS / 3].map(|writers| (writers * ROUNDS).to_string()));
+    let state = fleet.api(1).get(format!("{}/state", session(0))).await.expect(200);
+    assert_eq!(
+        state.tag_parts()[..3],
+        [WRITERS, WRITERS / 3, WRITERS / 3].map(|writers| (writers * ROUNDS).to_string())
+    );
     let state = state.json();
     assert!(state.as_object().unwrap().values().all(|value| *value == ROUNDS - 1), "{state}");
     fleet.verify().await;
@@ -219,9 +223,9 @@ async fn increments_by_reading_and_writing_lose_none(place: Place) {
         async move {
             let mut done = 0;
             while done < EACH {
-                let seen = api.get(&format!("{path}/state")).await.expect(200);
+                let seen = api.get(format!("{path}/state")).await.expect(200);
                 let count = seen.json()["user:n"].as_u64().unwrap_or(0);
-                let revision: i64 = seen.tag()[1].parse().unwrap();
+                let revision: i64 = seen.tag_parts()[1].parse().unwrap();
                 let whole = seen.header("etag").unwrap().to_owned();
                 let mut event = json!({"actions": {"stateDelta": {"user:n": count + 1}}});
                 let mut headers = Vec::new();

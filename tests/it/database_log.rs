@@ -8,8 +8,10 @@ use sqlx::{Connection as _, PgConnection};
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
+    binary::{PATIENT, Server, together},
+    client::Answer,
+    client::PATIENCE,
     databases::verify,
-    http::{Answer, PATIENCE, PATIENT, Server, together},
     postgres::{DedicatedPostgres, dedicated},
 };
 
@@ -56,10 +58,10 @@ async fn what_is_normal_is_no_error_in_the_databases_log() {
             async move {
                 let id = format!("c{round}");
                 match n % 4 {
-                    0 => api.post(SESSIONS, &json!({"sessionId": id, "state": {"k": n}})).await,
-                    1 => api.put(&format!("{SESSIONS}/{id}"), &json!({"state": {"app:k": n, "user:k": n}})).await,
-                    2 => api.post(SESSIONS, &json!({"sessionId": id, "events": [event("e", &["app:k"], n)]})).await,
-                    _ => api.post(SESSIONS, &json!({"sessionId": "past", "expireTime": 1})).await,
+                    0 => api.post(SESSIONS).json(json!({"sessionId": id, "state": {"k": n}})).await,
+                    1 => api.put(format!("{SESSIONS}/{id}")).json(json!({"state": {"app:k": n, "user:k": n}})).await,
+                    2 => api.post(SESSIONS).json(json!({"sessionId": id, "events": [event("e", &["app:k"], n)]})).await,
+                    _ => api.post(SESSIONS).json(json!({"sessionId": "past", "expireTime": 1})).await,
                 }
             }
         }))
@@ -68,33 +70,37 @@ async fn what_is_normal_is_no_error_in_the_databases_log() {
     }
 
     // Appends by both to the same sessions and scopes, sent again at once, and with other content.
-    api(0).post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    api(0).post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     for round in 0..4 {
         let answers = together((0..48).map(|n| {
             let api = api(n);
             // Each id is sent twice, by one replica each.
             let id = format!("e{round}-{}", n / 2);
             let keys: &[&str] = [&["k"][..], &["k", "app:k"], &["user:k"], &["k", "user:k", "app:k"]][n / 2 % 4];
-            async move { api.post(EVENTS, &event(&id, keys, n / 2)).await }
+            async move { api.post(EVENTS).json(event(&id, keys, n / 2)).await }
         }))
         .await;
         expect_one_of(&answers, &[200, 201]);
     }
     for n in 0..2 {
-        api(n).post(EVENTS, &event("e0-0", &["k"], 0)).await.expect(200);
-        api(n).post(EVENTS, &event("e0-0", &["k"], "other")).await.expect(409);
+        api(n).post(EVENTS).json(event("e0-0", &["k"], 0)).await.expect(200);
+        api(n).post(EVENTS).json(event("e0-0", &["k"], "other")).await.expect(409);
         let batch = json!([event("e0-0", &["k"], 0), event(&format!("new{n}"), &["k"], 1)]);
-        api(n).post(EVENTS, &batch).await.expect(201);
-        api(n).post(EVENTS, &batch).await.expect(200);
+        api(n).post(EVENTS).json(&batch).await.expect(201);
+        api(n).post(EVENTS).json(&batch).await.expect(200);
         let ops = json!({"actions": {"stateOps": [{"op": "increment", "key": "count", "value": 1}]}});
         expect_one_of(
-            &together([api(n).post_owned(EVENTS, ops.clone()), api(n + 1).post_owned(EVENTS, ops)]).await,
+            &together([
+                api(n).post(EVENTS).json(ops.clone()).into_future(),
+                api(n + 1).post(EVENTS).json(ops).into_future(),
+            ])
+            .await,
             &[201],
         );
     }
     let stale = (0..8).map(|n| {
         let api = api(n);
-        async move { api.post_if_match(EVENTS, "\"1\"", &json!({})).await }
+        async move { api.post(EVENTS).header("if-match", "\"1\"").json(json!({})).await }
     });
     expect_one_of(&together(stale).await, &[412]);
 
@@ -103,16 +109,16 @@ async fn what_is_normal_is_no_error_in_the_databases_log() {
         let api = api(n);
         async move {
             match n % 10 {
-                0 => api.patch(STATE, &json!({"stateDelta": {"k": n, "app:k": n}})).await,
-                1 => api.patch("/v1/apps/a/state", &json!({"stateDelta": {"k": n}})).await,
-                2 => api.patch(&format!("/v1/apps/fresh{}/state", n / 20), &json!({"stateDelta": {"k": n}})).await,
-                3 => api.patch(SESSION, &json!({"displayName": n.to_string()})).await,
-                4 => api.post(&format!("{SESSION}/fork"), &json!({"sessionId": format!("f{}", n / 20)})).await,
-                5 => api.delete(&format!("{SESSIONS}/gone")).await,
-                6 => api.post(SESSIONS, &json!({"sessionId": "gone"})).await,
-                7 => api.post(&format!("{SESSIONS}/gone/events"), &event(&format!("g{n}"), &["k"], n)).await,
-                8 => api.post(&format!("{SESSION}/rewind"), &json!({"toRevision": 1})).await,
-                _ => api.get(&format!("{SESSIONS}?includeState=true")).await,
+                0 => api.patch(STATE).json(json!({"stateDelta": {"k": n, "app:k": n}})).await,
+                1 => api.patch("/v1/apps/a/state").json(json!({"stateDelta": {"k": n}})).await,
+                2 => api.patch(format!("/v1/apps/fresh{}/state", n / 20)).json(json!({"stateDelta": {"k": n}})).await,
+                3 => api.patch(SESSION).json(json!({"displayName": n.to_string()})).await,
+                4 => api.post(format!("{SESSION}/fork")).json(json!({"sessionId": format!("f{}", n / 20)})).await,
+                5 => api.delete(format!("{SESSIONS}/gone")).await,
+                6 => api.post(SESSIONS).json(json!({"sessionId": "gone"})).await,
+                7 => api.post(format!("{SESSIONS}/gone/events")).json(event(&format!("g{n}"), &["k"], n)).await,
+                8 => api.post(format!("{SESSION}/rewind")).json(json!({"toRevision": 1})).await,
+                _ => api.get(format!("{SESSIONS}?includeState=true")).await,
             }
         }
     }))
@@ -128,7 +134,7 @@ async fn a_lock_that_somebody_holds_for_a_moment_is_no_error_in_the_databases_lo
     let postgres = dedicated().await;
     let url = postgres.url("postgres");
     let server = Server::start(&url, PATIENT).await;
-    server.post(SESSIONS, &json!({"sessionId": "s", "state": {"user:k": 0, "app:k": 0}})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s", "state": {"user:k": 0, "app:k": 0}})).await.expect(201);
     for (round, table) in ["sessions", "user_scopes", "app_scopes"].into_iter().enumerate() {
         let mut held = PgConnection::connect(&url).await.unwrap();
         let lock = match table {
@@ -137,8 +143,9 @@ async fn a_lock_that_somebody_holds_for_a_moment_is_no_error_in_the_databases_lo
             _ => "begin; select 1 from app_scopes for update",
         };
         sqlx::raw_sql(lock).execute(&mut held).await.unwrap();
-        let append =
-            tokio::spawn(server.api.post_owned(EVENTS, event(&format!("e{round}"), &["k", "user:k", "app:k"], round)));
+        let append = tokio::spawn(
+            server.api.post(EVENTS).json(event(&format!("e{round}"), &["k", "user:k", "app:k"], round)).into_future(),
+        );
         let waiting = async {
             let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
             while sqlx::query_scalar::<_, i64>(waits).fetch_one(&mut held).await.unwrap() == 0 {

@@ -8,8 +8,9 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
+    binary::Server,
+    client::PATIENCE,
     databases::verify,
-    http::{PATIENCE, Server},
     load::{self, Load, check_log},
     pgbouncer::PgBouncer,
     postgres::{DedicatedPostgres, address, database, dedicated, through},
@@ -81,42 +82,42 @@ async fn what_was_lost_matches_nothing(pgbouncer: bool) {
     let flags: &[&str] = if pgbouncer { &["--pgbouncer", "--sweep-interval=24h"] } else { &["--sweep-interval=24h"] };
     let server = Server::start(&url, flags).await;
     let other = Server::start(&url, flags).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     for n in 1..4 {
-        server.post(EVENTS, &event(&format!("e{n}"), n)).await.expect(201);
+        server.post(EVENTS).json(event(&format!("e{n}"), n)).await.expect(201);
     }
     let kept = server.get(SESSION).await.expect(200);
     let remembered = format!("{SESSIONS}/remembered/events");
-    server.post(SESSIONS, &json!({"sessionId": "remembered"})).await.expect(201);
-    server.post(&remembered, &json!({"timestamp": 1})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "remembered"})).await.expect(201);
+    server.post(&remembered).json(json!({"timestamp": 1})).await.expect(201);
     pair.catch_up().await;
     pair.replication.cut();
 
     // The end, which the standby never gets.
-    server.post(EVENTS, &event("lost", 4)).await.expect(201);
-    server.post(&remembered, &json!({"timestamp": 2})).await.expect(201);
+    server.post(EVENTS).json(event("lost", 4)).await.expect(201);
+    server.post(&remembered).json(json!({"timestamp": 2})).await.expect(201);
     let lost = server.get(SESSION).await.expect(200);
-    let page = server.get(&format!("{EVENTS}?pageSize=2")).await.expect(200).json()["nextPageToken"].clone();
+    let page = server.get(format!("{EVENTS}?pageSize=2")).await.expect(200).json()["nextPageToken"].clone();
     pair.fail_over();
     for server in [&server, &other] {
         server.get_until("/readyz", 200).await;
     }
-    assert_eq!(server.get(SESSION).await.expect(200).text, kept.text, "the end is gone");
+    assert_eq!(server.get(SESSION).await.expect(200).text(), kept.text(), "the end is gone");
 
     // Who remembers the head of before does not decide on it, though its numbers are there again.
-    other.post(&remembered, &json!({"timestamp": 3})).await.expect(201);
-    assert_eq!(server.post(&remembered, &json!({"timestamp": 4})).await.expect(201).json()["sequence"], 3);
+    other.post(&remembered).json(json!({"timestamp": 3})).await.expect(201);
+    assert_eq!(server.post(&remembered).json(json!({"timestamp": 4})).await.expect(201).json()["sequence"], 3);
 
     // The same revisions again, of something else, by somebody else.
-    other.post(EVENTS, &event("new", 5)).await.expect(201);
+    other.post(EVENTS).json(event("new", 5)).await.expect(201);
     for server in [&server, &other] {
         let new = server.get(SESSION).await.expect(200);
-        assert_eq!(new.tag()[..3], lost.tag()[..3]);
-        assert_ne!(new.tag()[3], lost.tag()[3]);
+        assert_eq!(new.tag_parts()[..3], lost.tag_parts()[..3]);
+        assert_ne!(new.tag_parts()[3], lost.tag_parts()[3]);
         for path in [SESSION, STATE, EVENTS] {
-            let headers = [("if-none-match", lost.tag_header())];
+            let headers = [("if-none-match", &*lost.etag())];
             server.send("GET", path, &headers, None).await.unwrap().expect(200);
-            let headers = [("if-none-match", new.tag_header())];
+            let headers = [("if-none-match", &*new.etag())];
             server.send("GET", path, &headers, None).await.unwrap().expect(304);
         }
         for (method, path, body) in [
@@ -125,20 +126,20 @@ async fn what_was_lost_matches_nothing(pgbouncer: bool) {
             ("PATCH", SESSION, Some(json!({"displayName": "n"}))),
             ("DELETE", SESSION, None),
         ] {
-            let headers = [("if-match", lost.tag_header())];
+            let headers = [("if-match", &*lost.etag())];
             server.send(method, path, &headers, body.as_ref()).await.unwrap().expect(412);
         }
         let page = format!("{EVENTS}?pageSize=2&pageToken={}", page.as_str().unwrap());
         server.get(&page).await.expect(422);
     }
-    let next = server.post(EVENTS, &event("next", 6)).await.expect(201);
+    let next = server.post(EVENTS).json(event("next", 6)).await.expect(201);
     assert_eq!(next.json()["sequence"], 5);
-    assert_eq!(next.tag()[..3], ["5", "5", "5"]);
-    let again = server.post(EVENTS, &event("lost", 4)).await.expect(201);
+    assert_eq!(next.tag_parts()[..3], ["5", "5", "5"]);
+    let again = server.post(EVENTS).json(event("lost", 4)).await.expect(201);
     assert_eq!((again.json()["sequence"].clone(), again.header("idempotent-replayed")), (6.into(), None));
-    assert_eq!(server.post(EVENTS, &event("e1", 1)).await.expect(200).header("idempotent-replayed"), Some("true"));
+    assert_eq!(server.post(EVENTS).json(event("e1", 1)).await.expect(200).header("idempotent-replayed"), Some("true"));
     let tag = server.get(SESSION).await.expect(200);
-    server.post_if_match(EVENTS, tag.tag_header(), &json!({"author": "a"})).await.expect(201);
+    server.post(EVENTS).header("if-match", &*tag.etag()).json(json!({"author": "a"})).await.expect(201);
 
     let session = server.get(SESSION).await.expect(200);
     let fresh = Server::start(&url, flags).await;
@@ -200,10 +201,10 @@ async fn a_server_that_keeps_its_timeline_to_itself_is_served_from() {
     let bounced = bouncer.url(url.path().trim_start_matches('/'));
     for (url, flags) in [(url.as_str(), &[][..]), (&*bounced, &["--pgbouncer"])] {
         let server = Server::start(url, flags).await;
-        server.put(SESSION, &json!({})).await;
-        server.post(EVENTS, &json!({"author": "a"})).await.expect(201);
+        server.put(SESSION).json(json!({})).await;
+        server.post(EVENTS).json(json!({"author": "a"})).await.expect(201);
         let session = server.get(SESSION).await.expect(200);
-        server.post_if_match(EVENTS, session.tag_header(), &json!({"author": "a"})).await.expect(201);
+        server.post(EVENTS).header("if-match", &*session.etag()).json(json!({"author": "a"})).await.expect(201);
         assert_eq!(server.process.log().matches("does not tell its timeline").count(), 1, "{}", server.process.log());
     }
     drop(bouncer);
@@ -216,15 +217,15 @@ async fn a_server_that_keeps_its_timeline_to_itself_is_served_from() {
 async fn a_standby_is_not_served_from() {
     let pair = Pair::start().await;
     let server = Server::start(&pair.url(), &[]).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     pair.moving.lead_to(address(&pair.standby.url("postgres")));
     pair.moving.cut();
     pair.moving.restore();
     server.get_until("/readyz", 503).await;
     server.get(SESSION).await.expect(503);
-    assert_eq!(server.post(EVENTS, &json!({"author": "a"})).await.outcome_of_503(), "not_applied");
+    assert_eq!(server.post(EVENTS).json(json!({"author": "a"})).await.outcome_of_503(), "not_applied");
     assert!(server.process.log().contains("is a standby"), "{}", server.process.log());
     pair.moving.lead_to(address(&pair.primary.url("postgres")));
     server.get_until("/readyz", 200).await;
-    server.post(EVENTS, &json!({"author": "a"})).await.expect(201);
+    server.post(EVENTS).json(json!({"author": "a"})).await.expect(201);
 }

@@ -14,8 +14,9 @@ use tokio::{
 #[cfg(target_os = "linux")]
 use crate::support::disk::{self, FaultyDisk};
 use crate::support::{
+    binary::{PATIENT, Server, ended, log_says, spawn, together},
+    client::{Answer, Client, PATIENCE},
     databases::{Place, on_both_databases, verify},
-    http::{Answer, Api, PATIENCE, PATIENT, Server, ended, log_says, spawn, together},
     load::{self, Load, check_log},
     postgres::{Database, address, database, dedicated, through},
     process::{Sessiond, free_port},
@@ -54,9 +55,9 @@ async fn behind_proxy(args: &[&str]) -> (Database, TcpProxy, Server) {
 }
 
 /// The database is away: writes say what became of them, and the process lives.
-async fn outage(api: &Api) {
+async fn outage(api: &Client) {
     api.get_until("/readyz", 503).await;
-    let probe = api.post(EVENTS, &json!({"author": "probe"})).await;
+    let probe = api.post(EVENTS).json(json!({"author": "probe"})).await;
     assert_eq!(probe.outcome_of_503(), "not_applied", "it got nowhere near a commit");
     let read = api.get(SESSION).await;
     assert_eq!(read.status, 503, "{read:?}");
@@ -68,7 +69,7 @@ async fn outage(api: &Api) {
 }
 
 /// It is back: the same process serves again.
-async fn recovery(api: &Api, load: &Load) {
+async fn recovery(api: &Client, load: &Load) {
     api.get_until("/readyz", 200).await;
     load.succeeds(100).await;
 }
@@ -137,12 +138,12 @@ async fn kill_9_under_load(place: Place) {
 }
 
 /// Runs `write` with the answer to its COMMIT lost (`swallowed`), or the COMMIT itself.
-async fn unclear(proxy: &TcpProxy, swallowed: bool, write: impl Future<Output = Answer>) -> Answer {
+async fn unclear(proxy: &TcpProxy, swallowed: bool, write: impl IntoFuture<Output = Answer>) -> Answer {
     unclear_by(COMMIT, proxy, swallowed, write).await
 }
 
 /// [`unclear`], of an append.
-async fn unclear_append(proxy: &TcpProxy, swallowed: bool, append: impl Future<Output = Answer>) -> Answer {
+async fn unclear_append(proxy: &TcpProxy, swallowed: bool, append: impl IntoFuture<Output = Answer>) -> Answer {
     unclear_by(WRITE, proxy, swallowed, append).await
 }
 
@@ -150,7 +151,7 @@ async fn unclear_by(
     what: &'static [u8],
     proxy: &TcpProxy,
     swallowed: bool,
-    write: impl Future<Output = Answer>,
+    write: impl IntoFuture<Output = Answer>,
 ) -> Answer {
     let fired = proxy.fired();
     if swallowed {
@@ -174,36 +175,36 @@ async fn a_lost_answer_to_commit_is_found_out() {
         let (events, state) = (format!("{session}/events"), format!("{session}/state"));
 
         let body = json!({"sessionId": "s", "state": {"app:c": 1}, "events": [{"id": "first"}, {"author": "b"}]});
-        let created = unclear(&proxy, swallowed, server.post(&user, &body)).await.expect(201);
-        assert_eq!((created.json()["revision"].clone(), &*created.tag()[2]), (2.into(), "1"));
-        server.post(&user, &body).await.expect(409);
+        let created = unclear(&proxy, swallowed, server.post(&user).json(&body)).await.expect(201);
+        assert_eq!((created.json()["revision"].clone(), &*created.tag_parts()[2]), (2.into(), "1"));
+        server.post(&user).json(&body).await.expect(409);
 
-        let put = async || server.put(&format!("{user}/p"), &json!({"state": {"k": 1}})).await;
-        let put = unclear_by(CREATE, &proxy, swallowed, put()).await;
+        let put = server.put(format!("{user}/p")).json(json!({"state": {"k": 1}}));
+        let put = unclear_by(CREATE, &proxy, swallowed, put).await;
         assert_eq!(put.clone().expect(201).json()["state"]["k"], 1);
-        assert_eq!(server.put(&format!("{user}/p"), &json!({})).await.expect(200).tag(), put.tag());
+        assert_eq!(server.put(format!("{user}/p")).json(json!({})).await.expect(200).tag_parts(), put.tag_parts());
 
         let event = json!({"id": "e", "author": "a", "actions": {"stateDelta": {"k": 1, "user:k": 1}}});
-        let stored = unclear_append(&proxy, swallowed, server.post(&events, &event)).await.expect(201);
+        let stored = unclear_append(&proxy, swallowed, server.post(&events).json(&event)).await.expect(201);
         fresh(&stored);
-        assert_eq!(server.post(&events, &event).await.expect(200).text, stored.text);
+        assert_eq!(server.post(&events).json(&event).await.expect(200).text(), stored.text());
         // Without an id of the client's: the service keeps the one that it made.
-        fresh(&unclear_append(&proxy, swallowed, server.post(&events, &json!({"author": "a"}))).await.expect(201));
+        fresh(&unclear_append(&proxy, swallowed, server.post(&events).json(json!({"author": "a"}))).await.expect(201));
         // The precondition was met, and is not asked about again.
         let event_by_revision = json!({"author": "a"});
-        let append = server.post_if_match(&events, "\"4\"", &event_by_revision);
+        let append = server.post(&events).header("if-match", "\"4\"").json(&event_by_revision);
         fresh(&unclear_append(&proxy, swallowed, append).await.expect(201));
         let batch = json!([{"id": "b1"}, {"id": "e", "author": "a", "actions": event["actions"]}, {"id": "b2"}]);
-        let stored = unclear_append(&proxy, swallowed, server.post(&events, &batch)).await.expect(201).json();
+        let stored = unclear_append(&proxy, swallowed, server.post(&events).json(&batch)).await.expect(201).json();
         assert_eq!([&stored[0]["sequence"], &stored[1]["sequence"], &stored[2]["sequence"]], [6, 3, 7]);
 
-        let patched = unclear(&proxy, swallowed, server.patch(&state, &json!({"stateDelta": {"k": 2}}))).await;
+        let patched = unclear(&proxy, swallowed, server.patch(&state).json(json!({"stateDelta": {"k": 2}}))).await;
         fresh(&patched);
         assert_eq!(patched.expect(200).json()["k"], 2);
-        fresh(&unclear_append(&proxy, swallowed, server.put(&format!("{state}/x"), &json!([1]))).await.expect(200));
-        fresh(&unclear_append(&proxy, swallowed, server.delete(&format!("{state}/x"))).await.expect(204));
+        fresh(&unclear_append(&proxy, swallowed, server.put(format!("{state}/x")).json(json!([1]))).await.expect(200));
+        fresh(&unclear_append(&proxy, swallowed, server.delete(format!("{state}/x"))).await.expect(204));
         let named = json!({"displayName": "n", "labels": {"a": "b"}});
-        let renamed = unclear(&proxy, swallowed, server.patch(&session, &named)).await.expect(200);
+        let renamed = unclear(&proxy, swallowed, server.patch(&session).json(&named)).await.expect(200);
         assert_eq!(renamed.json()["displayName"], "n");
 
         let whole = server.get(&session).await.expect(200).json();
@@ -224,13 +225,13 @@ async fn a_lost_answer_without_an_event_is_unknown() {
     let (database, proxy, server) = behind_proxy(&[]).await;
     for scope in [USER_STATE, "/v1/apps/a/state"] {
         let body = json!({"stateDelta": {"k": 1}});
-        let answer = unclear(&proxy, true, server.patch(scope, &body)).await;
+        let answer = unclear(&proxy, true, server.patch(scope).json(&body)).await;
         assert_eq!(answer.outcome_of_503(), "unknown");
         assert_eq!(server.get(scope).await.expect(200).header("etag"), Some("\"1\""), "applied, and once");
-        let answer = unclear(&proxy, false, server.patch(scope, &body)).await;
+        let answer = unclear(&proxy, false, server.patch(scope).json(&body)).await;
         assert_eq!(answer.outcome_of_503(), "unknown", "the server cannot know that it was not applied");
         assert_eq!(server.get(scope).await.expect(200).header("etag"), Some("\"1\""), "not applied");
-        assert_eq!(server.patch(scope, &body).await.expect(200).header("etag"), Some("\"2\""));
+        assert_eq!(server.patch(scope).json(&body).await.expect(200).header("etag"), Some("\"2\""));
     }
     verify(&database.url).await;
 }
@@ -239,7 +240,7 @@ async fn a_lost_answer_without_an_event_is_unknown() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_answer_to_a_request_with_a_key_is_found_out() {
     let (database, proxy, server) = behind_proxy(&[]).await;
-    server.post(SESSIONS, &json!({"sessionId": "s", "events": [{"id": "e"}]})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s", "events": [{"id": "e"}]})).await.expect(201);
     let add = json!({"stateOps": [{"op": "increment", "key": "n", "value": 1}]});
     for (n, swallowed) in [true, false].into_iter().enumerate() {
         let keyed = async |method, path: &str, body: &Value| {
@@ -250,13 +251,13 @@ async fn a_lost_answer_to_a_request_with_a_key_is_found_out() {
             let first = unclear(&proxy, swallowed, keyed("PATCH", scope, &add)).await.expect(200);
             assert_eq!((first.json()["n"].clone(), first.header("idempotent-replayed")), ((n + 1).into(), None));
             let again = keyed("PATCH", scope, &add).await.expect(200);
-            assert_eq!((&*again.text, again.header("idempotent-replayed")), (&*first.text, Some("true")));
+            assert_eq!((again.text(), again.header("idempotent-replayed")), (first.text(), Some("true")));
         }
         let sessions = format!("/v1/apps/a/users/k{swallowed}/sessions");
         let body = json!({"state": {"k": 1, "app:k": n}, "events": [{"author": "a"}]});
         let made = unclear(&proxy, swallowed, keyed("POST", &sessions, &body)).await.expect(201);
         assert_eq!(made.header("idempotent-replayed"), None);
-        assert_eq!(keyed("POST", &sessions, &body).await.expect(200).text, made.text);
+        assert_eq!(keyed("POST", &sessions, &body).await.expect(200).text(), made.text());
         let fork = format!("{sessions}/{}/fork", made.json()["id"].as_str().unwrap());
         let refused = keyed("POST", &fork, &json!({})).await.expect(409);
         assert_eq!(refused.json()["code"], "session_already_exists");
@@ -265,7 +266,7 @@ async fn a_lost_answer_to_a_request_with_a_key_is_found_out() {
         };
         let forked = unclear(&proxy, swallowed, refork()).await.expect(201);
         let again = refork().await;
-        assert_eq!(again.expect(200).text, forked.text);
+        assert_eq!(again.expect(200).text(), forked.text());
         let list = server.get(&sessions).await.expect(200).json();
         assert_eq!(list["sessions"].as_array().unwrap().len(), 2);
     }
@@ -276,8 +277,8 @@ async fn a_lost_answer_to_a_request_with_a_key_is_found_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unclear_commit_stays_unclear_if_the_database_is_busy() {
     let (database, proxy, server) = behind_proxy(&["--lock-timeout=3s"]).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
-    server.patch(USER_STATE, &json!({"stateDelta": {"k": 0}})).await.expect(200);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
+    server.patch(USER_STATE).json(json!({"stateDelta": {"k": 0}})).await.expect(200);
     // The append is held up after it has the session's row, for which another one queues meanwhile.
     let mut user = lock(&database, "user_scopes").await;
     proxy.cut_on(COMMIT);
@@ -285,7 +286,7 @@ async fn an_unclear_commit_stays_unclear_if_the_database_is_busy() {
     let change = json!({"eventId": "e", "stateDelta": {"user:k": 1}});
     let append = tokio::spawn({
         let (api, change) = (server.api.clone(), change.clone());
-        async move { api.patch(STATE, &change).await }
+        async move { api.patch(STATE).json(&change).await }
     });
     waiting(&mut user, 1).await;
     let queued = tokio::spawn(async move { (lock(&database, "sessions").await, database) });
@@ -295,7 +296,7 @@ async fn an_unclear_commit_stays_unclear_if_the_database_is_busy() {
     let answer = append.await.unwrap();
     assert_eq!(answer.outcome_of_503(), "unknown");
     session.close().await.unwrap();
-    let again = server.patch(STATE, &change).await.expect(200);
+    let again = server.patch(STATE).json(&change).await.expect(200);
     assert_eq!(again.header("idempotent-replayed"), Some("true"));
     assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 1);
     verify(&database.url).await;
@@ -304,7 +305,7 @@ async fn an_unclear_commit_stays_unclear_if_the_database_is_busy() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unclear_commit_stays_unclear_if_the_database_stays_away() {
     let (database, proxy, server) = behind_proxy(HASTY).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     // The service's second try comes within milliseconds, and may be faster than the cut.
     for n in 0..100 {
         let fired = proxy.fired();
@@ -312,7 +313,7 @@ async fn an_unclear_commit_stays_unclear_if_the_database_stays_away() {
         let event = json!({"id": format!("e{n}")});
         let append = tokio::spawn({
             let (api, event) = (server.api.clone(), event.clone());
-            async move { api.post(EVENTS, &event).await }
+            async move { api.post(EVENTS).json(&event).await }
         });
         while proxy.fired() == fired {
             tokio::task::yield_now().await;
@@ -323,7 +324,7 @@ async fn an_unclear_commit_stays_unclear_if_the_database_stays_away() {
         if answer.status == 503 {
             assert_eq!(answer.outcome_of_503(), "unknown");
             server.get_until("/readyz", 200).await;
-            server.post(EVENTS, &event).await.expect(200);
+            server.post(EVENTS).json(&event).await.expect(200);
             check_log(&server.get(SESSION).await.expect(200).json());
             verify(&database.url).await;
             return;
@@ -377,19 +378,19 @@ fn overloaded(answer: &Answer) {
 async fn a_lock_that_is_held_too_long_is_overload() {
     let database = database().await;
     let server = Server::start(&database.url, HASTY).await;
-    server.post(SESSIONS, &json!({"sessionId": "s", "state": {"user:k": 0, "app:k": 0}})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s", "state": {"user:k": 0, "app:k": 0}})).await.expect(201);
     for (table, key) in [("sessions", "k"), ("user_scopes", "user:k"), ("app_scopes", "app:k")] {
         let held = lock(&database, table).await;
         let event = json!({"actions": {"stateDelta": {key: 1}}});
-        overloaded(&server.post(EVENTS, &event).await);
+        overloaded(&server.post(EVENTS).json(&event).await);
         if table == "sessions" {
             overloaded(&server.delete(SESSION).await);
-            overloaded(&server.patch(SESSION, &json!({"displayName": "n"})).await);
+            overloaded(&server.patch(SESSION).json(json!({"displayName": "n"})).await);
         }
         // Readers wait for nobody.
         server.get(SESSION).await.expect(200);
         held.close().await.unwrap();
-        server.post(EVENTS, &event).await.expect(201);
+        server.post(EVENTS).json(&event).await.expect(201);
     }
     assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 3);
     verify(&database.url).await;
@@ -404,14 +405,14 @@ async fn a_locked_session_holds_up_no_other() {
     let patient = Server::start(&database.url, PATIENT).await;
     let hasty = Server::start(&database.url, HASTY).await;
     for n in 0..=10 {
-        patient.post(SESSIONS, &json!({"sessionId": format!("s{n}")})).await.expect(201);
+        patient.post(SESSIONS).json(json!({"sessionId": format!("s{n}")})).await.expect(201);
     }
     // To `s0`, which will be locked, and to others, in turn.
-    let appends = |api: &Api, name: &str| {
+    let appends = |api: &Client, name: &str| {
         let append = |session: usize, n: usize| {
             let (api, id) = (api.clone(), format!("{name}-{n}"));
             let event = json!({"id": id, "actions": {"stateDelta": {"k": n, "user:k": n, "app:k": n}}});
-            tokio::spawn(async move { api.post(&format!("{SESSIONS}/s{session}/events"), &event).await })
+            tokio::spawn(async move { api.post(format!("{SESSIONS}/s{session}/events")).json(&event).await })
         };
         let (mut others, mut locked) = (Vec::new(), Vec::new());
         for n in 0..OTHERS {
@@ -460,7 +461,7 @@ async fn a_locked_session_holds_up_no_other() {
         }
     }
     for n in 0..=10 {
-        let session = patient.get(&format!("{SESSIONS}/s{n}")).await.expect(200).json();
+        let session = patient.get(format!("{SESSIONS}/s{n}")).await.expect(200).json();
         check_log(&session);
         assert_eq!(session["revision"], 6 * if n == 0 { LOCKED } else { OTHERS / 10 });
     }
@@ -472,12 +473,12 @@ async fn a_locked_session_holds_up_no_other() {
 async fn a_lost_answer_to_a_shared_commit_is_found_out() {
     let (database, proxy, server) = behind_proxy(&[]).await;
     for n in 0..4 {
-        server.post(SESSIONS, &json!({"sessionId": format!("s{n}")})).await.expect(201);
+        server.post(SESSIONS).json(json!({"sessionId": format!("s{n}")})).await.expect(201);
     }
     let append = |round: usize, n: usize| {
         let event = json!({"id": format!("e{round}-{n}"), "actions": {"stateDelta": {"k": n, "app:k": n}}});
         let (api, path) = (server.api.clone(), format!("{SESSIONS}/s{}/events", n % 4));
-        async move { api.post(&path, &event).await }
+        async move { api.post(&path).json(&event).await }
     };
     for round in 0..20 {
         let fired = proxy.fired();
@@ -492,7 +493,7 @@ async fn a_lost_answer_to_a_shared_commit_is_found_out() {
         assert_eq!(proxy.fired(), fired + 1);
     }
     for n in 0..4 {
-        let session = server.get(&format!("{SESSIONS}/s{n}")).await.expect(200).json();
+        let session = server.get(format!("{SESSIONS}/s{n}")).await.expect(200).json();
         assert_eq!(session["revision"], 20 * 8);
         check_log(&session);
     }
@@ -505,15 +506,19 @@ async fn a_refusal_beside_a_lost_answer_stays_a_refusal() {
     let (database, proxy, server) = behind_proxy(&[]).await;
     let other = Server::start(&database.url, &[]).await;
     for n in 0..8 {
-        server.post(SESSIONS, &json!({"sessionId": format!("s{n}"), "events": [{"author": "a"}]})).await.expect(201);
+        server
+            .post(SESSIONS)
+            .json(json!({"sessionId": format!("s{n}"), "events": [{"author": "a"}]}))
+            .await
+            .expect(201);
     }
     // The server remembers this one: by its memory, an event of a taken id is a new one.
     let known = "known";
-    server.post(SESSIONS, &json!({"sessionId": known, "events": [{"id": "first"}]})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": known, "events": [{"id": "first"}]})).await.expect(201);
     for round in 0..20 {
         // The server does not remember this one, so it knows of the event before it tries.
         let taken = format!("taken{round}");
-        other.post(SESSIONS, &json!({"sessionId": taken, "events": [{"id": "first"}]})).await.expect(201);
+        other.post(SESSIONS).json(json!({"sessionId": taken, "events": [{"id": "first"}]})).await.expect(201);
         let fired = proxy.fired();
         proxy.cut_on(WRITE);
         let answers = together((0..32).map(|n| {
@@ -523,9 +528,9 @@ async fn a_refusal_beside_a_lost_answer_stays_a_refusal() {
             let (api, taken) = (server.api.clone(), format!("{SESSIONS}/{taken}/events"));
             async move {
                 match n % 4 {
-                    0 => api.post_if_match(&own, "\"0\"", &json!({"author": "a"})).await,
-                    1 => api.post(&taken, &json!({"id": "first", "author": "b"})).await,
-                    _ => api.post(&own, &json!({"id": format!("e{round}-{n}")})).await,
+                    0 => api.post(&own).header("if-match", "\"0\"").json(json!({"author": "a"})).await,
+                    1 => api.post(&taken).json(json!({"id": "first", "author": "b"})).await,
+                    _ => api.post(&own).json(json!({"id": format!("e{round}-{n}")})).await,
                 }
             }
         }))
@@ -547,18 +552,20 @@ async fn a_refusal_beside_a_lost_answer_stays_a_refusal() {
 async fn an_append_that_waits_for_a_lock_holds_up_no_other() {
     let database = database().await;
     let server = Server::start(&database.url, PATIENT).await;
-    server.post(SESSIONS, &json!({"sessionId": "s", "state": {"user:k": 0}})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s", "state": {"user:k": 0}})).await.expect(201);
     let others = "/v1/apps/a/users/v/sessions";
     for id in TWO {
-        server.post(others, &json!({"sessionId": id})).await.expect(201);
+        server.post(others).json(json!({"sessionId": id})).await.expect(201);
     }
     for round in 0..10 {
         let mut held = lock(&database, "user_scopes").await;
-        let slow = tokio::spawn(server.api.post_owned(EVENTS, json!({"actions": {"stateDelta": {"user:k": round}}})));
+        let slow = tokio::spawn(
+            server.api.post(EVENTS).json(json!({"actions": {"stateDelta": {"user:k": round}}})).into_future(),
+        );
         waiting(&mut held, 1).await;
         let quick = together(TWO.map(|id| {
             let api = server.api.clone();
-            async move { api.post(&format!("{others}/{id}/events"), &json!({"author": "a"})).await }
+            async move { api.post(format!("{others}/{id}/events")).json(json!({"author": "a"})).await }
         }));
         for answer in quick.await {
             answer.expect(201);
@@ -574,19 +581,19 @@ async fn an_append_that_waits_for_a_lock_holds_up_no_other() {
 async fn a_locked_sqlite_file_is_overload() {
     let place = Place::sqlite();
     let server = Server::start(&place.url(), HASTY).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     let mut other = SqliteConnection::connect(&place.url()).await.unwrap();
     sqlx::raw_sql("begin immediate").execute(&mut other).await.unwrap();
     let answers = together((0..8).map(|_| {
         let api = server.api.clone();
-        async move { api.post(EVENTS, &json!({"author": "a"})).await }
+        async move { api.post(EVENTS).json(json!({"author": "a"})).await }
     }))
     .await;
     answers.iter().for_each(overloaded);
     server.get(SESSION).await.expect(200);
     server.get("/readyz").await.expect(200);
     sqlx::raw_sql("rollback").execute(&mut other).await.unwrap();
-    server.post(EVENTS, &json!({"author": "a"})).await.expect(201);
+    server.post(EVENTS).json(json!({"author": "a"})).await.expect(201);
     assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 1);
     verify(&place.url()).await;
 }
@@ -603,48 +610,48 @@ async fn a_full_disk_refuses_for_certain() {
     envs.extend(on_disk.iter().map(|(name, value)| (*name, &**value)));
     let args = ["--listen=127.0.0.1:0", "--log-format=json", "--sweep-interval=24h", &metrics];
     let mut process = Sessiond::spawn(&args, &envs);
-    let server = Api::new(process.base_url().await);
-    server.post(SESSIONS, &json!({"sessionId": "s", "state": {"k": 1}})).await.expect(201);
+    let server = Client::at(&process.base_url().await);
+    server.post(SESSIONS).json(json!({"sessionId": "s", "state": {"k": 1}})).await.expect(201);
     let before = server.get(SESSION).await.expect(200);
 
     disk.fail(disk::FULL);
     let refused = [
-        server.post(EVENTS, &json!({"id": "e", "author": "a"})).await,
-        server.post(SESSIONS, &json!({"sessionId": "t"})).await,
-        server.post(SESSIONS, &json!({"sessionId": "u", "events": [{"author": "a"}]})).await,
-        server.patch(STATE, &json!({"stateDelta": {"k": 2}})).await,
-        server.patch(SESSION, &json!({"displayName": "n"})).await,
-        server.patch(USER_STATE, &json!({"stateDelta": {"k": 2}})).await,
+        server.post(EVENTS).json(json!({"id": "e", "author": "a"})).await,
+        server.post(SESSIONS).json(json!({"sessionId": "t"})).await,
+        server.post(SESSIONS).json(json!({"sessionId": "u", "events": [{"author": "a"}]})).await,
+        server.patch(STATE).json(json!({"stateDelta": {"k": 2}})).await,
+        server.patch(SESSION).json(json!({"displayName": "n"})).await,
+        server.patch(USER_STATE).json(json!({"stateDelta": {"k": 2}})).await,
         server.delete(SESSION).await,
     ];
     for answer in refused {
         assert_eq!(answer.outcome_of_503(), "not_applied", "{answer:?}");
         assert_eq!(answer.json()["code"], "storage_unavailable", "{answer:?}");
     }
-    assert_eq!(server.get(SESSION).await.expect(200).text, before.text);
+    assert_eq!(server.get(SESSION).await.expect(200).text(), before.text());
     assert!(process.log().contains("database or disk is full (13)"), "{}", process.log());
-    let metrics = Api::new(format!("http://127.0.0.1:{port}")).get("/metrics").await.expect(200).text;
-    let count = |name: &str| metrics.lines().filter(|line| line.starts_with(name)).collect::<Vec<_>>();
+    let metrics = Client::at(&format!("http://127.0.0.1:{port}")).unchecked().get("/metrics").await.expect(200);
+    let count = |name: &str| metrics.text().lines().filter(|line| line.starts_with(name)).collect::<Vec<_>>();
     let retries = count("sessiond_database_retries_total");
     assert!(!retries.is_empty() && retries.iter().all(|line| line.ends_with(" 0")), "each was tried once: {retries:?}");
     assert_eq!(count("sessiond_unknown_outcomes_total"), ["sessiond_unknown_outcomes_total 0"]);
 
     disk.work();
-    server.post(EVENTS, &json!({"id": "e", "author": "a"})).await.expect(201);
+    server.post(EVENTS).json(json!({"id": "e", "author": "a"})).await.expect(201);
     disk.fail(disk::BROKEN);
-    let open = server.post(EVENTS, &json!({"id": "f", "author": "a"})).await;
+    let open = server.post(EVENTS).json(json!({"id": "f", "author": "a"})).await;
     assert_eq!(open.outcome_of_503(), "unknown", "{open:?}");
     disk.work();
-    assert!([200, 201].contains(&server.post(EVENTS, &json!({"id": "f", "author": "a"})).await.status));
+    assert!([200, 201].contains(&server.post(EVENTS).json(json!({"id": "f", "author": "a"})).await.status));
     assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 2);
 
     disk.fail(disk::FULL);
-    assert_eq!(server.post(EVENTS, &json!({"id": "g"})).await.outcome_of_503(), "not_applied");
+    assert_eq!(server.post(EVENTS).json(json!({"id": "g"})).await.outcome_of_503(), "not_applied");
     process.kill_9();
     process.wait().await;
     let server = Server::start(&place.url(), &[]).await;
     assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 2);
-    server.post(EVENTS, &json!({"id": "g"})).await.expect(201);
+    server.post(EVENTS).json(json!({"id": "g"})).await.expect(201);
     verify(&place.url()).await;
 }
 
@@ -654,7 +661,7 @@ async fn a_file_that_is_not_there_any_more_takes_no_writes() {
     let place = Place::sqlite();
     let Place::Sqlite(dir) = &place else { panic!("it is SQLite") };
     let server = Server::start(&place.url(), &[]).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     let (file, aside) = (dir.join("data.db"), dir.join("aside.db"));
     for replaced in [false, true] {
         std::fs::rename(&file, &aside).unwrap();
@@ -662,9 +669,10 @@ async fn a_file_that_is_not_there_any_more_takes_no_writes() {
             std::fs::copy(&aside, &file).unwrap();
         }
         assert_eq!(server.get("/readyz").await.expect(503).json()["code"], "storage_unavailable");
-        for answer in
-            [server.post(EVENTS, &json!({"id": "e"})).await, server.patch(USER_STATE, &json!({"stateDelta": {}})).await]
-        {
+        for answer in [
+            server.post(EVENTS).json(json!({"id": "e"})).await,
+            server.patch(USER_STATE).json(json!({"stateDelta": {}})).await,
+        ] {
             assert_eq!(answer.outcome_of_503(), "not_applied", "{answer:?}");
         }
         server.get(SESSION).await.expect(503);
@@ -674,23 +682,23 @@ async fn a_file_that_is_not_there_any_more_takes_no_writes() {
         server.get("/readyz").await.expect(200);
         server.get(SESSION).await.expect(200);
     }
-    server.post(EVENTS, &json!({"id": "e"})).await.expect(201);
+    server.post(EVENTS).json(json!({"id": "e"})).await.expect(201);
     verify(&place.url()).await;
 }
 
 /// Sessions of their own: those of one session would wait for one lock together.
 const TWO: [&str; 2] = ["s", "t"];
 
-async fn create_two(api: &Api) {
+async fn create_two(api: &Client) {
     for id in TWO {
-        api.post(SESSIONS, &json!({"sessionId": id})).await.expect(201);
+        api.post(SESSIONS).json(json!({"sessionId": id})).await.expect(201);
     }
 }
 
 /// The `n`th append, to one of the two.
-fn append_in_turn(api: &Api, n: usize) -> impl Future<Output = Answer> + Send + 'static {
+fn append_in_turn(api: &Client, n: usize) -> impl Future<Output = Answer> + Send + 'static {
     let (api, path) = (api.clone(), format!("{SESSIONS}/{}/events", TWO[n % 2]));
-    async move { api.post(&path, &json!({"id": format!("e{n}")})).await }
+    async move { api.post(&path).json(json!({"id": format!("e{n}")})).await }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -716,7 +724,7 @@ async fn a_used_up_pool_refuses_and_queues_nobody() {
     }
     server.get("/readyz").await.expect(200);
     for id in TWO {
-        let session = server.get(&format!("{SESSIONS}/{id}")).await.expect(200).json();
+        let session = server.get(format!("{SESSIONS}/{id}")).await.expect(200).json();
         assert_eq!(session["revision"], 1, "nobody was queued");
     }
     verify(&database.url).await;
@@ -756,7 +764,7 @@ async fn connections_beyond_the_limit_are_refused_at_once() {
         assert!(ask(&mut stream, "GET /healthz").await.starts_with("HTTP/1.1 200 "));
         open.push(stream);
     }
-    let refused = server.post(SESSIONS, &json!({})).await;
+    let refused = server.post(SESSIONS).json(json!({})).await;
     overloaded(&refused);
     assert!(ask(&mut open[1], "GET /healthz").await.starts_with("HTTP/1.1 200 "), "the others live on");
     drop(open);
@@ -776,7 +784,7 @@ async fn ask(stream: &mut TcpStream, head: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn silent_connections_leave_the_pool() {
     let (database, proxy, server) = behind_proxy(&[HASTY, &["--database-connections=4"]].concat()).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     let reads = || {
         together((0..12).map(|n| {
             let api = server.api.clone();
@@ -800,7 +808,7 @@ async fn silent_connections_leave_the_pool() {
 async fn connections_that_ended_are_replaced_unnoticed() {
     let database = database().await;
     let server = Server::start(&database.url, &["--sweep-interval=24h"]).await;
-    server.post(SESSIONS, &json!({"sessionId": "s", "state": {"k": 1}})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s", "state": {"k": 1}})).await.expect(201);
     let mut other = PgConnection::connect(&database.url).await.unwrap();
     let key = format!("{STATE}/k");
     for path in [SESSION, STATE, &key, SESSIONS, USER_STATE, EVENTS, "/v1/apps"] {
@@ -819,7 +827,7 @@ async fn connections_that_ended_are_replaced_unnoticed() {
         assert!(ended > 1, "there are several: {ended}");
         server.get(path).await.expect(200);
     }
-    server.post(EVENTS, &json!({"author": "a"})).await.expect(201);
+    server.post(EVENTS).json(json!({"author": "a"})).await.expect(201);
     verify(&database.url).await;
 }
 
@@ -829,12 +837,12 @@ async fn connections_that_ended_are_replaced_unnoticed() {
 async fn a_replica_that_is_cut_off_lets_go_of_its_locks() {
     let (database, proxy, lonely) = behind_proxy(HASTY).await;
     let other = Server::start(&database.url, HASTY).await;
-    lonely.post(SESSIONS, &json!({"sessionId": "s", "state": {"user:k": 0}})).await.expect(201);
+    lonely.post(SESSIONS).json(json!({"sessionId": "s", "state": {"user:k": 0}})).await.expect(201);
     let mut held = lock(&database, "user_scopes").await;
     let append = tokio::spawn({
         let api = lonely.api.clone();
         // Its answer shows the state, so it takes locks.
-        async move { api.patch(STATE, &json!({"eventId": "lonely", "stateDelta": {"user:k": 1}})).await }
+        async move { api.patch(STATE).json(json!({"eventId": "lonely", "stateDelta": {"user:k": 1}})).await }
     });
     waiting(&mut held, 1).await;
     proxy.strand();
@@ -843,7 +851,7 @@ async fn a_replica_that_is_cut_off_lets_go_of_its_locks() {
     let event = json!({"id": "other", "actions": {"stateDelta": {"user:k": 2}}});
     let trying = async {
         loop {
-            let answer = other.post(EVENTS, &event).await;
+            let answer = other.post(EVENTS).json(&event).await;
             if answer.status == 201 {
                 break;
             }
@@ -883,7 +891,7 @@ async fn a_start_waits_for_its_database() {
     }
     proxy.restore();
     for mut process in waiting {
-        Api::new(process.base_url().await).get("/readyz").await.expect(200);
+        Client::at(&process.base_url().await).get("/readyz").await.expect(200);
     }
     verify(&database.url).await;
 }

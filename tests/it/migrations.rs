@@ -6,8 +6,8 @@ use std::path::Path;
 
 use sqlx::{Connection as _, PgConnection, Row as _, SqliteConnection};
 
+use crate::support::binary::spawn;
 use crate::support::databases::{Place, on_both_databases};
-use crate::support::http::spawn;
 
 on_both_databases!(migrating_again_changes_nothing);
 

@@ -1,12 +1,12 @@
 //! `openapi.yaml`: current, sound, and strict enough to catch an answer that is not as described.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Value, json};
 
 use crate::support::{
     process::Sessiond,
-    schema::{against, check_answer, document},
+    schema::{against, check_answer, codes, document},
 };
 
 #[test]
@@ -125,6 +125,24 @@ fn examples_are_valid() {
             against(name, example).unwrap_or_else(|fault| panic!("{name}: {fault}"));
         }
     }
+}
+
+/// docs/reference.md lists what the description does, and what is answered before there is an operation to describe.
+#[test]
+fn the_table_of_errors_is_complete() {
+    let reference = include_str!("../../docs/reference.md");
+    let section =
+        reference.split("\n## Errors\n").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("a section");
+    let mut listed = BTreeSet::new();
+    for row in section.lines().filter(|line| line.starts_with("| `")) {
+        let mut cells = row.split('|').map(str::trim).skip(1);
+        let (codes, status) = (cells.next().expect("codes"), cells.next().expect("a status"));
+        let status: u16 = status.parse().unwrap_or_else(|_| panic!("no status in {row}"));
+        listed.extend(codes.split(", ").map(|code| (code.trim_matches('`').to_owned(), status)));
+    }
+    let mut expected = codes().clone();
+    expected.extend([("uri_too_long".to_owned(), 414), ("header_fields_too_large".to_owned(), 431)]);
+    assert_eq!(listed, expected);
 }
 
 /// What the server takes and refuses, the schemas take and refuse, where JSON Schema can tell.

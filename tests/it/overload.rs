@@ -10,8 +10,9 @@ use tokio::{
 };
 
 use crate::support::{
+    binary::{PATIENT, Server, together},
+    client::{Answer, Client, PATIENCE},
     databases::{Place, on_both_databases, verify},
-    http::{Answer, Api, PATIENCE, PATIENT, Server, together},
     postgres::database,
     process::free_port,
 };
@@ -32,21 +33,21 @@ on_both_databases!(
 );
 
 /// A server that is measured, and a client for its metrics.
-async fn measured(place: &Place, args: &[&str]) -> (Server, Api) {
+async fn measured(place: &Place, args: &[&str]) -> (Server, Client) {
     let port = free_port();
     let listen = format!("--metrics-listen=127.0.0.1:{port}");
     let server = Server::start(&place.url(), &[args, &[&listen]].concat()).await;
-    (server, Api::new(format!("http://127.0.0.1:{port}")))
+    (server, Client::at(&format!("http://127.0.0.1:{port}")).unchecked())
 }
 
 /// A sample of the metrics, `None` if there is none of that name and labels.
-async fn sample(metrics: &Api, name: &str) -> Option<f64> {
-    let text = metrics.get("/metrics").await.expect(200).text;
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+async fn sample(metrics: &Client, name: &str) -> Option<f64> {
+    let answer = metrics.get("/metrics").await.expect(200);
+    let line = answer.text().lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.map(|value| value.parse().expect("a number"))
 }
 
-async fn until_sample(metrics: &Api, name: &str, is_right: impl Fn(f64) -> bool) {
+async fn until_sample(metrics: &Client, name: &str, is_right: impl Fn(f64) -> bool) {
     let mut last = None;
     let waiting = async {
         loop {
@@ -69,12 +70,12 @@ fn overloaded(answer: &Answer) {
     assert!(answer.header("retry-after").is_some(), "{answer:?}");
 }
 
-async fn connect(api: &Api) -> TcpStream {
+async fn connect(api: &Client) -> TcpStream {
     TcpStream::connect(api.address()).await.expect("connect")
 }
 
 /// The head of a POST of so many bytes, and a part of them.
-async fn begin_post(api: &Api, announced: usize, part: &[u8]) -> TcpStream {
+async fn begin_post(api: &Client, announced: usize, part: &[u8]) -> TcpStream {
     let mut stream = connect(api).await;
     let head = format!(
         "POST {EVENTS} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {announced}\r\n\r\n"
@@ -96,7 +97,7 @@ const STILL: &[&str] = &["--request-timeout=50s", "--body-stall-timeout=50s"];
 async fn refusals_are_counted_and_not_logged_one_by_one(place: Place) {
     const REFUSED: usize = 40;
     let (server, metrics) = measured(&place, &[STILL, &["--max-in-flight=1"]].concat()).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     let mut held = begin_post(&server, 2, b"{").await;
     until_sample(&metrics, "sessiond_http_requests_in_flight", |now| now >= 1.0).await;
     let asks = (0..REFUSED).map(|n| {
@@ -150,20 +151,20 @@ async fn refusals_are_counted_and_not_logged_one_by_one(place: Place) {
 const LONG: usize = 24;
 
 /// A session whose history is streamed, and too long for any buffer.
-async fn create_long(api: &Api) {
-    api.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
-    api.post(SESSIONS, &json!({"sessionId": "short"})).await.expect(201);
+async fn create_long(api: &Client) {
+    api.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
+    api.post(SESSIONS).json(json!({"sessionId": "short"})).await.expect(201);
     let event = json!({"content": {"parts": [{"text": "x".repeat(1 << 20)}]}});
     for _ in 0..LONG / 6 {
-        api.post(EVENTS, &json!(vec![&event; 6])).await.expect(201);
+        api.post(EVENTS).json(json!(vec![&event; 6])).await.expect(201);
     }
 }
 
 /// Asks for the history, and takes nothing of the answer.
-async fn ask_for_history(api: &Api) -> TcpStream {
+async fn ask_for_history(api: &Client) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
-    let mut stream = socket.connect(api.address().parse().unwrap()).await.unwrap();
+    let mut stream = socket.connect(api.address()).await.unwrap();
     let head = format!("GET {SESSION} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     stream
@@ -195,9 +196,9 @@ async fn readers_that_do_not_read_take_the_places_of_streams_only(place: Place) 
     assert_eq!(sample(&metrics, "sessiond_rejections_total{limit=\"streams\"}").await, Some(1.0));
     // All else is served, one at a time as the limit says.
     for _ in 0..5 {
-        server.get(&format!("{SESSIONS}/short")).await.expect(200);
-        server.post(&format!("{SESSIONS}/short/events"), &json!({})).await.expect(201);
-        server.get(&format!("{EVENTS}?pageSize=1")).await.expect(200);
+        server.get(format!("{SESSIONS}/short")).await.expect(200);
+        server.post(format!("{SESSIONS}/short/events")).json(json!({})).await.expect(201);
+        server.get(format!("{EVENTS}?pageSize=1")).await.expect(200);
     }
     assert_eq!(sample(&metrics, in_flight).await, Some(2.0), "they are under way, and shown so");
 
@@ -242,10 +243,10 @@ async fn a_stream_waits_for_a_connection_to_the_database() {
     sqlx::raw_sql("begin; select 1 from sessions for update").execute(&mut held).await.unwrap();
     let append = tokio::spawn({
         let api = server.api.clone();
-        async move { api.post(&format!("{SESSIONS}/short/events"), &json!({})).await }
+        async move { api.post(format!("{SESSIONS}/short/events")).json(json!({})).await }
     });
     let refused = async {
-        while server.get(&format!("{SESSIONS}/short")).await.status != 503 {
+        while server.get(format!("{SESSIONS}/short")).await.status != 503 {
             sleep(Duration::from_millis(20)).await;
         }
     };
@@ -253,7 +254,7 @@ async fn a_stream_waits_for_a_connection_to_the_database() {
     let reading = tokio::spawn(async move { rest(&mut reader).await });
     // Others are refused several times in which the stream would have been, too.
     for _ in 0..5 {
-        overloaded(&server.get(&format!("{SESSIONS}/short")).await);
+        overloaded(&server.get(format!("{SESSIONS}/short")).await);
     }
     assert!(!reading.is_finished(), "there is more to come");
     held.close().await.unwrap();
@@ -269,7 +270,7 @@ async fn bodies_that_were_only_announced_take_no_memory(place: Place) {
     let sizes = ["--max-value-bytes=1MiB", "--max-event-bytes=1MiB", "--max-body-bytes=1MiB"];
     let args = [STILL, &sizes, &["--max-buffered-bytes=1MiB"]].concat();
     let (server, metrics) = measured(&place, &args).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     let mut announced = Vec::new();
     for _ in 0..32 {
         announced.push(begin_post(&server, LARGE, b"{").await);
@@ -277,7 +278,7 @@ async fn bodies_that_were_only_announced_take_no_memory(place: Place) {
     until_sample(&metrics, "sessiond_http_requests_in_flight", |now| now >= 32.0).await;
     for n in 0..4 {
         let event = json!({"id": format!("e{n}"), "content": "x".repeat(LARGE / 2)});
-        server.post(EVENTS, &event).await.expect(201);
+        server.post(EVENTS).json(&event).await.expect(201);
     }
     assert_eq!(sample(&metrics, "sessiond_rejections_total{limit=\"buffered_bytes\"}").await, Some(0.0));
     drop(announced);
@@ -288,14 +289,14 @@ async fn small_bodies_have_memory_when_large_ones_have_none(place: Place) {
     let sizes = ["--max-value-bytes=1MiB", "--max-event-bytes=1MiB", "--max-body-bytes=1MiB"];
     let args = [STILL, &sizes, &["--max-buffered-bytes=2MiB"]].concat();
     let (server, metrics) = measured(&place, &args).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     // Together more than there is for large ones: one of them is refused, and the other holds what it has.
     let part = vec![b' '; LARGE - 10];
     let (_first, mut second) = (begin_post(&server, LARGE, &part).await, begin_post(&server, LARGE, &part).await);
     let large = json!({"content": "x".repeat(LARGE - 100)});
     let trying = async {
         loop {
-            let answer = server.post(EVENTS, &large).await;
+            let answer = server.post(EVENTS).json(&large).await;
             if answer.status == 503 {
                 break overloaded(&answer);
             }
@@ -303,12 +304,12 @@ async fn small_bodies_have_memory_when_large_ones_have_none(place: Place) {
     };
     timeout(PATIENCE, trying).await.expect("there is no memory for a large one");
     for _ in 0..20 {
-        server.post(EVENTS, &json!({"content": "x".repeat(10_000)})).await.expect(201);
+        server.post(EVENTS).json(json!({"content": "x".repeat(10_000)})).await.expect(201);
     }
     assert!(sample(&metrics, "sessiond_rejections_total{limit=\"buffered_bytes\"}").await.unwrap() >= 1.0);
     drop(_first);
     let _ = second.shutdown().await;
-    let trying = async { while server.post(EVENTS, &large).await.status != 201 {} };
+    let trying = async { while server.post(EVENTS).json(&large).await.status != 201 {} };
     timeout(PATIENCE, trying).await.expect("memory comes back");
     verify(&place.url()).await;
 }
@@ -316,7 +317,7 @@ async fn small_bodies_have_memory_when_large_ones_have_none(place: Place) {
 async fn a_body_that_makes_no_progress_is_408(place: Place) {
     let args = ["--request-timeout=10m", "--idle-timeout=20m", "--body-stall-timeout=500ms", "--min-rate=1MiB"];
     let server = Server::start(&place.url(), &args).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     let mut silent = begin_post(&server, 100, b"{").await;
     let mut trickle = begin_post(&server, 1 << 20, b"{").await;
     let (mut read, mut write) = trickle.split();
@@ -336,7 +337,7 @@ async fn a_body_that_makes_no_progress_is_408(place: Place) {
     assert_eq!(&answer, b"HTTP/1.1 408");
     assert_eq!(status(&mut silent).await, "HTTP/1.1 408");
     // A body that comes, comes through, whatever the rate of its last bytes.
-    server.post(EVENTS, &json!({})).await.expect(201);
+    server.post(EVENTS).json(json!({})).await.expect(201);
     assert_eq!(server.get(SESSION).await.expect(200).json()["revision"], 1);
 }
 

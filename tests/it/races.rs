@@ -12,8 +12,9 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::support::{
+    binary::{PATIENT, together},
+    client::{Answer, Client},
     databases::{Place, on_both_databases},
-    http::{Answer, Api, PATIENT, together},
     load::check_log,
 };
 
@@ -62,8 +63,8 @@ fn numbered(count: usize) -> Value {
     (0..count).map(|n| (format!("k{n}"), json!(n))).collect()
 }
 
-async fn create(api: &Api, id: &str) -> Answer {
-    api.post(SESSIONS, &json!({"sessionId": id})).await.expect(201)
+async fn create(api: &Client, id: &str) -> Answer {
+    api.post(SESSIONS).json(json!({"sessionId": id})).await.expect(201)
 }
 
 async fn creates_lose_no_app_key(place: Place) {
@@ -72,21 +73,21 @@ async fn creates_lose_no_app_key(place: Place) {
         let api = fleet.api(n);
         async move {
             let path = format!("{APP}/users/u{}/sessions", n % 8);
-            api.post(&path, &json!({"state": {format!("app:k{n}"): n, format!("user:k{n}"): n, "own": n}})).await
+            api.post(&path).json(json!({"state": {format!("app:k{n}"): n, format!("user:k{n}"): n, "own": n}})).await
         }
     }))
     .await;
     assert_eq!(count(&answers, 201, 201), 64);
-    let state = fleet.api(1).get(&format!("{APP}/state")).await.expect(200);
+    let state = fleet.api(1).get(format!("{APP}/state")).await.expect(200);
     assert_eq!(state.header("etag"), Some("\"64\""));
     assert_eq!(state.json(), numbered(64));
     for user in 0..8 {
-        let state = fleet.api(0).get(&format!("{APP}/users/u{user}/state")).await.expect(200);
+        let state = fleet.api(0).get(format!("{APP}/users/u{user}/state")).await.expect(200);
         assert_eq!(state.header("etag"), Some("\"8\""));
         assert_eq!(state.json().as_object().unwrap().len(), 8);
     }
     // Each answer showed a moment of its own: no two transactions left the app at the same revision.
-    assert_eq!(answers.iter().map(|answer| answer.tag()[2].clone()).collect::<HashSet<_>>().len(), 64);
+    assert_eq!(answers.iter().map(|answer| answer.tag_parts()[2].clone()).collect::<HashSet<_>>().len(), 64);
     fleet.verify().await;
 }
 
@@ -96,15 +97,15 @@ async fn creates_of_one_id_have_one_winner(place: Place) {
         let id = format!("s{round}");
         let answers = together((0..16).map(|n| {
             let (api, body) = (fleet.api(n), json!({"sessionId": id, "state": {"who": n, "app:n": n}}));
-            async move { api.post(SESSIONS, &body).await }
+            async move { api.post(SESSIONS).json(&body).await }
         }))
         .await;
         assert_eq!(count(&answers, 201, 409), 1);
         let winner = answers.iter().find(|answer| answer.status == 201).unwrap().json();
-        let state = fleet.api(0).get(&format!("{SESSIONS}/{id}/state")).await.expect(200);
+        let state = fleet.api(0).get(format!("{SESSIONS}/{id}/state")).await.expect(200);
         assert_eq!(state.json(), winner["state"], "the losers wrote nothing, in no scope");
         // One transaction a round changed the app's state.
-        assert_eq!(state.tag()[2], (round + 1).to_string());
+        assert_eq!(state.tag_parts()[2], (round + 1).to_string());
     }
     fleet.verify().await;
 }
@@ -115,14 +116,14 @@ async fn get_or_creates_of_one_id_agree(place: Place) {
         let path = format!("{SESSIONS}/s{round}");
         let answers = together((0..16).map(|n| {
             let (api, path) = (fleet.api(n), path.clone());
-            async move { api.put(&path, &json!({"state": {"who": n}})).await }
+            async move { api.put(&path).json(json!({"state": {"who": n}})).await }
         }))
         .await;
         assert_eq!(count(&answers, 201, 200), 1);
         let first = answers[0].clone();
         for answer in answers {
-            assert_eq!(answer.tag()[3], first.tag()[3], "one incarnation");
-            assert_eq!(answer.text, first.text);
+            assert_eq!(answer.tag_parts()[3], first.tag_parts()[3], "one incarnation");
+            assert_eq!(answer.text(), first.text());
         }
     }
     fleet.verify().await;
@@ -133,16 +134,16 @@ async fn creates_that_go_together_are_judged_each_on_its_own(place: Place) {
     let fleet = place.fleet(PATIENT).await;
     create(&fleet.api(0), "taken").await;
     let shared = json!({"author": "a", "actions": {"stateDelta": {"app:k": 1, "user:k": 2}}});
-    fleet.api(0).post(&format!("{SESSIONS}/taken/events"), &shared).await.expect(201);
+    fleet.api(0).post(format!("{SESSIONS}/taken/events")).json(&shared).await.expect(201);
     let answers = together((0..96).map(|n| {
         let api = fleet.api(n);
         async move {
             let body = |id: String| json!({"sessionId": id, "state": {"own": n, "temp:t": 0}});
             match n % 4 {
-                0 => api.post(SESSIONS, &body(format!("new{n}"))).await,
-                1 => api.post(SESSIONS, &body("taken".into())).await,
-                2 => api.put(&format!("{SESSIONS}/taken"), &json!({"state": {"own": n}})).await,
-                _ => api.post(SESSIONS, &body(format!("race{}", n % 32))).await,
+                0 => api.post(SESSIONS).json(body(format!("new{n}"))).await,
+                1 => api.post(SESSIONS).json(body("taken".into())).await,
+                2 => api.put(format!("{SESSIONS}/taken")).json(json!({"state": {"own": n}})).await,
+                _ => api.post(SESSIONS).json(body(format!("race{}", n % 32))).await,
             }
         }
     }))
@@ -153,8 +154,8 @@ async fn creates_that_go_together_are_judged_each_on_its_own(place: Place) {
             0 => {
                 let answer = answer.expect(201);
                 assert_eq!(answer.json()["state"], json!({"app:k": 1, "own": n, "user:k": 2}));
-                assert_eq!(answer.tag()[..3], ["0", "1", "1"]);
-                let then = fleet.api(n + 1).get(&format!("{SESSIONS}/new{n}/state?atRevision=0")).await.expect(200);
+                assert_eq!(answer.tag_parts()[..3], ["0", "1", "1"]);
+                let then = fleet.api(n + 1).get(format!("{SESSIONS}/new{n}/state?atRevision=0")).await.expect(200);
                 assert_eq!(then.json(), answer.json()["state"]);
             }
             1 => drop(answer.expect(409)),
@@ -163,7 +164,7 @@ async fn creates_that_go_together_are_judged_each_on_its_own(place: Place) {
         }
     }
     assert_eq!(count(&racers, 201, 409), 8, "one of each id");
-    let listed = fleet.api(0).get(&format!("{SESSIONS}?pageSize=100")).await.expect(200);
+    let listed = fleet.api(0).get(format!("{SESSIONS}?pageSize=100")).await.expect(200);
     assert_eq!(listed.json()["sessions"].as_array().unwrap().len(), 1 + 24 + 8);
     fleet.verify().await;
 }
@@ -188,7 +189,7 @@ async fn creates_of_one_key_make_one_session(place: Place) {
             let (api, path, body, key) = (fleet.api(n), path.to_owned(), body.clone(), format!("{round}-{}", n % 3));
             async move {
                 match n % 3 {
-                    2 => api.post(SESSIONS, &json!({"sessionId": format!("plain-{round}-{n}")})).await,
+                    2 => api.post(SESSIONS).json(json!({"sessionId": format!("plain-{round}-{n}")})).await,
                     _ => api.send("POST", &path, &[("idempotency-key", &*key)], Some(&body)).await.unwrap(),
                 }
             }
@@ -203,15 +204,15 @@ async fn creates_of_one_key_make_one_session(place: Place) {
             }
             assert_eq!(count(&of_key, 201, 200), 1);
             assert!(of_key.iter().all(|answer| answer.json()["id"] == of_key[0].json()["id"]));
-            assert!(of_key.iter().all(|answer| answer.tag()[3] == of_key[0].tag()[3]), "one incarnation");
+            assert!(of_key.iter().all(|answer| answer.tag_parts()[3] == of_key[0].tag_parts()[3]), "one incarnation");
             let replayed = |answer: &&Answer| answer.header("idempotent-replayed") == Some("true");
             assert_eq!(of_key.iter().filter(replayed).count(), of_key.len() - 1);
         }
         count(&answers.iter().skip(2).step_by(3).cloned().collect::<Vec<_>>(), 201, 201);
     }
-    let listed = fleet.api(1).get(&format!("{SESSIONS}?pageSize=100")).await.expect(200);
+    let listed = fleet.api(1).get(format!("{SESSIONS}?pageSize=100")).await.expect(200);
     assert_eq!(listed.json()["sessions"].as_array().unwrap().len(), 1 + 2 + 1 + 2 + 2 + 4 * 8);
-    let state = fleet.api(0).get(&format!("{APP}/state")).await.expect(200);
+    let state = fleet.api(0).get(format!("{APP}/state")).await.expect(200);
     assert_eq!(state.header("etag"), Some("\"2\""));
     fleet.verify().await;
 }
@@ -266,7 +267,7 @@ async fn appends_are_numbered_without_gaps(place: Place) {
         let api = fleet.api(n);
         let event = delta(&format!("k{n}"), n);
         let body = if n % 4 == 0 { json!([delta("first", n), delta("second", n), event]) } else { event };
-        async move { api.post(EVENTS, &body).await }
+        async move { api.post(EVENTS).json(&body).await }
     }))
     .await;
     assert_eq!(count(&answers, 201, 201), 200);
@@ -285,7 +286,7 @@ async fn appends_are_numbered_without_gaps(place: Place) {
             numbers.push(at);
         }
         assert_eq!(events.last().unwrap()["actions"]["stateDelta"], json!({format!("k{n}"): n}), "one's own event");
-        assert_eq!(answer.tag()[0], events.last().unwrap()["sequence"].to_string());
+        assert_eq!(answer.tag_parts()[0], events.last().unwrap()["sequence"].to_string());
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=300).collect::<Vec<_>>());
@@ -303,7 +304,7 @@ async fn appends_of_every_fate_get_their_own_answers(place: Place) {
     let mut stored = Vec::new();
     for id in 0..3 {
         create(&fleet.api(0), &id.to_string()).await;
-        stored.push(fleet.api(0).post(&format!("{SESSIONS}/{id}/events"), &known).await.expect(201));
+        stored.push(fleet.api(0).post(format!("{SESSIONS}/{id}/events")).json(&known).await.expect(201));
     }
     let add = |keys: &[&str]| -> Value {
         keys.iter().map(|key| json!({"op": "increment", "key": key, "value": 1})).collect()
@@ -318,31 +319,31 @@ async fn appends_of_every_fate_get_their_own_answers(place: Place) {
             let all = add(&["n", "user:n", "app:n"]);
             async move {
                 match fate {
-                    0 => api.post(&events, &delta(&name, n)).await,
-                    1 => api.post(&events, &json!({"id": name, "actions": {"stateOps": all}})).await,
-                    2 => api.patch(&state, &json!({"stateDelta": {name: n}})).await,
-                    3 => api.delete(&format!("{state}/absent")).await,
+                    0 => api.post(&events).json(delta(&name, n)).await,
+                    1 => api.post(&events).json(json!({"id": name, "actions": {"stateOps": all}})).await,
+                    2 => api.patch(&state).json(json!({"stateDelta": {name: n}})).await,
+                    3 => api.delete(format!("{state}/absent")).await,
                     // Of a user who is not there, either.
                     4 => {
                         let nowhere = format!("{APP}/users/nobody/sessions/{}/events", n % 3);
-                        api.post(&nowhere, &json!({"id": name, "actions": {"stateOps": all}})).await
+                        api.post(&nowhere).json(json!({"id": name, "actions": {"stateOps": all}})).await
                     }
                     5 => {
                         known["author"] = json!("b");
-                        api.post(&events, &known).await
+                        api.post(&events).json(&known).await
                     }
-                    6 => api.post_if_match(&events, "\"0\"", &delta("app:stale", n)).await,
+                    6 => api.post(&events).header("if-match", "\"0\"").json(delta("app:stale", n)).await,
                     7 => {
                         // The first of the two would do.
                         let wrong = add(&["user:n", "text"]);
                         let batch = json!([delta("user:lost", n), {"id": name, "actions": {"stateOps": wrong}}]);
-                        api.post(&events, &batch).await
+                        api.post(&events).json(&batch).await
                     }
-                    8 => api.post_if_match(&events, "\"0\"", &known).await,
+                    8 => api.post(&events).header("if-match", "\"0\"").json(&known).await,
                     _ => {
                         let wanted = json!([{"key": "text", "exists": false}]);
                         let event = json!({"actions": {"stateDelta": {"lost": n}, "preconditions": wanted}});
-                        api.post(&events, &event).await
+                        api.post(&events).json(&event).await
                     }
                 }
             }
@@ -375,13 +376,13 @@ async fn appends_of_every_fate_get_their_own_answers(place: Place) {
                     assert_eq!(answer.header("idempotent-replayed"), None, "{answer:?}");
                     assert_eq!(answer.clone().expect(200).json()[&name], n, "a writer sees its own write");
                 }
-                3 => assert!(answer.clone().expect(204).tag()[0] != "0"),
+                3 => assert!(answer.clone().expect(204).tag_parts()[0] != "0"),
                 4 => drop(refused(404, "session_not_found")),
                 5 => drop(refused(409, "event_id_conflict")),
                 6 => assert!(refused(412, "revision_mismatch")["revision"].as_i64().unwrap() > 0),
                 7 => assert_eq!(refused(422, "invalid_argument")["errors"][0]["field"], "/1/actions/stateOps/1"),
                 8 => {
-                    assert_eq!(answer.clone().expect(200).text, stored[session].text);
+                    assert_eq!(answer.clone().expect(200).text(), stored[session].text());
                     assert_eq!(answer.header("idempotent-replayed"), Some("true"));
                 }
                 _ => assert!(refused(412, "revision_mismatch")["revision"].as_i64().unwrap() > 0),
@@ -390,7 +391,7 @@ async fn appends_of_every_fate_get_their_own_answers(place: Place) {
     }
     let mut counted = 0;
     for (id, succeeded) in succeeded.iter().enumerate() {
-        let answer = fleet.api(id).get(&format!("{SESSIONS}/{id}")).await.expect(200);
+        let answer = fleet.api(id).get(format!("{SESSIONS}/{id}")).await.expect(200);
         let session = answer.json();
         check_log(&session);
         for event in succeeded {
@@ -405,10 +406,14 @@ async fn appends_of_every_fate_get_their_own_answers(place: Place) {
         let state = session["state"].as_object().unwrap();
         assert!(["absent", "lost", "app:stale", "user:lost"].iter().all(|key| !state.contains_key(*key)), "{session}");
     }
-    let state = fleet.api(0).get(&format!("{SESSIONS}/0/state")).await.expect(200);
+    let state = fleet.api(0).get(format!("{SESSIONS}/0/state")).await.expect(200);
     assert_eq!((&state.json()["user:n"], &state.json()["app:n"]), (&json!(counted), &json!(counted)));
-    assert_eq!(state.tag()[1..3], [counted.to_string(), counted.to_string()], "one step for each that changed it");
-    let users = fleet.api(0).get(&format!("{APP}/users")).await.expect(200).json();
+    assert_eq!(
+        state.tag_parts()[1..3],
+        [counted.to_string(), counted.to_string()],
+        "one step for each that changed it"
+    );
+    let users = fleet.api(0).get(format!("{APP}/users")).await.expect(200).json();
     assert_eq!(users["users"], json!([{"userId": "u"}]), "who was refused left nothing behind");
     fleet.verify().await;
 }
@@ -421,26 +426,26 @@ async fn one_event_sent_many_times_is_stored_once(place: Place) {
             "actions": {"stateDelta": {"k": round, "temp:t": 1, "app:k": round}}});
         let answers = together((0..16).map(|n| {
             let (api, event) = (fleet.api(n), event.clone());
-            async move { api.post(EVENTS, &event).await }
+            async move { api.post(EVENTS).json(&event).await }
         }))
         .await;
         assert_eq!(count(&answers, 201, 200), 1);
         for answer in &answers {
-            assert_eq!(answer.text, answers[0].text, "the same bytes for everybody");
+            assert_eq!(answer.text(), answers[0].text(), "the same bytes for everybody");
             assert_eq!(answer.header("idempotent-replayed").is_some(), answer.status == 200);
         }
     }
     // The same through PATCH state, whose event the server makes.
     let answers = together((0..16).map(|n| {
         let api = fleet.api(n);
-        async move { api.patch(STATE, &json!({"stateDelta": {"p": 1}, "eventId": "patch"})).await }
+        async move { api.patch(STATE).json(json!({"stateDelta": {"p": 1}, "eventId": "patch"})).await }
     }))
     .await;
     assert_eq!(count(&answers, 200, 200), 16);
     assert_eq!(answers.iter().filter(|answer| answer.header("idempotent-replayed").is_none()).count(), 1);
     let session = fleet.api(1).get(SESSION).await.expect(200);
     assert_eq!(session.json()["revision"], 6);
-    assert_eq!(session.tag()[2], "5", "app state was changed by each event once");
+    assert_eq!(session.tag_parts()[2], "5", "app state was changed by each event once");
     check_log(&session.json());
     fleet.verify().await;
 }
@@ -463,7 +468,7 @@ async fn a_precondition_on_the_revision_has_one_winner(place: Place) {
     for round in 0..5 {
         let answers = together((0..16).map(|n| {
             let (api, tag) = (fleet.api(n), format!("\"{round}\""));
-            async move { api.post_if_match(EVENTS, &tag, &delta(&format!("r{round}"), n)).await }
+            async move { api.post(EVENTS).header("if-match", &tag).json(delta(&format!("r{round}"), n)).await }
         }))
         .await;
         one_winner(&answers, 201);
@@ -481,7 +486,7 @@ async fn a_precondition_on_the_whole_tag_has_one_winner(place: Place) {
         let answers = together((0..16).map(|n| {
             let (api, tag) = (fleet.api(n), seen.header("etag").unwrap().to_owned());
             let key = ["k", "user:k", "app:k"][n % 3];
-            async move { api.post_if_match(EVENTS, &tag, &delta(key, n)).await }
+            async move { api.post(EVENTS).header("if-match", &tag).json(delta(key, n)).await }
         }))
         .await;
         one_winner(&answers, 201);
@@ -502,11 +507,11 @@ async fn a_precondition_holds_against_writers_of_other_scopes(place: Place) {
         let mut writers = Vec::new();
         for (n, id) in ids.into_iter().enumerate() {
             let api = fleet.api(n + round);
-            let seen = api.get(&format!("{SESSIONS}/{id}/state")).await.expect(200);
+            let seen = api.get(format!("{SESSIONS}/{id}/state")).await.expect(200);
             let tag = seen.header("etag").unwrap().to_owned();
             let key = ["user:x", "app:y"][n];
             let path = format!("{SESSIONS}/{id}/events");
-            writers.push(async move { api.post_if_match(&path, &tag, &delta(key, round)).await });
+            writers.push(async move { api.post(&path).header("if-match", &tag).json(delta(key, round)).await });
         }
         one_winner(&together(writers).await, 201);
     }
@@ -536,7 +541,7 @@ async fn patches_of_user_state_lose_no_key(place: Place) {
     let path = format!("{USER}/state");
     let answers = together((0..64).map(|n| {
         let (api, path) = (fleet.api(n), path.clone());
-        async move { api.patch(&path, &json!({"stateDelta": {format!("k{n}"): n}})).await }
+        async move { api.patch(&path).json(json!({"stateDelta": {format!("k{n}"): n}})).await }
     }))
     .await;
     assert_eq!(count(&answers, 200, 200), 64);
@@ -560,11 +565,11 @@ async fn appends_survive_deletion_and_recreation(place: Place) {
                 match n % 6 {
                     0 => drop(api.delete(SESSION).await.expect(204)),
                     1 => {
-                        let answer = api.post(SESSIONS, &json!({"sessionId": "s"})).await;
+                        let answer = api.post(SESSIONS).json(json!({"sessionId": "s"})).await;
                         assert!([201, 409].contains(&answer.status), "{answer:?}");
                     }
                     2 => {
-                        let answer = api.put(SESSION, &json!({})).await;
+                        let answer = api.put(SESSION).json(json!({})).await;
                         assert!([200, 201].contains(&answer.status), "{answer:?}");
                     }
                     3 => {
@@ -575,7 +580,7 @@ async fn appends_survive_deletion_and_recreation(place: Place) {
                         }
                     }
                     _ => {
-                        let answer = api.post(EVENTS, &delta(&format!("k{n}"), round)).await;
+                        let answer = api.post(EVENTS).json(delta(&format!("k{n}"), round)).await;
                         assert!([201, 404].contains(&answer.status), "{answer:?}");
                         if answer.status == 201 {
                             stored.push(answer);
@@ -587,12 +592,12 @@ async fn appends_survive_deletion_and_recreation(place: Place) {
         });
     }
     let stored: Vec<_> = together(clients).await.into_iter().flatten().collect();
-    fleet.api(0).put(SESSION, &json!({})).await;
+    fleet.api(0).put(SESSION).json(json!({})).await;
     let survivor = fleet.api(1).get(SESSION).await.expect(200);
     let session = survivor.json();
     check_log(&session);
     // Whatever was acknowledged by this incarnation is in it, and nothing of the earlier ones.
-    let mine: Vec<_> = stored.iter().filter(|answer| answer.tag()[3] == survivor.tag()[3]).collect();
+    let mine: Vec<_> = stored.iter().filter(|answer| answer.tag_parts()[3] == survivor.tag_parts()[3]).collect();
     assert_eq!(session["events"].as_array().unwrap().len(), mine.len());
     for answer in mine {
         let event = answer.json();
@@ -614,13 +619,13 @@ async fn forks_of_a_busy_session_are_whole(place: Place) {
                     if done.load(Ordering::Relaxed) {
                         break;
                     }
-                    api.post(EVENTS, &delta(&format!("k{n}"), round)).await.expect(201);
+                    api.post(EVENTS).json(delta(&format!("k{n}"), round)).await.expect(201);
                 }
             })
         })
         .collect();
     for n in 0..20 {
-        let fork = fleet.api(n).post(&format!("{SESSION}/fork"), &json!({})).await.expect(201).json();
+        let fork = fleet.api(n).post(format!("{SESSION}/fork")).json(json!({})).await.expect(201).json();
         assert_eq!(fork["forkedFrom"]["revision"], fork["revision"], "{fork}");
         check_log(&fork);
     }
@@ -639,7 +644,12 @@ async fn readers_see_one_moment_and_writers_never_deadlock(place: Place) {
     create(&fleet.api(0), "s").await;
     for n in 0..4 {
         create(&fleet.api(0), &format!("other{n}")).await;
-        fleet.api(0).post(&format!("{APP}/users/v/sessions"), &json!({"sessionId": format!("v{n}")})).await.expect(201);
+        fleet
+            .api(0)
+            .post(format!("{APP}/users/v/sessions"))
+            .json(json!({"sessionId": format!("v{n}")}))
+            .await
+            .expect(201);
     }
     let done = Arc::new(AtomicBool::new(false));
 
@@ -655,7 +665,7 @@ async fn readers_see_one_moment_and_writers_never_deadlock(place: Place) {
                     let (state, events) = (&session["state"], session["events"].as_array().unwrap());
                     assert_eq!(state["n"], state["user:n"], "{session}");
                     assert_eq!(state["n"], state["app:n"], "{session}");
-                    assert_eq!(session["revision"].to_string(), answer.tag()[0]);
+                    assert_eq!(session["revision"].to_string(), answer.tag_parts()[0]);
                     if let Some(last) = events.last() {
                         assert_eq!(last["sequence"], session["revision"], "{session}");
                         assert_eq!(last["actions"]["stateDelta"]["n"], state["n"], "{session}");
@@ -686,39 +696,43 @@ async fn readers_see_one_moment_and_writers_never_deadlock(place: Place) {
                     0..4 => {
                         changes = (changes.0 + 1, changes.1 + 1);
                         let event = json!({"actions": {"stateDelta": {"app:n": value, "n": value, "user:n": value}}});
-                        api.post(EVENTS, &event).await
+                        api.post(EVENTS).json(&event).await
                     }
                     4..8 => {
                         let keys = [["app:o", "user:o"], ["user:o", "x"], ["x", "app:o"]][round % 3];
                         changes.0 += usize::from(keys.contains(&"user:o"));
                         changes.1 += usize::from(keys.contains(&"app:o"));
                         let event = json!({"actions": {"stateDelta": {keys[0]: value, keys[1]: value}}});
-                        api.post(&format!("{SESSIONS}/other{}/events", (n + round) % 4), &event).await
+                        api.post(format!("{SESSIONS}/other{}/events", (n + round) % 4)).json(&event).await
                     }
                     8..10 => {
                         changes.1 += 1;
                         let event = json!([{"actions": {"stateDelta": {"app:p": value}}},
                             {"actions": {"stateDelta": {"user:p": value, "x": value}}}]);
-                        api.post(&format!("{APP}/users/v/sessions/v{}/events", (n + round) % 4), &event).await
+                        api.post(format!("{APP}/users/v/sessions/v{}/events", (n + round) % 4)).json(&event).await
                     }
                     10 => {
                         changes.0 += 1;
-                        api.patch(&format!("{USER}/state"), &json!({"stateDelta": {"q": value}})).await
+                        api.patch(format!("{USER}/state")).json(json!({"stateDelta": {"q": value}})).await
                     }
                     11 => {
                         changes.1 += 1;
-                        api.patch(&format!("{APP}/state"), &json!({"stateDelta": {"q": value}})).await
+                        api.patch(format!("{APP}/state")).json(json!({"stateDelta": {"q": value}})).await
                     }
                     12 => {
                         changes = (changes.0 + 1, changes.1 + 1);
-                        api.post(SESSIONS, &json!({"state": {"user:c": value, "app:c": value, "own": value}})).await
+                        api.post(SESSIONS).json(json!({"state": {"user:c": value, "app:c": value, "own": value}})).await
                     }
                     _ => {
                         // The precondition holds both scopes; whether it is met does not matter here.
                         let path = format!("{SESSIONS}/other{}/state", round % 4);
                         let seen = api.get(&path).await.expect(200);
                         let tag = seen.header("etag").unwrap();
-                        let answer = api.post_if_match(&path.replace("/state", "/events"), tag, &delta("y", 1)).await;
+                        let answer = api
+                            .post(path.replace("/state", "/events"))
+                            .header("if-match", tag)
+                            .json(delta("y", 1))
+                            .await;
                         assert!([201, 412].contains(&answer.status), "{answer:?}");
                         continue;
                     }
@@ -736,10 +750,14 @@ async fn readers_see_one_moment_and_writers_never_deadlock(place: Place) {
 
     let state = fleet.api(0).get(STATE).await.expect(200);
     let (user, app) = changes.iter().fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
-    assert_eq!(state.tag()[1..3], [user.to_string(), app.to_string()], "one step for each transaction that changed it");
+    assert_eq!(
+        state.tag_parts()[1..3],
+        [user.to_string(), app.to_string()],
+        "one step for each transaction that changed it"
+    );
     for n in 0..4 {
-        check_log(&fleet.api(n).get(&format!("{SESSIONS}/other{n}")).await.expect(200).json());
-        check_log(&fleet.api(n).get(&format!("{APP}/users/v/sessions/v{n}")).await.expect(200).json());
+        check_log(&fleet.api(n).get(format!("{SESSIONS}/other{n}")).await.expect(200).json());
+        check_log(&fleet.api(n).get(format!("{APP}/users/v/sessions/v{n}")).await.expect(200).json());
     }
     check_log(&fleet.api(1).get(SESSION).await.expect(200).json());
     fleet.verify().await;

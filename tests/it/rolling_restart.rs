@@ -12,8 +12,9 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
+    client::Client,
+    client::PATIENCE,
     databases::verify,
-    http::{Api, PATIENCE},
     load::check_log,
     nginx::Nginx,
     postgres::database,
@@ -31,7 +32,7 @@ async fn start(database_url: &str, port: u16) -> Sessiond {
     let listen = format!("--listen=127.0.0.1:{port}");
     let args = [&*listen, "--metrics-listen=off", "--log-format=json", "--shutdown-delay=300ms"];
     let mut process = Sessiond::spawn(&args, &[("DATABASE_URL", database_url)]);
-    let api = Api::new(process.base_url().await);
+    let api = Client::at(&process.base_url().await);
     api.get_until("/readyz", 200).await;
     process
 }
@@ -47,9 +48,9 @@ async fn a_rolling_restart_behind_nginx_loses_no_request() {
     for port in ports {
         servers.push(start(&database.url, port).await);
     }
-    let api = Api::new(nginx.url());
+    let api = Client::at(&nginx.url());
     for client in 0..CLIENTS {
-        api.post(SESSIONS, &json!({"sessionId": format!("s{client}")})).await.expect(201);
+        api.post(SESSIONS).json(json!({"sessionId": format!("s{client}")})).await.expect(201);
     }
 
     let stop = Arc::new(AtomicBool::new(false));
@@ -63,9 +64,9 @@ async fn a_rolling_restart_behind_nginx_loses_no_request() {
                 while !stop.load(Ordering::Relaxed) {
                     let event = json!({"id": format!("e{appended}"), "actions": {"stateDelta": {"n": appended}}});
                     // 201, and not 200: nothing was sent twice either.
-                    api.post(&format!("{session}/events"), &event).await.expect(201);
+                    api.post(format!("{session}/events")).json(&event).await.expect(201);
                     appended += 1;
-                    let state = api.get(&format!("{session}/state")).await.expect(200).json();
+                    let state = api.get(format!("{session}/state")).await.expect(200).json();
                     assert_eq!(state["n"], appended - 1);
                     done.fetch_add(1, Ordering::Relaxed);
                 }
@@ -100,7 +101,7 @@ async fn a_rolling_restart_behind_nginx_loses_no_request() {
             Ok(appended) => appended,
             Err(error) => panic!("{error}; nginx says:\n{}", nginx.log()),
         };
-        let session = api.get(&format!("{SESSIONS}/s{client}")).await.expect(200).json();
+        let session = api.get(format!("{SESSIONS}/s{client}")).await.expect(200).json();
         assert_eq!(session["revision"], appended);
         check_log(&session);
     }

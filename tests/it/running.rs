@@ -11,8 +11,10 @@ use tokio::{
 };
 
 use crate::support::{
+    binary::{PATIENT, Server, ended, log_says, spawn, together},
+    client::Client,
+    client::PATIENCE,
     databases::{Place, on_both_databases},
-    http::{Api, PATIENCE, PATIENT, Server, ended, log_says, spawn, together},
     load::check_log,
     pgbouncer::PgBouncer,
     postgres::{address, database, through},
@@ -54,7 +56,7 @@ async fn lock_sessions(database_url: &str) -> PgConnection {
 }
 
 /// Until nobody listens there.
-async fn closed(api: &Api) {
+async fn closed(api: &Client) {
     let closing = async {
         while TcpStream::connect(api.address()).await.is_ok() {
             sleep(Duration::from_millis(5)).await;
@@ -67,7 +69,7 @@ async fn closed(api: &Api) {
 async fn sigterm_finishes_what_is_under_way() {
     let database = database().await;
     let mut server = Server::start(&database.url, PATIENT).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     let mut kept = TcpStream::connect(server.address()).await.unwrap();
     kept.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     let mut answer = [0; 4096];
@@ -77,7 +79,7 @@ async fn sigterm_finishes_what_is_under_way() {
     let held = lock_sessions(&database.url).await;
     let slow = tokio::spawn({
         let api = server.api.clone();
-        async move { api.post(EVENTS, &json!({"id": "slow"})).await }
+        async move { api.post(EVENTS).json(json!({"id": "slow"})).await }
     });
     somebody_waits(&database.url).await;
     server.process.sigterm();
@@ -95,7 +97,7 @@ async fn sigterm_finishes_what_is_under_way() {
     assert_eq!(status.code(), Some(0), "{}", server.process.log());
 
     let again = Server::start(&database.url, &[]).await;
-    again.post(EVENTS, &json!({"id": "slow"})).await.expect(200);
+    again.post(EVENTS).json(json!({"id": "slow"})).await.expect(200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -105,7 +107,7 @@ async fn sigterm_waits_no_longer_than_the_drain() {
     let long = ["--request-timeout=5m", "--idle-timeout=10m", "--header-timeout=5m", "--lock-timeout=5m"];
     let args = [&long[..], &["--statement-timeout=5m", "--acquire-timeout=5m", "--drain-timeout=200ms"]].concat();
     let mut server = Server::start(&database.url, &args).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     let mut halves = Vec::new();
     let head = format!("POST {EVENTS} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n");
     for part in [&head[..20], &head, &format!("{head}content-length: 100\r\n\r\n{{\"id\"")] {
@@ -136,7 +138,7 @@ async fn ask(stream: &mut TcpStream, path: &str) -> String {
 /// Load balancers need time to notice that a server goes, and until then what they send is served.
 async fn the_shutdown_delay_serves_all_but_readiness(place: Place) {
     let mut server = Server::start(&place.url(), &["--shutdown-delay=10m"]).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     let mut kept = TcpStream::connect(server.address()).await.unwrap();
     let ready = ask(&mut kept, "/readyz").await;
     assert!(ready.starts_with("HTTP/1.1 200 ") && !ready.contains("connection: close"), "{ready}");
@@ -144,9 +146,9 @@ async fn the_shutdown_delay_serves_all_but_readiness(place: Place) {
     assert_eq!(server.get_until("/readyz", 503).await.json()["code"], "overloaded");
     for _ in 0..3 {
         server.get("/healthz").await.expect(200);
-        server.post(EVENTS, &json!({})).await.expect(201);
+        server.post(EVENTS).json(json!({})).await.expect(201);
         // On a new connection, too.
-        Api::new(format!("http://{}", server.address())).get(SESSION).await.expect(200);
+        Client::at(&format!("http://{}", server.address())).get(SESSION).await.expect(200);
     }
     // Whoever keeps a connection is told to make a new one, which a load balancer makes elsewhere.
     let told = ask(&mut kept, "/healthz").await;
@@ -197,14 +199,14 @@ async fn a_restart_keeps_all_but_temp(place: Place) {
     let mut server = Server::start(&place.url(), &[]).await;
     let body = json!({"sessionId": "s", "displayName": "n", "labels": {"a": "b"}, "ttl": 3600,
         "state": {"app:a": 1, "user:u": [1.0], "temp:gone": "VANISHES", "own": {"k": null}}});
-    server.post(SESSIONS, &body).await.expect(201);
+    server.post(SESSIONS).json(&body).await.expect(201);
     for n in 0..3 {
         let event = json!({"id": format!("e{n}"), "author": "a", "content": {"parts": [{"text": "t"}]},
             "actions": {"stateDelta": {"n": n, "temp:n": "VANISHES"}}});
-        let stored = server.post(EVENTS, &event).await.expect(201);
-        assert!(!stored.text.contains("VANISHES") && !stored.text.contains("temp:"), "{stored:?}");
+        let stored = server.post(EVENTS).json(&event).await.expect(201);
+        assert!(!stored.text().contains("VANISHES") && !stored.text().contains("temp:"), "{stored:?}");
     }
-    server.patch(STATE, &json!({"stateDelta": {"p": 1, "temp:p": "VANISHES"}})).await.expect(200);
+    server.patch(STATE).json(json!({"stateDelta": {"p": 1, "temp:p": "VANISHES"}})).await.expect(200);
     let paths = [SESSION, STATE, EVENTS, SESSIONS, "/v1/apps/a/state", "/v1/apps/a/users/u/state", "/v1/apps"];
     let mut before = Vec::new();
     for path in paths {
@@ -215,7 +217,7 @@ async fn a_restart_keeps_all_but_temp(place: Place) {
     let server = Server::start(&place.url(), &[]).await;
     for (path, before) in paths.into_iter().zip(before) {
         let after = server.get(path).await.expect(200);
-        assert_eq!((&after.text, after.header("etag")), (&before.text, before.header("etag")), "{path}");
+        assert_eq!((&after.text(), after.header("etag")), (&before.text(), before.header("etag")), "{path}");
     }
     let dump = dump(&place).await;
     assert!(dump.contains("displayName") || dump.contains("e2"), "the dump shows what is stored");
@@ -250,7 +252,7 @@ async fn a_sqlite_file_serves_one_process() {
     std::fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink("fresh.db", &link).unwrap();
     let server = Server::start(&format!("sqlite://{}", link.display()), &[]).await;
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     let (status, log) = ended(&format!("sqlite://{}", fresh.display()), &[]).await;
     assert_eq!(status.code(), Some(1), "{log}");
 }
@@ -259,8 +261,8 @@ async fn a_sqlite_file_serves_one_process() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_default_database_is_a_file_in_the_working_directory() {
     let mut process = Sessiond::spawn(&["--listen=127.0.0.1:0", "--metrics-listen=off"], &[]);
-    let api = Api::new(process.base_url().await);
-    api.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
+    let api = Client::at(&process.base_url().await);
+    api.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     assert!(process.dir().join("sessiond.db").is_file());
 }
 
@@ -272,7 +274,7 @@ async fn pending_migrations_are_refused(place: Place) {
     assert_eq!(status.code(), Some(0), "{log}");
     let server = Server::start(&place.url(), &["--no-migrate"]).await;
     server.get("/readyz").await.expect(200);
-    server.post(SESSIONS, &json!({})).await.expect(201);
+    server.post(SESSIONS).json(json!({})).await.expect(201);
     // Somebody undoes them while it runs.
     execute(&place, "delete from _sqlx_migrations").await;
     let ready = server.get("/readyz").await.expect(503);
@@ -302,7 +304,7 @@ async fn processes_that_migrate_at_once_agree() {
         assert_eq!(status.code(), Some(0), "{}", process.log());
     }
     for process in &mut processes[2..] {
-        Api::new(process.base_url().await).get("/readyz").await.expect(200);
+        Client::at(&process.base_url().await).get("/readyz").await.expect(200);
     }
     let mut connection = PgConnection::connect(&database.url).await.unwrap();
     let twice: i64 = sqlx::query_scalar("select count(*) - count(distinct version) from _sqlx_migrations")
@@ -313,19 +315,19 @@ async fn processes_that_migrate_at_once_agree() {
 }
 
 /// What every kind of write and read of the API does, once.
-async fn workload(api: &Api) {
-    api.post(SESSIONS, &json!({"sessionId": "s", "state": {"app:k": 1, "user:k": 1, "k": 1}})).await.expect(201);
-    api.put(&format!("{SESSIONS}/t"), &json!({})).await.expect(201);
-    api.post(EVENTS, &json!([{"id": "e1"}, {"id": "e2", "actions": {"stateDelta": {"k": 2}}}])).await.expect(201);
-    api.post(EVENTS, &json!({"id": "e1"})).await.expect(200);
-    api.patch(STATE, &json!({"stateDelta": {"p": 1}, "eventId": "e3"})).await.expect(200);
-    api.put(&format!("{STATE}/q"), &json!(1)).await.expect(200);
-    api.delete(&format!("{STATE}/q")).await.expect(204);
-    api.patch(SESSION, &json!({"displayName": "n", "labels": {"a": "b"}})).await.expect(200);
-    api.patch("/v1/apps/a/state", &json!({"stateDelta": {"x": 1}})).await.expect(200);
-    api.patch("/v1/apps/a/users/u/state", &json!({"stateDelta": {"x": 1}})).await.expect(200);
+async fn workload(api: &Client) {
+    api.post(SESSIONS).json(json!({"sessionId": "s", "state": {"app:k": 1, "user:k": 1, "k": 1}})).await.expect(201);
+    api.put(format!("{SESSIONS}/t")).json(json!({})).await.expect(201);
+    api.post(EVENTS).json(json!([{"id": "e1"}, {"id": "e2", "actions": {"stateDelta": {"k": 2}}}])).await.expect(201);
+    api.post(EVENTS).json(json!({"id": "e1"})).await.expect(200);
+    api.patch(STATE).json(json!({"stateDelta": {"p": 1}, "eventId": "e3"})).await.expect(200);
+    api.put(format!("{STATE}/q")).json(json!(1)).await.expect(200);
+    api.delete(format!("{STATE}/q")).await.expect(204);
+    api.patch(SESSION).json(json!({"displayName": "n", "labels": {"a": "b"}})).await.expect(200);
+    api.patch("/v1/apps/a/state").json(json!({"stateDelta": {"x": 1}})).await.expect(200);
+    api.patch("/v1/apps/a/users/u/state").json(json!({"stateDelta": {"x": 1}})).await.expect(200);
     let session = api.get(SESSION).await.expect(200);
-    assert_eq!(session.tag()[..3], ["5", "2", "2"]);
+    assert_eq!(session.tag_parts()[..3], ["5", "2", "2"]);
     let expected = json!({"app:k": 1, "app:x": 1, "user:k": 1, "user:x": 1, "k": 2, "p": 1});
     assert_eq!(session.json()["state"], expected);
     for path in
@@ -333,43 +335,43 @@ async fn workload(api: &Api) {
     {
         api.get(path).await.expect(200);
     }
-    api.get(&format!("{STATE}/k")).await.expect(200);
-    api.get(&format!("{EVENTS}/e2")).await.expect(200);
+    api.get(format!("{STATE}/k")).await.expect(200);
+    api.get(format!("{EVENTS}/e2")).await.expect(200);
     api.get("/v1/apps/a/state").await.expect(200);
     api.get("/v1/apps/a/users/u/state").await.expect(200);
-    api.delete(&format!("{SESSIONS}/t")).await.expect(204);
-    api.get(&format!("{SESSIONS}/t")).await.expect(404);
+    api.delete(format!("{SESSIONS}/t")).await.expect(204);
+    api.get(format!("{SESSIONS}/t")).await.expect(404);
 }
 
 /// What [`workload`] leaves out.
-async fn rest_of_the_api(api: &Api) {
-    let fork = api.post(&format!("{SESSION}/fork"), &json!({"atRevision": 1, "sessionId": "f"})).await;
+async fn rest_of_the_api(api: &Client) {
+    let fork = api.post(format!("{SESSION}/fork")).json(json!({"atRevision": 1, "sessionId": "f"})).await;
     assert_eq!(fork.expect(201).json()["revision"], 1);
-    api.get(&format!("{STATE}?atRevision=1")).await.expect(200);
-    api.post(&format!("{SESSION}/rewind"), &json!({"toRevision": 1})).await.expect(200);
-    api.get(&format!("{EVENTS}?excludeRewound=true&pageSize=1")).await.expect(200);
-    api.post(&format!("{SESSION}/render"), &json!({"template": "{app:k}"})).await.expect(200);
+    api.get(format!("{STATE}?atRevision=1")).await.expect(200);
+    api.post(format!("{SESSION}/rewind")).json(json!({"toRevision": 1})).await.expect(200);
+    api.get(format!("{EVENTS}?excludeRewound=true&pageSize=1")).await.expect(200);
+    api.post(format!("{SESSION}/render")).json(json!({"template": "{app:k}"})).await.expect(200);
     let operators = json!({"stateOps": [{"op": "increment", "key": "app:n", "value": 1}, {"op": "remove", "key": "k"}],
         "preconditions": [{"key": "user:k", "equals": 1}]});
-    api.patch(STATE, &operators).await.expect(200);
-    api.post(EVENTS, &json!({"actions": operators})).await.expect(201);
-    api.post_if_match(EVENTS, api.get(STATE).await.tag_header(), &json!({"author": "a"})).await.expect(201);
+    api.patch(STATE).json(&operators).await.expect(200);
+    api.post(EVENTS).json(json!({"actions": operators})).await.expect(201);
+    api.post(EVENTS).header("if-match", api.get(STATE).await.etag()).json(json!({"author": "a"})).await.expect(201);
     for n in 0..20 {
-        api.post(EVENTS, &json!({"actions": {"stateDelta": {"n": n, "app:n": n, "user:n": n}}})).await.expect(201);
+        api.post(EVENTS).json(json!({"actions": {"stateDelta": {"n": n, "app:n": n, "user:n": n}}})).await.expect(201);
     }
     let simple = (0..8).map(|n| {
         let api = api.clone();
-        async move { api.put(&format!("{SESSIONS}/simple{n}"), &json!({})).await.expect(201) }
+        async move { api.put(format!("{SESSIONS}/simple{n}")).json(json!({})).await.expect(201) }
     });
     together(simple).await;
-    api.patch("/v1/apps/a/state", &json!({"stateOps": [{"op": "remove", "key": "x"}]})).await.expect(200);
+    api.patch("/v1/apps/a/state").json(json!({"stateOps": [{"op": "remove", "key": "x"}]})).await.expect(200);
     api.get("/apps/a/users/u/sessions").await.expect(200);
-    api.patch("/apps/a/users/u/sessions/f", &json!({"stateDelta": {"adk": 1}})).await.expect(200);
+    api.patch("/apps/a/users/u/sessions/f").json(json!({"stateDelta": {"adk": 1}})).await.expect(200);
     // Expires at once, is made anew, and is deleted: all of it is for the sweep.
-    api.patch(&format!("{SESSIONS}/simple0"), &json!({"ttl": 0.001})).await.expect(200);
+    api.patch(format!("{SESSIONS}/simple0")).json(json!({"ttl": 0.001})).await.expect(200);
     api.get_until(&format!("{SESSIONS}/simple0"), 404).await;
-    api.post(SESSIONS, &json!({"sessionId": "simple0"})).await.expect(201);
-    api.patch(&format!("{SESSIONS}/simple1"), &json!({"ttl": 0.001})).await.expect(200);
+    api.post(SESSIONS).json(json!({"sessionId": "simple0"})).await.expect(201);
+    api.patch(format!("{SESSIONS}/simple1")).json(json!({"ttl": 0.001})).await.expect(200);
     for gone in [SESSION, &format!("{SESSIONS}/f")] {
         api.delete(gone).await.expect(204);
     }
@@ -725,9 +727,9 @@ async fn metrics_count_what_happened(place: Place) {
     let listen = format!("--metrics-listen=127.0.0.1:{port}");
     let server = Server::start(&place.url(), &[&listen]).await;
     workload(&server).await;
-    server.post(&format!("{SESSIONS}/none/events"), &json!({})).await.expect(404);
+    server.post(format!("{SESSIONS}/none/events")).json(json!({})).await.expect(404);
     server.get("/nothing-of-ours").await.expect(404);
-    let metrics = Api::new(format!("http://127.0.0.1:{port}"));
+    let metrics = Client::at(&format!("http://127.0.0.1:{port}")).unchecked();
     for foreign in [("host", "evil.example"), ("origin", "http://evil.example"), ("sec-fetch-site", "cross-site")] {
         server.send("POST", SESSIONS, &[foreign], None).await.unwrap().expect(403);
         let answer = metrics.send("GET", "/metrics", &[foreign], None).await.unwrap().expect(403);
@@ -736,10 +738,10 @@ async fn metrics_count_what_happened(place: Place) {
     }
     let scrape = metrics.get("/metrics").await.expect(200);
     assert!(scrape.header("content-type").unwrap().starts_with("application/openmetrics-text"));
-    assert!(scrape.text.ends_with("# EOF\n"));
+    assert!(scrape.text().ends_with("# EOF\n"));
 
     let mut samples = Vec::new();
-    for line in scrape.text.lines().filter(|line| !line.starts_with('#')) {
+    for line in scrape.text().lines().filter(|line| !line.starts_with('#')) {
         let (name, value) = line.rsplit_once(' ').expect("a name and a value");
         let value: f64 = value.parse().unwrap_or_else(|_| panic!("no number in {line}"));
         assert!(value >= 0.0 && value.is_finite(), "{line}");
@@ -794,16 +796,17 @@ async fn pgbouncer_in_between_changes_nothing() {
             for round in 0..6 {
                 let event = json!({"id": format!("w{n}-{round}"), "actions": {"stateDelta": {
                     "k": n, format!("app:w{n}"): round, format!("user:w{n}"): round}}});
-                api.post(EVENTS, &event).await.expect(201);
+                api.post(EVENTS).json(&event).await.expect(201);
                 let session = api.get(SESSION).await.expect(200).json();
                 assert_eq!(session["state"][format!("app:w{n}")], round);
                 api.get("/v1/apps/a/sessions?includeState=true").await.expect(200);
-                api.get(&format!("{EVENTS}?pageSize=3")).await.expect(200);
-                api.patch("/v1/apps/a/users/u/state", &json!({"stateDelta": {format!("p{n}"): round}}))
+                api.get(format!("{EVENTS}?pageSize=3")).await.expect(200);
+                api.patch("/v1/apps/a/users/u/state")
+                    .json(json!({"stateDelta": {format!("p{n}"): round}}))
                     .await
                     .expect(200);
                 let own = format!("{SESSIONS}/own{n}");
-                api.put(&own, &json!({"state": {"k": 1}})).await.expect(201);
+                api.put(&own).json(json!({"state": {"k": 1}})).await.expect(201);
                 api.delete(&own).await.expect(204);
                 let key = format!("{n}-{round}");
                 for fresh in [true, false] {
@@ -871,14 +874,14 @@ async fn what_another_program_does_to_the_file_is_found_out() {
     let place = Place::sqlite();
     let server = Server::start(&place.url(), &[]).await;
     let append = json!({"author": "a", "actions": {"stateDelta": {"k": 1, "app:k": 1, "user:k": 1}}});
-    server.post(SESSIONS, &json!({"sessionId": "s"})).await.expect(201);
-    server.post(EVENTS, &append).await.expect(201);
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
+    server.post(EVENTS).json(&append).await.expect(201);
     execute(&place, "update app_scopes set revision = 41; update user_scopes set revision = 6").await;
-    let answer = server.post(EVENTS, &append).await.expect(201);
-    assert_eq!(answer.tag()[..3], ["2", "7", "42"]);
+    let answer = server.post(EVENTS).json(&append).await.expect(201);
+    assert_eq!(answer.tag_parts()[..3], ["2", "7", "42"]);
     execute(&place, "update sessions set metadata_revision = 5").await;
-    server.post(EVENTS, &append).await.expect(201);
+    server.post(EVENTS).json(&append).await.expect(201);
     assert!(server.get(STATE).await.expect(200).header("etag").unwrap().ends_with("-5\""));
     execute(&place, "delete from session_updates; delete from sessions").await;
-    server.post(EVENTS, &append).await.expect(404);
+    server.post(EVENTS).json(&append).await.expect(404);
 }

@@ -5,8 +5,9 @@ use std::{process::ExitStatus, time::Duration};
 use serde_json::{Value, json};
 
 use crate::support::{
-    databases::{Place, on_both_databases, verify},
-    http::{Api, PATIENT, Server, spawn},
+    binary::{PATIENT, Server, spawn},
+    client::Client,
+    databases::{Place, on_both_databases},
     load::{self, Load},
     pgbouncer::PgBouncer,
     postgres::database,
@@ -36,6 +37,12 @@ async fn run(database_url: &str, args: &[&str]) -> (ExitStatus, String) {
     (status, process.log())
 }
 
+/// Says nothing against the database.
+async fn is_clean(database_url: &str) {
+    let (status, log) = run(database_url, &[]).await;
+    assert_eq!(status.code(), Some(0), "{log}");
+}
+
 /// The differences that it reports, without the summary.
 async fn differences(place: &Place) -> Vec<String> {
     let (status, log) = run(&place.url(), &[]).await;
@@ -53,82 +60,83 @@ fn value(n: usize) -> Value {
 }
 
 /// A session with four events, which set and overwrite keys of all scopes.
-async fn create(api: &Api, sessions: &str, id: &str) {
+async fn create(api: &Client, sessions: &str, id: &str) {
     create_with(api, sessions, id, 0).await;
 }
 
-async fn create_with(api: &Api, sessions: &str, id: &str, more: usize) {
+async fn create_with(api: &Client, sessions: &str, id: &str, more: usize) {
     let state = json!({"a": value(0), "b": value(0), "user:u": value(0), "app:x": value(0)});
-    api.post(sessions, &json!({"sessionId": id, "state": state})).await.expect(201);
+    api.post(sessions).json(json!({"sessionId": id, "state": state})).await.expect(201);
     let events = format!("{sessions}/{id}/events");
     for n in 1..=4 {
         let value = value(n + more);
         let delta = json!({"a": value, "user:u": value, "app:x": value});
         let event = json!({"id": format!("e{n}"), "timestamp": n, "author": "a", "actions": {"stateDelta": delta}});
-        api.post(&events, &event).await.expect(201);
+        api.post(&events).json(&event).await.expect(201);
     }
 }
 
-async fn histories(api: &Api) {
+async fn histories(api: &Client) {
     create(api, SESSIONS, "s1").await;
     let other = "/v1/apps/a%2Fb/users/%F0%9F%98%80%20%22x%22/sessions";
     create(api, other, "s").await;
     let (events, state) = (format!("{SESSIONS}/s1/events"), format!("{SESSIONS}/s1/state"));
     let set = |key: &str, n| json!({"author": "a\0b\\", "branch": "x\\0", "actions": {"stateDelta": {key: value(n)}}});
     // Several events of one request, which write the same keys.
-    api.post(&events, &json!([set("user:u", 5), set("a", 5), set("user:u", 6), set("a", 6), set("c", 6)]))
+    api.post(&events)
+        .json(json!([set("user:u", 5), set("a", 5), set("user:u", 6), set("a", 6), set("c", 6)]))
         .await
         .expect(201);
-    api.patch(
-        &state,
-        &json!({"stateDelta": {"d": null}, "stateOps": [{"op": "remove", "key": "user:u"},
-        {"op": "remove", "key": "a"}, {"op": "remove", "key": "never"}, {"op": "remove", "key": "app:never"}]}),
-    )
-    .await
-    .expect(200);
-    api.post(&events, &json!([set("user:u", 7), set("a", 7), {"author": "a", "content": {"parts": [{"text": "t"}]}}]))
+    api.patch(&state)
+        .json(json!({"stateDelta": {"d": null}, "stateOps": [{"op": "remove", "key": "user:u"},
+        {"op": "remove", "key": "a"}, {"op": "remove", "key": "never"}, {"op": "remove", "key": "app:never"}]}))
+        .await
+        .expect(200);
+    api.post(&events)
+        .json(json!([set("user:u", 7), set("a", 7), {"author": "a", "content": {"parts": [{"text": "t"}]}}]))
         .await
         .expect(201);
-    api.put(&format!("{state}/e"), &json!(1.0)).await.expect(200);
-    api.delete(&format!("{state}/e")).await.expect(204);
-    api.delete(&format!("{state}/app:x")).await.expect(204);
-    api.post(&format!("{events}?outputKey=out"), &json!({"content": {"parts": [{"text": "hi"}]}})).await.expect(201);
-    api.patch(&format!("{USER}/state"), &json!({"stateDelta": {"v": 1, "w": "\u{0}"}})).await.expect(200);
-    api.patch(&format!("{APP}/state"), &json!({"stateDelta": {"v": 1}})).await.expect(200);
-    api.patch(&format!("{APP}/users/only/state"), &json!({"stateDelta": {"": 1}})).await.expect(200);
-    api.patch(&format!("{SESSIONS}/s1"), &json!({"displayName": "n", "labels": {"a": "b"}})).await.expect(200);
+    api.put(format!("{state}/e")).json(json!(1.0)).await.expect(200);
+    api.delete(format!("{state}/e")).await.expect(204);
+    api.delete(format!("{state}/app:x")).await.expect(204);
+    api.post(format!("{events}?outputKey=out")).json(json!({"content": {"parts": [{"text": "hi"}]}})).await.expect(201);
+    api.patch(format!("{USER}/state")).json(json!({"stateDelta": {"v": 1, "w": "\u{0}"}})).await.expect(200);
+    api.patch(format!("{APP}/state")).json(json!({"stateDelta": {"v": 1}})).await.expect(200);
+    api.patch(format!("{APP}/users/only/state")).json(json!({"stateDelta": {"": 1}})).await.expect(200);
+    api.patch(format!("{SESSIONS}/s1")).json(json!({"displayName": "n", "labels": {"a": "b"}})).await.expect(200);
     let ops = json!([{"op": "increment", "key": "n", "value": 1.50}, {"op": "append", "key": "user:l", "value": [1]},
         {"op": "union", "key": "app:l", "value": [1, 1.0]}, {"op": "merge", "key": "m", "value": {"a": 1, "b": null}},
         {"op": "max", "key": "app:x", "value": 1}, {"op": "remove", "key": "b"}, {"op": "set", "key": "b", "value": null},
         {"op": "set", "key": "gone", "value": 1}, {"op": "remove", "key": "gone"}, {"op": "remove", "key": "user:v"}]);
     let operators = json!({"author": "a", "actions": {"stateDelta": {"n": 1, "user:v": 1}, "stateOps": ops}});
     for _ in 0..3 {
-        api.post(&events, &json!([operators, operators])).await.expect(201);
-        api.patch(&format!("{APP}/state"), &json!({"stateOps": [{"op": "increment", "key": "x", "value": 1}]}))
+        api.post(&events).json(json!([operators, operators])).await.expect(201);
+        api.patch(format!("{APP}/state"))
+            .json(json!({"stateOps": [{"op": "increment", "key": "x", "value": 1}]}))
             .await
             .expect(200);
     }
     let remove = json!({"stateOps": [{"op": "remove", "key": "x"}, {"op": "remove", "key": "never"}]});
-    api.patch(&format!("{APP}/state"), &remove).await.expect(200);
-    api.patch(&format!("{APP}/state"), &remove).await.expect(200);
+    api.patch(format!("{APP}/state")).json(&remove).await.expect(200);
+    api.patch(format!("{APP}/state")).json(&remove).await.expect(200);
     forks(api, "s1", 12).await;
     // Larger than a page, in one value and in all.
-    api.put(&format!("{state}/large"), &json!("x".repeat(3_000_000))).await.expect(200);
-    api.put(&format!("{state}/large"), &json!("y".repeat(3_000_000))).await.expect(200);
+    api.put(format!("{state}/large")).json(json!("x".repeat(3_000_000))).await.expect(200);
+    api.put(format!("{state}/large")).json(json!("y".repeat(3_000_000))).await.expect(200);
     for round in 0..3 {
         let batch: Vec<_> = (0..400).map(|n| set(&format!("k{n}"), round)).collect();
-        api.post(&events, &json!(batch)).await.expect(201);
+        api.post(&events).json(json!(batch)).await.expect(201);
     }
     // With events of its own; never written to; gone; gone and back; expired.
     let created = json!({"sessionId": "c", "state": {"user:u": 0, "k": 0}, "events": [set("user:u", 1), set("k", 1), set("k", 2)]});
-    api.post(SESSIONS, &created).await.expect(201);
-    api.put(&format!("{SESSIONS}/empty"), &json!({})).await.expect(201);
+    api.post(SESSIONS).json(&created).await.expect(201);
+    api.put(format!("{SESSIONS}/empty")).json(json!({})).await.expect(201);
     for id in ["gone", "back"] {
         create(api, SESSIONS, id).await;
-        api.delete(&format!("{SESSIONS}/{id}")).await.expect(204);
+        api.delete(format!("{SESSIONS}/{id}")).await.expect(204);
     }
     create(api, SESSIONS, "back").await;
-    api.post(SESSIONS, &json!({"sessionId": "expired", "ttl": 0.001, "state": {"k": 1}})).await.expect(201);
+    api.post(SESSIONS).json(json!({"sessionId": "expired", "ttl": 0.001, "state": {"k": 1}})).await.expect(201);
 }
 
 async fn a_varied_history_is_verified(place: Place) {
@@ -143,21 +151,25 @@ async fn a_varied_history_is_verified(place: Place) {
 }
 
 /// Forks at every revision, and of forks; rewinds in them, and forks of what was rewound.
-async fn forks(api: &Api, source: &str, revisions: i64) {
+async fn forks(api: &Client, source: &str, revisions: i64) {
     for at in 0..=revisions {
         let id = format!("fork{at}");
         let path = format!("{SESSIONS}/{id}");
-        api.post(&format!("{SESSIONS}/{source}/fork"), &json!({"atRevision": at, "sessionId": id})).await.expect(201);
-        let event =
-            json!({"invocationId": "i", "actions": {"stateDelta": {"a": 1, "new": 1, "user:u": value(9), "app:x": 9}}});
-        api.post(&format!("{path}/events"), &event).await.expect(201);
-        api.post(&format!("{path}/rewind"), &json!({"toRevision": at / 2})).await.expect(200);
-        api.post(&format!("{path}/fork"), &json!({})).await.expect(201);
-        api.post(&format!("{path}/rewind"), &json!({"beforeInvocationId": "i"})).await.expect(200);
-        api.post(&format!("{path}/events"), &json!({"actions": {"rewindBeforeInvocationId": "unknown"}}))
+        api.post(format!("{SESSIONS}/{source}/fork"))
+            .json(json!({"atRevision": at, "sessionId": id}))
             .await
             .expect(201);
-        api.post(&format!("{path}/fork"), &json!({"atRevision": at + 1})).await.expect(201);
+        let event =
+            json!({"invocationId": "i", "actions": {"stateDelta": {"a": 1, "new": 1, "user:u": value(9), "app:x": 9}}});
+        api.post(format!("{path}/events")).json(&event).await.expect(201);
+        api.post(format!("{path}/rewind")).json(json!({"toRevision": at / 2})).await.expect(200);
+        api.post(format!("{path}/fork")).json(json!({})).await.expect(201);
+        api.post(format!("{path}/rewind")).json(json!({"beforeInvocationId": "i"})).await.expect(200);
+        api.post(format!("{path}/events"))
+            .json(json!({"actions": {"rewindBeforeInvocationId": "unknown"}}))
+            .await
+            .expect(201);
+        api.post(format!("{path}/fork")).json(json!({"atRevision": at + 1})).await.expect(201);
     }
 }
 
@@ -331,7 +343,7 @@ async fn one_broken_session_does_not_fill_the_report(place: Place) {
         create(&server, SESSIONS, id).await;
     }
     let batch: Vec<_> = (0..100).map(|n| json!({"id": format!("b{n}")})).collect();
-    server.post(&format!("{SESSIONS}/s1/events"), &json!(batch)).await.expect(201);
+    server.post(format!("{SESSIONS}/s1/events")).json(json!(batch)).await.expect(201);
     place.execute("update events set author = 'x' where session_id = 's1' or sequence = 1").await;
     let found = differences(&place).await;
     assert_eq!(found.len(), 22, "{found:#?}");
@@ -358,26 +370,26 @@ async fn a_database_in_use_is_verified(place: Place) {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         };
-        tokio::join!(verify(&url), churning);
+        tokio::join!(is_clean(&url), churning);
         load.stop().await;
     }
-    verify(&url).await;
+    is_clean(&url).await;
 }
 
-async fn churn(api: &Api, n: usize) {
+async fn churn(api: &Client, n: usize) {
     let id = format!("s{}", n % 3);
     create(api, SESSIONS, &id).await;
-    api.post(SESSIONS, &json!({"ttl": 0.01, "events": [{"id": "e"}]})).await.expect(201);
+    api.post(SESSIONS).json(json!({"ttl": 0.01, "events": [{"id": "e"}]})).await.expect(201);
     let busy = format!("/v1/apps/load/users/u/sessions/s{}", n % 2);
-    let fork = api.post(&format!("{busy}/fork"), &json!({})).await.expect(201);
+    let fork = api.post(format!("{busy}/fork")).json(json!({})).await.expect(201);
     let fork = fork.header("location").unwrap().to_owned();
     for path in [&fork, &busy] {
-        let rewound = api.post(&format!("{path}/rewind"), &json!({"toRevision": n})).await;
+        let rewound = api.post(format!("{path}/rewind")).json(json!({"toRevision": n})).await;
         assert!([200, 422].contains(&rewound.status), "{rewound:?}");
     }
     let remove = json!({"stateOps": [{"op": "remove", "key": "w3"}]});
-    api.patch("/v1/apps/load/users/u/state", &remove).await.expect(200);
-    api.delete(&format!("{SESSIONS}/{id}")).await.expect(204);
+    api.patch("/v1/apps/load/users/u/state").json(&remove).await.expect(200);
+    api.delete(format!("{SESSIONS}/{id}")).await.expect(204);
 }
 
 async fn what_cannot_be_verified_is_trouble(place: Place) {
@@ -403,7 +415,7 @@ async fn what_cannot_be_verified_is_trouble(place: Place) {
     trouble(&place.url(), "migrations are pending: run `sessiond migrate`").await;
     let mut migrate = spawn(&place.url(), &["migrate"]);
     assert_eq!(migrate.wait().await.code(), Some(0), "{}", migrate.log());
-    verify(&place.url()).await;
+    is_clean(&place.url()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -414,7 +426,7 @@ async fn a_backup_is_verified() {
     let Place::Sqlite(dir) = &place else { panic!("it is SQLite") };
     let backup = dir.join("backup.db");
     place.execute(format!("vacuum into '{}'", backup.display())).await;
-    verify(&format!("sqlite://{}", backup.display())).await;
+    is_clean(&format!("sqlite://{}", backup.display())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

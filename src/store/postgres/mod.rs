@@ -14,7 +14,7 @@ use std::sync::Arc;
 use connect::{Server, durable};
 use futures_util::TryStreamExt as _;
 use read::{ReadRow, read_statement};
-use sqlx::migrate::{Migration, Migrator};
+use sqlx::migrate::{Migrate as _, Migration, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use statements::{
@@ -30,7 +30,7 @@ use write::{apps_of, create_sessions, insert_sessions, write_call};
 use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, SessionInsert, Tx, Verdict};
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
-use super::migrations::all_applied;
+use super::migrations::{all_applied, statements};
 use super::pool::{Lease, Pool, PoolUse};
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
@@ -160,6 +160,23 @@ async fn is_migrated(conn: &mut PgConnection) -> Result<bool> {
     Ok(applied.iter().all(|(.., success)| *success) && MIGRATOR.iter().all(is_applied))
 }
 
+/// Applies pending migrations, and notes them as sqlx does.
+async fn apply_pending(conn: &mut PgConnection) -> Result<()> {
+    const TABLE: &str = "_sqlx_migrations";
+    conn.ensure_migrations_table(TABLE).await?;
+    let applied = conn.list_applied_migrations(TABLE).await?;
+    for migration in MIGRATOR.iter() {
+        if applied.iter().any(|applied| applied.version == migration.version) {
+            continue;
+        }
+        for statement in statements(migration.sql.as_str()) {
+            sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *conn).await?;
+        }
+        conn.skip(TABLE, migration).await?;
+    }
+    Ok(())
+}
+
 fn not_allowed(error: StoreError) -> StoreError {
     if !error.lacks_privilege() {
         return error;
@@ -205,8 +222,10 @@ impl Backend for Postgres {
         if encoding != "UTF8" {
             return Err(StoreError::config("the database's encoding must be UTF8"));
         }
+        apply_pending(&mut tx).await.map_err(not_allowed)?;
         let mut migrator = Migrator::with_migrations(MIGRATOR.iter().cloned().collect());
-        // The lock is ours already; what a newer binary applied on top does not concern this one.
+        // Sees that what was applied is what this binary has. The lock is ours already; what a newer binary applied on top
+        // does not concern this one.
         migrator.set_locking(false).set_ignore_missing(true);
         // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
         migrator.run_direct(None, &mut *tx, false).await.map_err(|error| not_allowed(error.into()))?;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::append::{lock_scopes, values};
+use super::load::{lock_scopes, values};
 use super::read::{view, whole_session};
 use crate::domain::command::{DeleteOutcome, Deletion, MetadataUpdate, ScopeOutcome, UpdateOutcome};
 use crate::domain::ids::{ScopeKey, SessionKey};

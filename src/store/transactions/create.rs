@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::timeout_at;
 
-use super::append::{lock_scopes, values};
+use super::load::{lock_scopes, values};
 use super::read::{not_there, on_timeline, view, whole_session};
 use crate::domain::append::{creation_needs, decide_creation, distinct_events};
 use crate::domain::change::Change;

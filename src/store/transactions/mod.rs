@@ -6,6 +6,7 @@
 mod append;
 mod change;
 mod create;
+mod load;
 mod optimistic;
 mod past;
 mod read;

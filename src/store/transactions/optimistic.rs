@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tokio::time::timeout_at;
 
-use super::append::load_keys;
+use super::load::load_keys;
 use crate::domain::append::{Append, Done, Outcome, decide, needs};
 use crate::domain::command::AppendOutcome;
 use crate::domain::loaded::{Loaded, Needs, UNREAD};

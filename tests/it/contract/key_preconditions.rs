@@ -31,6 +31,20 @@ async fn assert_holds(server: &Client, precondition: &str) {
     assert_eq!(answer.status, 201, "{precondition}: {answer}");
 }
 
+/// Asserts that a key has changed since each of these revisions, or that they have not come yet.
+async fn assert_changed(server: &Client, key: &str, since: impl IntoIterator<Item = i64>) {
+    for revision in since {
+        assert_fails(server, &format!(r#"{{"key":"{key}","revision":{revision}}}"#)).await;
+    }
+}
+
+/// Asserts that a key is what it was at each of these revisions.
+async fn assert_unchanged(server: &Client, key: &str, since: impl IntoIterator<Item = i64>) {
+    for revision in since {
+        assert_holds(server, &format!(r#"{{"key":"{key}","revision":{revision}}}"#)).await;
+    }
+}
+
 /// The fields that a failed precondition names.
 #[track_caller]
 fn fields(answer: &Answer) -> Vec<String> {
@@ -94,28 +108,20 @@ on_both_databases! {
         server.append_delta(r#"{"other":1}"#).await;
         server.append_delta(r#"{"initial":1}"#).await;
         for (key, since) in [("k", 1), ("other", 2), ("initial", 3), ("none", 0)] {
-            for revision in 0..=3 {
-                let precondition = format!(r#"{{"key":"{key}","revision":{revision}}}"#);
-                if revision < since {
-                    assert_fails(server, &precondition).await;
-                }
-            }
-            assert_fails(server, &format!(r#"{{"key":"{key}","revision":999}}"#)).await;
+            assert_changed(server, key, (0..since).chain([999])).await;
         }
         for (key, since) in [("k", 1), ("other", 2), ("initial", 3), ("none", 0)] {
-            for revision in since..=3 {
-                assert_holds(server, &format!(r#"{{"key":"{key}","revision":{revision}}}"#)).await;
-            }
+            assert_unchanged(server, key, since..=3).await;
         }
     }
 
     async fn a_revision_that_is_not_reached_yet_fails(server: &TestServer) {
         server.create(ALL_SCOPES).await;
         for (key, current) in [("k", 0), ("none", 0), ("user:k", 1), ("user:none", 1), ("app:k", 1)] {
-            assert_fails(server, &format!(r#"{{"key":"{key}","revision":{}}}"#, current + 1)).await;
+            assert_changed(server, key, [current + 1]).await;
         }
         for (key, current) in [("k", 0), ("none", 0), ("user:k", 1), ("user:none", 1), ("app:k", 1)] {
-            assert_holds(server, &format!(r#"{{"key":"{key}","revision":{current}}}"#)).await;
+            assert_unchanged(server, key, [current]).await;
         }
     }
 
@@ -126,14 +132,9 @@ on_both_databases! {
                 server.patch(scope).json(format!(r#"{{"stateDelta":{{"{key}":1}}}}"#)).await.expect(200);
             }
             for (key, since) in [("a", 3), ("b", 2), ("c", 4), ("none", 0)] {
-                for revision in 0..=5 {
-                    let precondition = format!(r#"{{"key":"{prefix}{key}","revision":{revision}}}"#);
-                    if (since..=4).contains(&revision) {
-                        assert_holds(server, &precondition).await;
-                    } else {
-                        assert_fails(server, &precondition).await;
-                    }
-                }
+                let key = format!("{prefix}{key}");
+                assert_changed(server, &key, (0..since).chain([5])).await;
+                assert_unchanged(server, &key, since..=4).await;
             }
         }
     }
@@ -144,15 +145,15 @@ on_both_databases! {
         let other = r#"{"actions":{"stateDelta":{"user:k":1,"app:k":1}}}"#;
         server.post(format!("{S}/t/events")).json(other).await.expect(201);
         for key in ["user:k", "app:k"] {
-            assert_fails(server, &format!(r#"{{"key":"{key}","revision":1}}"#)).await;
-            assert_holds(server, &format!(r#"{{"key":"{key}","revision":2}}"#)).await;
+            assert_changed(server, key, [1]).await;
+            assert_unchanged(server, key, [2]).await;
         }
         server.delete(format!("{S}/t")).await.expect(204);
-        assert_fails(server, r#"{"key":"app:k","revision":1}"#).await;
+        assert_changed(server, "app:k", [1]).await;
         server.post("/v1/apps/app/users/other/sessions").json(r#"{"state":{"app:k":1}}"#).await.expect(201);
-        assert_fails(server, r#"{"key":"app:k","revision":2}"#).await;
-        assert_holds(server, r#"{"key":"app:k","revision":3}"#).await;
-        assert_holds(server, r#"{"key":"user:k","revision":2}"#).await;
+        assert_changed(server, "app:k", [2]).await;
+        assert_unchanged(server, "app:k", [3]).await;
+        assert_unchanged(server, "user:k", [2]).await;
     }
 
     async fn a_key_that_left_and_came_back_has_changed(server: &TestServer) {
@@ -164,21 +165,18 @@ on_both_databases! {
         // Session at 0, scopes at 1; removed at 1 and 2; back at 2 and 3; removed again at 3 and 4.
         server.append_ops(remove).await;
         for (key, at) in [("k", 0), ("user:k", 1), ("app:k", 1)] {
-            assert_fails(server, &format!(r#"{{"key":"{key}","revision":{at}}}"#)).await;
+            assert_changed(server, key, [at]).await;
         }
         server.append_delta(back).await;
         for (key, at) in [("k", 0), ("user:k", 1), ("app:k", 1)] {
-            assert_fails(server, &format!(r#"{{"key":"{key}","revision":{at}}}"#)).await;
-            assert_fails(server, &format!(r#"{{"key":"{key}","revision":{}}}"#, at + 1)).await;
+            assert_changed(server, key, [at, at + 1]).await;
         }
         server.append_ops(remove).await;
         for (key, at) in [("k", 0), ("user:k", 1), ("app:k", 1)] {
-            for before in at..at + 3 {
-                assert_fails(server, &format!(r#"{{"key":"{key}","revision":{before}}}"#)).await;
-            }
+            assert_changed(server, key, at..at + 3).await;
         }
         for (key, at) in [("k", 3), ("user:k", 4), ("app:k", 4)] {
-            assert_holds(server, &format!(r#"{{"key":"{key}","revision":{at}}}"#)).await;
+            assert_unchanged(server, key, [at]).await;
         }
     }
 
@@ -187,24 +185,23 @@ on_both_databases! {
         server.append_delta(r#"{"k":1,"user:k":1,"app:k":1}"#).await;
         server.append_ops(r#"[{"op":"remove","key":"k"},{"op":"remove","key":"user:k"},{"op":"remove","key":"app:k"}]"#).await;
         for key in ["k", "user:k", "app:k"] {
-            assert_fails(server, &format!(r#"{{"key":"{key}","revision":0}}"#)).await;
-            assert_fails(server, &format!(r#"{{"key":"{key}","revision":1}}"#)).await;
-            assert_holds(server, &format!(r#"{{"key":"{key}","revision":2}}"#)).await;
+            assert_changed(server, key, [0, 1]).await;
+            assert_unchanged(server, key, [2]).await;
         }
     }
 
     async fn removing_what_was_never_there_is_no_change_of_it(server: &TestServer) {
         server.create("{}").await;
         server.append_ops(r#"[{"op":"remove","key":"k"},{"op":"remove","key":"app:k"}]"#).await;
-        assert_holds(server, r#"{"key":"k","revision":0}"#).await;
-        assert_holds(server, r#"{"key":"app:k","revision":0}"#).await;
+        assert_unchanged(server, "k", [0]).await;
+        assert_unchanged(server, "app:k", [0]).await;
     }
 
     async fn setting_the_same_value_is_a_change(server: &TestServer) {
         server.create(ALL_SCOPES).await;
         server.append_delta(r#"{"k":1,"app:k":1}"#).await;
-        assert_fails(server, r#"{"key":"k","revision":0}"#).await;
-        assert_fails(server, r#"{"key":"app:k","revision":1}"#).await;
+        assert_changed(server, "k", [0]).await;
+        assert_changed(server, "app:k", [1]).await;
         assert_holds(server, r#"{"key":"k","equals":1}"#).await;
     }
 
@@ -214,7 +211,7 @@ on_both_databases! {
         server.append_ops(r#"[{"op":"remove","key":"k"}]"#).await;
         server.delete(ONE).await.expect(204);
         server.create("{}").await;
-        assert_holds(server, r#"{"key":"k","revision":0}"#).await;
+        assert_unchanged(server, "k", [0]).await;
     }
 
     async fn preconditions_are_judged_before_the_writes_of_their_event(server: &TestServer) {
@@ -581,14 +578,12 @@ on_both_databases! {
         let events: Vec<Value> = (1..=300).map(|n| json!({"actions": {"stateDelta": {format!("k{n}"): n, "last": n}}})).collect();
         server.append(Value::from(events).to_string()).await;
         for n in [1, 2, 63, 64, 65, 127, 128, 129, 255, 256, 299, 300] {
-            assert_fails(server, &format!(r#"{{"key":"k{n}","revision":{}}}"#, n - 1)).await;
-            if n < 300 {
-                assert_fails(server, &format!(r#"{{"key":"last","revision":{n}}}"#)).await;
-            }
+            assert_changed(server, &format!("k{n}"), [n - 1]).await;
+            assert_changed(server, "last", (n < 300).then_some(n)).await;
         }
         for n in [1, 2, 63, 64, 65, 127, 128, 129, 255, 256, 299, 300] {
-            assert_holds(server, &format!(r#"{{"key":"k{n}","revision":{n}}}"#)).await;
+            assert_unchanged(server, &format!("k{n}"), [n]).await;
         }
-        assert_holds(server, r#"{"key":"last","revision":300}"#).await;
+        assert_unchanged(server, "last", [300]).await;
     }
 }

@@ -10,17 +10,10 @@ use crate::support::server::TestServer;
 use crate::support::state::{ODD_KEYS, fold, members, own};
 
 /// The value that is there (none: the empty text), the operator with its operand, and what the two come to.
-type Case = (String, &'static str, String, String);
-
-fn cases(cases: &[(&str, &'static str, &str, &str)]) -> Vec<Case> {
-    let case = |&(there, op, operand, result): &(&str, &'static str, &str, &str)| {
-        (there.to_owned(), op, operand.to_owned(), result.to_owned())
-    };
-    cases.iter().map(case).collect()
-}
+type Case<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 /// The first values as an object and the operators as a list: one key for each case, after this prefix.
-fn written(prefix: &str, cases: &[Case]) -> (String, String) {
+fn written(prefix: &str, cases: &[Case<'_>]) -> (String, String) {
     let (mut there, mut ops) = (Vec::new(), Vec::new());
     for (n, (value, op, operand, _)) in cases.iter().enumerate() {
         if !value.is_empty() {
@@ -32,16 +25,16 @@ fn written(prefix: &str, cases: &[Case]) -> (String, String) {
 }
 
 #[track_caller]
-fn assert_results(way: &str, object: &str, prefix: &str, cases: &[Case]) {
+fn assert_results(way: &str, object: &str, prefix: &str, cases: &[Case<'_>]) {
     let shown = members(object);
     for (n, (there, op, operand, result)) in cases.iter().enumerate() {
         let key = format!("{prefix}k{n}");
-        assert_eq!(shown.get(&key), Some(result), "{there} {op} {operand}, {way}");
+        assert_eq!(shown.get(&key).map(String::as_str), Some(*result), "{there} {op} {operand}, {way}");
     }
 }
 
 /// Asserts what operators come to, in each scope and by each way of writing.
-async fn assert_resolves(server: &Client, cases: &[Case]) {
+async fn assert_resolves(server: &Client, cases: &[Case<'_>]) {
     for (prefix, name) in [("", "session"), ("user:", "user"), ("app:", "app")] {
         let (there, ops) = written(prefix, cases);
         for way in ["event", "patch", "creation"] {
@@ -81,86 +74,74 @@ fn with_ops(ops: &str) -> String {
 
 on_both_databases! {
     async fn set_takes_any_value(server: &TestServer) {
-        assert_resolves(
-            server,
-            &cases(&[
-                ("", "set", "1.0", "1.0"),
-                ("1", "set", "null", "null"),
-                ("null", "set", r#"{ "a" : [1E2 , -0.0] }"#, r#"{ "a" : [1E2 , -0.0] }"#),
-                ("[]", "set", r#""\u0000\/""#, r#""\u0000\/""#),
-                ("1", "set", "1", "1"),
-                ("", "set", "18446744073709551617", "18446744073709551617"),
-            ]),
-        )
-        .await;
+        let cases = [
+            ("", "set", "1.0", "1.0"),
+            ("1", "set", "null", "null"),
+            ("null", "set", r#"{ "a" : [1E2 , -0.0] }"#, r#"{ "a" : [1E2 , -0.0] }"#),
+            ("[]", "set", r#""\u0000\/""#, r#""\u0000\/""#),
+            ("1", "set", "1", "1"),
+            ("", "set", "18446744073709551617", "18446744073709551617"),
+        ];
+        assert_resolves(server, &cases).await;
     }
 
     async fn increment_is_exact_and_keeps_the_larger_scale(server: &TestServer) {
-        assert_resolves(
-            server,
-            &cases(&[
-                ("", "increment", "1", "1"),
-                ("", "increment", "0.10", "0.10"),
-                ("", "increment", "-5", "-5"),
-                ("5", "increment", "-7", "-2"),
-                ("41", "increment", "1", "42"),
-                ("7", "increment", "0", "7"),
-                ("1.10", "increment", "2.2", "3.30"),
-                ("1", "increment", "0.5", "1.5"),
-                ("1.0", "increment", "1", "2.0"),
-                ("0.1", "increment", "0.2", "0.3"),
-                ("0.9", "increment", "0.1", "1.0"),
-                ("-1.5", "increment", "1", "-0.5"),
-                ("99.99", "increment", "0.01", "100.00"),
-                ("100", "increment", "-0.01", "99.99"),
-                ("9007199254740993", "increment", "1", "9007199254740994"),
-                ("18446744073709551615", "increment", "1", "18446744073709551616"),
-                ("-9223372036854775808", "increment", "-1", "-9223372036854775809"),
-                ("0.1000000000000000055511151231257827", "increment", "1", "1.1000000000000000055511151231257827"),
-            ]),
-        )
-        .await;
+        let cases = [
+            ("", "increment", "1", "1"),
+            ("", "increment", "0.10", "0.10"),
+            ("", "increment", "-5", "-5"),
+            ("5", "increment", "-7", "-2"),
+            ("41", "increment", "1", "42"),
+            ("7", "increment", "0", "7"),
+            ("1.10", "increment", "2.2", "3.30"),
+            ("1", "increment", "0.5", "1.5"),
+            ("1.0", "increment", "1", "2.0"),
+            ("0.1", "increment", "0.2", "0.3"),
+            ("0.9", "increment", "0.1", "1.0"),
+            ("-1.5", "increment", "1", "-0.5"),
+            ("99.99", "increment", "0.01", "100.00"),
+            ("100", "increment", "-0.01", "99.99"),
+            ("9007199254740993", "increment", "1", "9007199254740994"),
+            ("18446744073709551615", "increment", "1", "18446744073709551616"),
+            ("-9223372036854775808", "increment", "-1", "-9223372036854775809"),
+            ("0.1000000000000000055511151231257827", "increment", "1", "1.1000000000000000055511151231257827"),
+        ];
+        assert_resolves(server, &cases).await;
     }
 
     async fn increment_writes_plain_digits_and_no_negative_zero(server: &TestServer) {
-        assert_resolves(
-            server,
-            &cases(&[
-                ("", "increment", "1e2", "100"),
-                ("1e2", "increment", "1", "101"),
-                ("1E+2", "increment", "0.5", "100.5"),
-                ("1.5e-3", "increment", "1", "1.0015"),
-                ("1.5e1", "increment", "0", "15"),
-                ("1e-400", "increment", "-1e-400", &format!("0.{}", "0".repeat(400))),
-                ("0e999999999", "increment", "1", "1"),
-                ("", "increment", "-0", "0"),
-                ("-0", "increment", "0", "0"),
-                ("-0.0", "increment", "-0.0", "0.0"),
-                ("-1", "increment", "1", "0"),
-                ("-0.50", "increment", "0.5", "0.00"),
-            ]),
-        )
-        .await;
+        let cases: &[Case<'_>] = &[
+            ("", "increment", "1e2", "100"),
+            ("1e2", "increment", "1", "101"),
+            ("1E+2", "increment", "0.5", "100.5"),
+            ("1.5e-3", "increment", "1", "1.0015"),
+            ("1.5e1", "increment", "0", "15"),
+            ("1e-400", "increment", "-1e-400", &format!("0.{}", "0".repeat(400))),
+            ("0e999999999", "increment", "1", "1"),
+            ("", "increment", "-0", "0"),
+            ("-0", "increment", "0", "0"),
+            ("-0.0", "increment", "-0.0", "0.0"),
+            ("-1", "increment", "1", "0"),
+            ("-0.50", "increment", "0.5", "0.00"),
+        ];
+        assert_resolves(server, cases).await;
     }
 
     async fn increment_takes_hundreds_of_digits(server: &TestServer) {
         let (nines, zeros) = ("9".repeat(308), "0".repeat(308));
         let small = format!("0.{}1", "0".repeat(398));
         let mixed = format!("{nines}.{}", "9".repeat(400));
-        assert_resolves(
-            server,
-            &cases(&[
-                (&nines, "increment", "1", &format!("1{zeros}")),
-                (&format!("1{zeros}"), "increment", "-1", &nines),
-                (&format!("-{nines}"), "increment", &nines, "0"),
-                (&small, "increment", &small, &format!("0.{}2", "0".repeat(398))),
-                (&small, "increment", &nines, &format!("{nines}.{}1", "0".repeat(398))),
-                (&mixed, "increment", &format!("0.{}1", "0".repeat(399)), &format!("1{zeros}.{}", "0".repeat(400))),
-                ("1.7e308", "increment", "1", &format!("17{}1", "0".repeat(306))),
-                ("1e-2000", "increment", "1", &format!("1.{}1", "0".repeat(1999))),
-            ]),
-        )
-        .await;
+        let cases: &[Case<'_>] = &[
+            (&nines, "increment", "1", &format!("1{zeros}")),
+            (&format!("1{zeros}"), "increment", "-1", &nines),
+            (&format!("-{nines}"), "increment", &nines, "0"),
+            (&small, "increment", &small, &format!("0.{}2", "0".repeat(398))),
+            (&small, "increment", &nines, &format!("{nines}.{}1", "0".repeat(398))),
+            (&mixed, "increment", &format!("0.{}1", "0".repeat(399)), &format!("1{zeros}.{}", "0".repeat(400))),
+            ("1.7e308", "increment", "1", &format!("17{}1", "0".repeat(306))),
+            ("1e-2000", "increment", "1", &format!("1.{}1", "0".repeat(1999))),
+        ];
+        assert_resolves(server, cases).await;
     }
 
     async fn increment_beyond_what_can_be_read_is_refused(server: &TestServer) {
@@ -175,93 +156,81 @@ on_both_databases! {
     }
 
     async fn append_puts_elements_at_the_end(server: &TestServer) {
-        assert_resolves(
-            server,
-            &cases(&[
-                ("", "append", "[]", "[]"),
-                ("", "append", "[1]", "[1]"),
-                ("[]", "append", "[null]", "[null]"),
-                ("[1]", "append", "[]", "[1]"),
-                ("[1]", "append", "[1,[2],[]]", "[1,1,[2],[]]"),
-                (r#"["a",{"b":1}]"#, "append", r#"[{"c":[]},"a"]"#, r#"["a",{"b":1},{"c":[]},"a"]"#),
-            ]),
-        )
-        .await;
+        let cases = [
+            ("", "append", "[]", "[]"),
+            ("", "append", "[1]", "[1]"),
+            ("[]", "append", "[null]", "[null]"),
+            ("[1]", "append", "[]", "[1]"),
+            ("[1]", "append", "[1,[2],[]]", "[1,1,[2],[]]"),
+            (r#"["a",{"b":1}]"#, "append", r#"[{"c":[]},"a"]"#, r#"["a",{"b":1},{"c":[]},"a"]"#),
+        ];
+        assert_resolves(server, &cases).await;
     }
 
     async fn union_appends_what_is_not_there_yet_by_json_equality(server: &TestServer) {
-        assert_resolves(
-            server,
-            &cases(&[
-                ("", "union", "[]", "[]"),
-                ("", "union", "[2,1,2]", "[2,1]"),
-                ("[1,2]", "union", "[2.0,3,3,1]", "[1,2,3]"),
-                ("[100]", "union", "[1e2,100.00,1E+2,10]", "[100,10]"),
-                ("[1,1]", "union", "[1]", "[1,1]"),
-                ("[0]", "union", r#"[-0,-0.0,false,null,"0",[],{}]"#, r#"[0,false,null,"0",[],{}]"#),
-                (r#"[{"a":1,"b":[2]}]"#, "union", r#"[{"b":[2.0],"a":1},{"a":1}]"#, r#"[{"a":1,"b":[2]},{"a":1}]"#),
-                (r#"["é"]"#, "union", r#"["\u00e9","e\u0301"]"#, r#"["é","e\u0301"]"#),
-                (r#"["/"]"#, "union", r#"["\/","\u002F","\\/"]"#, r#"["/","\\/"]"#),
-                ("[9007199254740993]", "union", "[9007199254740992,9007199254740993]", "[9007199254740993,9007199254740992]"),
-                ("[1e-400]", "union", "[0,1e-401,10e-401]", "[1e-400,0,1e-401]"),
-                ("[[1,2]]", "union", "[[2,1],[1,2]]", "[[1,2],[2,1]]"),
-            ]),
-        )
-        .await;
+        let cases = [
+            ("", "union", "[]", "[]"),
+            ("", "union", "[2,1,2]", "[2,1]"),
+            ("[1,2]", "union", "[2.0,3,3,1]", "[1,2,3]"),
+            ("[100]", "union", "[1e2,100.00,1E+2,10]", "[100,10]"),
+            ("[1,1]", "union", "[1]", "[1,1]"),
+            ("[0]", "union", r#"[-0,-0.0,false,null,"0",[],{}]"#, r#"[0,false,null,"0",[],{}]"#),
+            (r#"[{"a":1,"b":[2]}]"#, "union", r#"[{"b":[2.0],"a":1},{"a":1}]"#, r#"[{"a":1,"b":[2]},{"a":1}]"#),
+            (r#"["é"]"#, "union", r#"["\u00e9","e\u0301"]"#, r#"["é","e\u0301"]"#),
+            (r#"["/"]"#, "union", r#"["\/","\u002F","\\/"]"#, r#"["/","\\/"]"#),
+            ("[9007199254740993]", "union", "[9007199254740992,9007199254740993]", "[9007199254740993,9007199254740992]"),
+            ("[1e-400]", "union", "[0,1e-401,10e-401]", "[1e-400,0,1e-401]"),
+            ("[[1,2]]", "union", "[[2,1],[1,2]]", "[[1,2],[2,1]]"),
+        ];
+        assert_resolves(server, &cases).await;
     }
 
     async fn max_and_min_compare_exactly_and_leave_equals_as_they_are(server: &TestServer) {
-        assert_resolves(
-            server,
-            &cases(&[
-                ("", "max", "5", "5"),
-                ("", "min", "-5.0", "-5.0"),
-                ("1", "max", "2", "2"),
-                ("2", "max", "1", "2"),
-                ("2", "max", "2.0", "2"),
-                ("1e2", "max", "100", "1e2"),
-                ("1e2", "min", "100.0", "1e2"),
-                ("-0", "max", "0", "-0"),
-                ("-2", "max", "-1", "-1"),
-                ("-1", "min", "-2", "-2"),
-                ("1", "min", "2", "1"),
-                ("10", "max", "9", "10"),
-                ("10", "min", "9.99", "9.99"),
-                ("9007199254740992", "max", "9007199254740993", "9007199254740993"),
-                ("0.1", "max", "0.1000000000000000055511151231257827", "0.1000000000000000055511151231257827"),
-                ("0", "max", "1e-400", "1e-400"),
-                ("0", "min", "-1e-400", "-1e-400"),
-                ("1e-999999999", "max", "2E0", "2E0"),
-                ("1e300", "max", "1e-300", "1e300"),
-            ]),
-        )
-        .await;
+        let cases = [
+            ("", "max", "5", "5"),
+            ("", "min", "-5.0", "-5.0"),
+            ("1", "max", "2", "2"),
+            ("2", "max", "1", "2"),
+            ("2", "max", "2.0", "2"),
+            ("1e2", "max", "100", "1e2"),
+            ("1e2", "min", "100.0", "1e2"),
+            ("-0", "max", "0", "-0"),
+            ("-2", "max", "-1", "-1"),
+            ("-1", "min", "-2", "-2"),
+            ("1", "min", "2", "1"),
+            ("10", "max", "9", "10"),
+            ("10", "min", "9.99", "9.99"),
+            ("9007199254740992", "max", "9007199254740993", "9007199254740993"),
+            ("0.1", "max", "0.1000000000000000055511151231257827", "0.1000000000000000055511151231257827"),
+            ("0", "max", "1e-400", "1e-400"),
+            ("0", "min", "-1e-400", "-1e-400"),
+            ("1e-999999999", "max", "2E0", "2E0"),
+            ("1e300", "max", "1e-300", "1e300"),
+        ];
+        assert_resolves(server, &cases).await;
     }
 
     async fn merge_is_rfc_7396(server: &TestServer) {
-        assert_resolves(
-            server,
-            &cases(&[
-                // The examples of its appendix A whose target and patch are objects.
-                (r#"{"a":"b"}"#, "merge", r#"{"a":"c"}"#, r#"{"a":"c"}"#),
-                (r#"{"a":"b"}"#, "merge", r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),
-                (r#"{"a":"b"}"#, "merge", r#"{"a":null}"#, "{}"),
-                (r#"{"a":"b","b":"c"}"#, "merge", r#"{"a":null}"#, r#"{"b":"c"}"#),
-                (r#"{"a":["b"]}"#, "merge", r#"{"a":"c"}"#, r#"{"a":"c"}"#),
-                (r#"{"a":"c"}"#, "merge", r#"{"a":["b"]}"#, r#"{"a":["b"]}"#),
-                (r#"{"a":{"b":"c"}}"#, "merge", r#"{"a":{"b":"d","c":null}}"#, r#"{"a":{"b":"d"}}"#),
-                (r#"{"a":[{"b":"c"}]}"#, "merge", r#"{"a":[1]}"#, r#"{"a":[1]}"#),
-                (r#"{"e":null}"#, "merge", r#"{"a":1}"#, r#"{"e":null,"a":1}"#),
-                ("{}", "merge", r#"{"a":{"bb":{"ccc":null}}}"#, r#"{"a":{"bb":{}}}"#),
-                // And what it says besides.
-                ("", "merge", "{}", "{}"),
-                ("", "merge", r#"{"a":null,"b":{"c":null,"d":1}}"#, r#"{"b":{"d":1}}"#),
-                (r#"{"a":1}"#, "merge", r#"{"a":{"b":null,"c":2}}"#, r#"{"a":{"c":2}}"#),
-                (r#"{"a":{"b":1}}"#, "merge", r#"{"a":[null,{"b":null}]}"#, r#"{"a":[null,{"b":null}]}"#),
-                (r#"{"a":{"b":1}}"#, "merge", "{}", r#"{"a":{"b":1}}"#),
-            ]),
-        )
-        .await;
+        let cases = [
+            // The examples of its appendix A whose target and patch are objects.
+            (r#"{"a":"b"}"#, "merge", r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+            (r#"{"a":"b"}"#, "merge", r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),
+            (r#"{"a":"b"}"#, "merge", r#"{"a":null}"#, "{}"),
+            (r#"{"a":"b","b":"c"}"#, "merge", r#"{"a":null}"#, r#"{"b":"c"}"#),
+            (r#"{"a":["b"]}"#, "merge", r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+            (r#"{"a":"c"}"#, "merge", r#"{"a":["b"]}"#, r#"{"a":["b"]}"#),
+            (r#"{"a":{"b":"c"}}"#, "merge", r#"{"a":{"b":"d","c":null}}"#, r#"{"a":{"b":"d"}}"#),
+            (r#"{"a":[{"b":"c"}]}"#, "merge", r#"{"a":[1]}"#, r#"{"a":[1]}"#),
+            (r#"{"e":null}"#, "merge", r#"{"a":1}"#, r#"{"e":null,"a":1}"#),
+            ("{}", "merge", r#"{"a":{"bb":{"ccc":null}}}"#, r#"{"a":{"bb":{}}}"#),
+            // And what it says besides.
+            ("", "merge", "{}", "{}"),
+            ("", "merge", r#"{"a":null,"b":{"c":null,"d":1}}"#, r#"{"b":{"d":1}}"#),
+            (r#"{"a":1}"#, "merge", r#"{"a":{"b":null,"c":2}}"#, r#"{"a":{"c":2}}"#),
+            (r#"{"a":{"b":1}}"#, "merge", r#"{"a":[null,{"b":null}]}"#, r#"{"a":[null,{"b":null}]}"#),
+            (r#"{"a":{"b":1}}"#, "merge", "{}", r#"{"a":{"b":1}}"#),
+        ];
+        assert_resolves(server, &cases).await;
     }
 
     async fn what_operators_do_not_touch_keeps_its_bytes(server: &TestServer) {

@@ -13,8 +13,9 @@ use super::{
     reference::{Change, Op, Operator, Sent},
     value::{Json, State},
 };
+use crate::support::binary::{PATIENT, together};
+use crate::support::client::Client;
 use crate::support::databases::{Place, on_both_databases};
-use crate::support::http::{Api, PATIENT, together};
 
 const USERS: usize = 2;
 /// Of each user. The last one is rewound meanwhile.
@@ -29,7 +30,7 @@ on_both_databases!(writers_at_once_come_to_what_they_do_one_by_one);
 async fn writers_at_once_come_to_what_they_do_one_by_one(place: Place) {
     let fleet = place.fleet(PATIENT).await;
     for session in all_sessions() {
-        fleet.api(0).put(&session, &json!({"state": {"list": ["initial"]}})).await.expect(201);
+        fleet.api(0).put(&session).json(json!({"state": {"list": ["initial"]}})).await.expect(201);
     }
     let writers = together((0..WRITERS).map(|n| write(fleet.api(n), n)));
     let patches = together([USER, APP].map(|path| patch(fleet.api(0), path)));
@@ -39,7 +40,7 @@ async fn writers_at_once_come_to_what_they_do_one_by_one(place: Place) {
     let sent: HashMap<String, Change> = sent.into_iter().flatten().map(|sent| (sent.id, sent.change)).collect();
     let mut logs = Vec::new();
     for user in 0..USERS {
-        let list = fleet.api(user).get(&sessions(user)).await.expect(200).json();
+        let list = fleet.api(user).get(sessions(user)).await.expect(200).json();
         for session in list["sessions"].as_array().unwrap() {
             logs.push(Log::read(&fleet.api(1), user, session["id"].as_str().unwrap()).await);
         }
@@ -64,7 +65,7 @@ async fn writers_at_once_come_to_what_they_do_one_by_one(place: Place) {
     }
     check_shared_keys(&logs.iter().collect::<Vec<_>>(), "app:", patches_of_app, &sent);
     for (path, text) in seen {
-        assert_eq!(fleet.api(0).get(&path).await.expect(200).text, text, "the past does not change: {path}");
+        assert_eq!(fleet.api(0).get(&path).await.expect(200).text(), text, "the past does not change: {path}");
     }
     fleet.verify().await;
 }
@@ -89,13 +90,13 @@ fn id(event: &Json) -> &str {
 }
 
 /// Requests of one to three events, in all sessions in turn. Returns what was sent, all of which was stored.
-async fn write(api: Api, writer: usize) -> Vec<Sent> {
+async fn write(api: Client, writer: usize) -> Vec<Sent> {
     let mut all = Vec::new();
     for round in 0..ROUNDS {
         let path = session((writer + round) % USERS, (writer + round / USERS) % SESSIONS);
         let events: Vec<Sent> = (0..=round % 3).map(|n| event(writer, &format!("{writer}-{round}-{n}"))).collect();
         let body = Json::Array(events.iter().map(Sent::to_json).collect()).to_string();
-        api.post(&format!("{path}/events"), &serde_json::from_str(&body).unwrap()).await.expect(201);
+        api.post(format!("{path}/events")).json(body).await.expect(201);
         all.extend(events);
     }
     all
@@ -124,21 +125,21 @@ fn event(writer: usize, id: &str) -> Sent {
 }
 
 /// Increments of a scope on its own: the revision that each came to, and what was there then.
-async fn patch(api: Api, path: &'static str) -> Vec<(i64, State)> {
+async fn patch(api: Client, path: &'static str) -> Vec<(i64, State)> {
     let mut patches = Vec::new();
     for _ in 0..ROUNDS {
-        let answer = api.patch(path, &json!({"stateOps": [{"op": "increment", "key": "n", "value": 1}]})).await;
+        let answer = api.patch(path).json(json!({"stateOps": [{"op": "increment", "key": "n", "value": 1}]})).await;
         let revision = answer.header("etag").unwrap().trim_matches('"').parse().unwrap();
-        patches.push((revision, Json::parse(&answer.expect(200).text).into_state()));
+        patches.push((revision, Json::parse(answer.expect(200).text()).into_state()));
     }
     patches
 }
 
 /// Sessions in turn, each with the revision that it has by then.
-async fn turn(api: &Api, sessions: &[String], turn: usize) -> (String, usize) {
+async fn turn(api: &Client, sessions: &[String], turn: usize) -> (String, usize) {
     sleep(Duration::from_millis(20)).await;
     let path = sessions[turn % sessions.len()].clone();
-    let current = index(&api.get(&format!("{path}?numRecentEvents=0")).await.expect(200).json()["revision"]);
+    let current = index(&api.get(format!("{path}?numRecentEvents=0")).await.expect(200).json()["revision"]);
     (path, current)
 }
 
@@ -147,36 +148,36 @@ fn before(revision: usize, turn: usize) -> usize {
     turn * 7 % revision.max(1)
 }
 
-async fn rewind(api: Api) {
+async fn rewind(api: Client) {
     let sessions: Vec<String> = (0..USERS).map(|user| session(user, SESSIONS - 1)).collect();
     for n in 0..TURNS {
         let (path, current) = turn(&api, &sessions, n).await;
-        let answer = api.post(&format!("{path}/rewind"), &json!({"toRevision": before(current, n)})).await;
+        let answer = api.post(format!("{path}/rewind")).json(json!({"toRevision": before(current, n)})).await;
         // There is nothing to rewind before the first event.
         assert!(answer.status == 200 || current == 0, "{answer:?}");
     }
 }
 
 /// Forks what is there just then, and what was there before.
-async fn fork(api: Api) {
+async fn fork(api: Client) {
     let sessions: Vec<String> = all_sessions().collect();
     for n in 0..TURNS {
         let (path, current) = turn(&api, &sessions, n).await;
         for body in [json!({}), json!({"atRevision": before(current, n)})] {
-            api.post(&format!("{path}/fork"), &body).await.expect(201);
+            api.post(format!("{path}/fork")).json(&body).await.expect(201);
         }
     }
 }
 
 /// What was seen of the past while it was near.
-async fn look_back(api: Api) -> Vec<(String, String)> {
+async fn look_back(api: Client) -> Vec<(String, String)> {
     let sessions: Vec<String> = all_sessions().collect();
     let mut seen = Vec::new();
     for n in 0..TURNS {
         let (path, current) = turn(&api, &sessions, n).await;
         for revision in [current, before(current, n)] {
             let path = format!("{path}/state?atRevision={revision}");
-            let text = api.get(&path).await.expect(200).text;
+            let text = api.get(&path).await.expect(200).text().to_owned();
             seen.push((path, text));
         }
     }
@@ -200,11 +201,11 @@ struct Moment {
 }
 
 impl Log {
-    async fn read(api: &Api, user: usize, id: &str) -> Self {
+    async fn read(api: &Client, user: usize, id: &str) -> Self {
         let path = format!("{}/{id}", sessions(user));
         let answer = api.get(&path).await.expect(200);
         let session = answer.json();
-        let Some(Json::Array(events)) = Json::parse(&answer.text).get("events").cloned() else { panic!("no events") };
+        let Some(Json::Array(events)) = Json::parse(answer.text()).get("events").cloned() else { panic!("no events") };
         let sequences: Vec<i64> =
             session["events"].as_array().unwrap().iter().map(|event| event["sequence"].as_i64().unwrap()).collect();
         assert_eq!(sequences, (1..=session["revision"].as_i64().unwrap()).collect::<Vec<_>>(), "dense and in order");
@@ -212,13 +213,13 @@ impl Log {
         let fork = fork["sessionId"].as_str().map(|id| (id.to_owned(), index(&fork["revision"])));
         let mut moments = Vec::new();
         for revision in 0..=events.len() {
-            let state = api.get(&format!("{path}/state?atRevision={revision}")).await.expect(200);
-            let [shown, user, app, _] = state.tag();
+            let state = api.get(format!("{path}/state?atRevision={revision}")).await.expect(200);
+            let [shown, user, app, _] = state.tag_parts();
             assert_eq!(shown, revision.to_string());
             let shared = BTreeMap::from([("user:", user.parse().unwrap()), ("app:", app.parse().unwrap())]);
-            moments.push(Moment { shared, state: Json::parse(&state.text).into_state() });
+            moments.push(Moment { shared, state: Json::parse(state.text()).into_state() });
         }
-        let now = Json::parse(&answer.text).get("state").cloned().unwrap().into_state();
+        let now = Json::parse(answer.text()).get("state").cloned().unwrap().into_state();
         assert_eq!(part(&now, ""), part(&moments[events.len()].state, ""), "the last moment of session keys is now");
         Self { user, id: id.to_owned(), fork, events, moments }
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::future::{Future, IntoFuture};
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::time::Duration;
 
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -24,32 +25,15 @@ pub const STATE: &str = "/v1/apps/app/users/user/sessions/s/state";
 pub const USER_STATE: &str = "/v1/apps/app/users/user/state";
 pub const APP_STATE: &str = "/v1/apps/app/state";
 
-/// The codes that an answer may have, each with its status (docs/reference.md, "Errors").
-const CODES: &[(&str, u16)] = &[
-    ("invalid_request", 400),
-    ("invalid_json", 400),
-    ("permission_denied", 403),
-    ("session_not_found", 404),
-    ("event_not_found", 404),
-    ("state_key_not_found", 404),
-    ("user_not_found", 404),
-    ("not_found", 404),
-    ("method_not_allowed", 405),
-    ("request_timeout", 408),
-    ("session_already_exists", 409),
-    ("event_id_conflict", 409),
-    ("revision_mismatch", 412),
-    ("payload_too_large", 413),
-    ("unsupported_media_type", 415),
-    ("invalid_argument", 422),
-    ("internal", 500),
-    ("overloaded", 503),
-    ("storage_unavailable", 503),
-];
+/// How long anything may take before the test fails instead of hanging.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A client of one server. Every answer is held against `openapi.yaml`.
+#[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
     address: SocketAddr,
+    checks: bool,
 }
 
 macro_rules! methods {
@@ -62,11 +46,26 @@ macro_rules! methods {
 
 impl Client {
     pub fn new(address: SocketAddr) -> Self {
-        Self { http: Self::connections(), address }
+        Self { http: Self::connections(), address, checks: true }
+    }
+
+    /// `base` is `http://ADDRESS:PORT`.
+    pub fn at(base: &str) -> Self {
+        let address = base.strip_prefix("http://").and_then(|address| address.parse().ok());
+        Self::new(address.unwrap_or_else(|| panic!("no address: {base}")))
+    }
+
+    /// Takes answers that are none of the API, such as those of a proxy or of the listener for metrics.
+    pub fn unchecked(self) -> Self {
+        Self { checks: false, ..self }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     fn connections() -> reqwest::Client {
-        reqwest::Client::builder().no_proxy().build().expect("an HTTP client")
+        reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().expect("an HTTP client")
     }
 
     /// Closes idle connections, which a draining server would wait for.
@@ -78,7 +77,47 @@ impl Client {
 
     pub fn request(&self, method: Method, path: &str) -> Request {
         let request = self.http.request(method.clone(), format!("http://{}{path}", self.address));
-        Request { method, path: path.to_owned(), request }
+        Request { method, path: path.to_owned(), request, checks: self.checks }
+    }
+
+    /// As [`Request::send`], with all parts as values.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Result<Answer, reqwest::Error> {
+        let mut request = self.request(method.parse().expect("a method"), path);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        match body {
+            Some(body) if headers.iter().any(|(name, _)| *name == "content-type") => {
+                request.body_without_type(&body.to_string())
+            }
+            Some(body) => request.json(body),
+            None => request,
+        }
+        .send()
+        .await
+    }
+
+    /// Asks until the status is this one.
+    pub async fn get_until(&self, path: &str, status: u16) -> Answer {
+        let mut last = None;
+        let asking = async {
+            loop {
+                let answer = self.get(path).await;
+                if answer.status == status {
+                    return answer;
+                }
+                last = Some(answer);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let found = tokio::time::timeout(PATIENCE, asking).await;
+        found.unwrap_or_else(|_| panic!("{path} is never {status}, but {last:?}"))
     }
 
     /// Sends a request byte for byte, for what no careful client would send, and reads the answer to its end.
@@ -104,7 +143,7 @@ impl Client {
             // A server that has seen enough may have closed.
             let _ = stream.write_all(part).await;
             if parts.len() > 1 {
-                tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+                tokio::time::sleep(Duration::from_millis(2)).await;
             }
         }
         let mut bytes = Vec::new();
@@ -152,7 +191,7 @@ impl Client {
     }
 
     /// Appends an event, or several, to [`ONE`].
-    pub async fn append(&self, body: impl Into<String>) -> Answer {
+    pub async fn append(&self, body: impl IntoJson) -> Answer {
         self.post(EVENTS).json(body).await.expect(201)
     }
 
@@ -178,16 +217,52 @@ impl Client {
     }
 }
 
+/// The text of a JSON document.
+pub trait IntoJson {
+    fn into_json(self) -> String;
+}
+
+impl IntoJson for String {
+    fn into_json(self) -> String {
+        self
+    }
+}
+
+impl IntoJson for &String {
+    fn into_json(self) -> String {
+        self.clone()
+    }
+}
+
+impl IntoJson for &str {
+    fn into_json(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl IntoJson for &Value {
+    fn into_json(self) -> String {
+        self.to_string()
+    }
+}
+
+impl IntoJson for Value {
+    fn into_json(self) -> String {
+        self.to_string()
+    }
+}
+
 /// A request; await it for the answer.
 pub struct Request {
     method: Method,
     path: String,
     request: reqwest::RequestBuilder,
+    checks: bool,
 }
 
 impl Request {
-    pub fn json(self, body: impl Into<String>) -> Self {
-        self.body("application/json", body.into().into_bytes())
+    pub fn json(self, body: impl IntoJson) -> Self {
+        self.body("application/json", body.into_json().into_bytes())
     }
 
     pub fn body(mut self, content_type: &str, body: impl Into<reqwest::Body>) -> Self {
@@ -206,6 +281,17 @@ impl Request {
         self
     }
 
+    /// Sends it and reads the answer to its end. The error is that there was no whole answer.
+    pub async fn send(self) -> Result<Answer, reqwest::Error> {
+        let response = self.request.send().await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let answer = Answer::new(status, headers, response.bytes().await?.to_vec());
+        if self.checks {
+            answer.check(self.method.as_str(), &self.path);
+        }
+        Ok(answer)
+    }
+
     /// Sends it and gives the response as it arrives; only its head has been checked.
     pub async fn stream(self) -> reqwest::Response {
         self.request.send().await.expect("an answer")
@@ -218,17 +304,13 @@ impl IntoFuture for Request {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let response = self.request.send().await.expect("an answer");
-            let (status, headers) = (response.status().as_u16(), response.headers().clone());
-            let body = response.bytes().await.expect("a whole body").to_vec();
-            let answer = Answer::new(status, headers, body);
-            answer.check(self.method.as_str(), &self.path);
-            answer
+            let what = format!("{} {}", self.method, self.path);
+            self.send().await.unwrap_or_else(|error| panic!("no answer to {what}: {error:?}"))
         })
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Answer {
     pub status: u16,
     headers: HeaderMap,
@@ -269,11 +351,15 @@ impl Answer {
 
     /// The parts of the ETag: session, user and app revision, and the mark.
     pub fn tag(&self) -> (i64, i64, i64, String) {
-        let etag = self.etag();
-        let parts: Vec<&str> = etag.trim_matches('"').split('.').collect();
-        let [revision, user, app, mark] = parts[..] else { panic!("not a whole tag: {etag}") };
-        let number = |part: &str| part.parse().unwrap_or_else(|_| panic!("not a whole tag: {etag}"));
-        (number(revision), number(user), number(app), mark.to_owned())
+        let [revision, user, app, mark] = self.tag_parts();
+        let number = |part: String| part.parse().unwrap_or_else(|_| panic!("not a whole tag: {self}"));
+        (number(revision), number(user), number(app), mark)
+    }
+
+    /// As [`Answer::tag`], as text.
+    pub fn tag_parts(&self) -> [String; 4] {
+        let parts: Vec<String> = self.etag().trim_matches('"').split('.').map(str::to_owned).collect();
+        parts.try_into().unwrap_or_else(|_| panic!("not a whole tag: {self}"))
     }
 
     pub fn was_replayed(&self) -> bool {
@@ -333,6 +419,14 @@ impl Answer {
         problem
     }
 
+    /// Whether a failed write may have happened.
+    #[track_caller]
+    pub fn outcome_of_503(&self) -> String {
+        assert_eq!(self.status, 503, "{self}");
+        let problem = self.json();
+        problem["outcome"].as_str().unwrap_or_else(|| panic!("no outcome in {self}")).to_owned()
+    }
+
     /// What every answer promises.
     fn check(&self, method: &str, path: &str) {
         let header = |name: &str| self.header(name).map(str::to_owned);
@@ -370,7 +464,8 @@ impl Answer {
         };
         let (code, _, _) = (text("code"), text("title"), (text("type"), text("detail")));
         assert_eq!(problem["status"], self.status, "{self}");
-        assert!(CODES.contains(&(code, self.status)), "not in the contract's table: {self}");
+        let listed = schema::codes().contains(&(code.to_owned(), self.status));
+        assert!(listed, "not a code of openapi.yaml: {self}");
         let is_write = !matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE");
         match &problem["outcome"] {
             Value::Null => assert!(!is_write, "a write without `outcome`: {self}"),
@@ -384,6 +479,12 @@ impl Answer {
             assert!(errors.iter().all(|e| e["field"].is_string() && e["message"].is_string()), "{self}");
         }
         assert_eq!(code == "revision_mismatch", problem["revision"].is_i64(), "{self}");
+    }
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }
 

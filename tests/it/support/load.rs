@@ -15,7 +15,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::http::{Api, PATIENCE};
+use super::client::{Client, PATIENCE};
 
 const SESSIONS: usize = 4;
 const WRITERS: usize = 16;
@@ -26,9 +26,9 @@ fn session_path(session: usize) -> String {
 }
 
 /// Creates the sessions that a [`Load`] writes to.
-pub async fn create_sessions(api: &Api) {
+pub async fn create_sessions(api: &Client) {
     for session in 0..SESSIONS {
-        api.post(ALL, &json!({"sessionId": format!("s{session}")})).await.expect(201);
+        api.post(ALL).json(json!({"sessionId": format!("s{session}")})).await.expect(201);
     }
 }
 
@@ -89,12 +89,12 @@ pub struct Load {
 
 impl Load {
     /// `name` tells the events of this load from those of others.
-    pub fn start(api: &Api, name: &str) -> Self {
+    pub fn start(api: &Client, name: &str) -> Self {
         Self::start_paced(api, name, usize::MAX, Duration::ZERO)
     }
 
     /// Each writer ends after so many events, and pauses after each.
-    pub fn start_paced(api: &Api, name: &str, events: usize, pause: Duration) -> Self {
+    pub fn start_paced(api: &Client, name: &str, events: usize, pause: Duration) -> Self {
         let (stop, acknowledged) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
         let record = Arc::new(Mutex::new(Record::default()));
         let writers = (0..WRITERS)
@@ -144,7 +144,7 @@ enum Told {
     Nothing,
 }
 
-async fn write(api: &Api, name: &str, writer: usize, n: usize, stop: &AtomicBool) -> (Sent, Told) {
+async fn write(api: &Client, name: &str, writer: usize, n: usize, stop: &AtomicBool) -> (Sent, Told) {
     let session = writer % SESSIONS;
     let id = format!("{name}-{writer}-{n}");
     let key = format!("w{writer}");
@@ -180,7 +180,7 @@ async fn write(api: &Api, name: &str, writer: usize, n: usize, stop: &AtomicBool
 
 /// Proves that every acknowledged event is there once and at its place, that none refused is, that each one in doubt
 /// can be sent again, and that state is what the events say.
-pub async fn verify(api: &Api, record: &mut Record) {
+pub async fn verify(api: &Client, record: &mut Record) {
     let logs = read(api).await;
     for (sent, sequence) in &record.acknowledged {
         assert_eq!(logs[sent.session].get(&sent.id), Some(sequence), "an acknowledged event is lost: {}", sent.id);
@@ -200,7 +200,7 @@ pub async fn verify(api: &Api, record: &mut Record) {
     assert!(logs.iter().flat_map(HashMap::keys).all(|id| known.contains(id.as_str())), "an event that nobody sent");
 
     for sent in &record.open {
-        let answer = api.post(&format!("{}/events", session_path(sent.session)), &sent.event).await;
+        let answer = api.post(format!("{}/events", session_path(sent.session))).json(&sent.event).await;
         assert_eq!(answer.status, if logs[sent.session].contains_key(&sent.id) { 200 } else { 201 }, "{answer:?}");
     }
     record.settled.append(&mut record.open);
@@ -211,10 +211,10 @@ pub async fn verify(api: &Api, record: &mut Record) {
 }
 
 /// Per session the sequence of each event id, all checked against themselves and against state.
-async fn read(api: &Api) -> Vec<HashMap<String, i64>> {
+async fn read(api: &Client) -> Vec<HashMap<String, i64>> {
     let mut logs = Vec::new();
     for session in 0..SESSIONS {
-        let session = api.get(&session_path(session)).await.expect(200).json();
+        let session = api.get(session_path(session)).await.expect(200).json();
         check_log(&session);
         // Every writer has one session, and keys of its own in every scope.
         let mut last: BTreeMap<String, Value> = BTreeMap::new();

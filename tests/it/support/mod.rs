@@ -1,10 +1,16 @@
-//! What the tests stand on.
+//! What the tests stand on. A test names its database, runs a service on it, and asks that service as a client:
+//!
+//! - [`databases`]: a place for data, the macro that stamps a test for both databases, and the proof that what is stored is
+//!   what the events say
+//! - [`server`]: the service in this process; quick, so it is the one to take unless a test is about processes
+//! - [`binary`]: the real binary: what is killed, drained, started twice, or put behind something that breaks
+//! - [`client`]: the client of either, which holds every answer against `openapi.yaml` ([`schema`])
 
+pub mod binary;
 pub mod client;
 pub mod databases;
 #[cfg(target_os = "linux")]
 pub mod disk;
-pub mod http;
 pub mod load;
 pub mod nginx;
 pub mod pgbouncer;

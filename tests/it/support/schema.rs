@@ -1,7 +1,7 @@
 //! Holds real answers against `openapi.yaml`: what the description promises is what the server sends.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
@@ -86,6 +86,25 @@ fn answer_fault(
         let text = std::str::from_utf8(body).map_err(|_| "the body is not UTF-8")?;
         fault(&schema, &Value::from(text))
     }
+}
+
+/// The codes of errors, each with its status: those that the operations list, and those of a path or a method which is no
+/// operation.
+pub fn codes() -> &'static BTreeSet<(String, u16)> {
+    static CODES: OnceLock<BTreeSet<(String, u16)>> = OnceLock::new();
+    CODES.get_or_init(|| {
+        let paths = document()["paths"].as_object().expect("paths").values();
+        let operations = paths.flat_map(|path| path.as_object().expect("operations").values());
+        let answers = operations.filter_map(|operation| operation["responses"].as_object()).flatten();
+        let mut codes = BTreeSet::from([("not_found".to_owned(), 404), ("method_not_allowed".to_owned(), 405)]);
+        for (status, answer) in answers.filter(|(status, _)| status.as_str() >= "400") {
+            let answer = answer["$ref"].as_str().map_or(answer, |at| at_pointer(&at[1..]));
+            let listed = &answer["content"]["application/problem+json"]["schema"]["properties"]["code"]["enum"];
+            let listed = listed.as_array().into_iter().flatten().filter_map(Value::as_str);
+            codes.extend(listed.map(|code| (code.to_owned(), status.parse().expect("a status"))));
+        }
+        codes
+    })
 }
 
 /// The pointer of the operation that a request addresses. Of two paths that fit, the one with fewer parameters.
