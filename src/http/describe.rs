@@ -1,9 +1,9 @@
-//! How an endpoint is described: by values that the code which serves it reads too.
+//! How an endpoint is described: by values that its own code reads, too.
 //!
-//! The router is made from the same list of endpoints as `openapi.yaml`, and a handler parses its query with the
-//! [`Param`]s of its [`Operation`]: of paths, methods and queries, neither can say what the other does not do. A header that
-//! asks a write for safety is refused unless the [`Operation`] takes it. What is said of bodies and answers is held by the
-//! tests, which check real answers against `openapi.yaml`.
+//! The router and `openapi.yaml` are built from the same list of endpoints, and a handler parses its query with the [`Param`]s of
+//! its [`Operation`]. So the description of paths, methods and queries cannot differ from what is served. A header that asks a
+//! write for safety is refused unless the [`Operation`] declares it. For bodies and answers, tests check real answers against
+//! `openapi.yaml`.
 
 use std::sync::Arc;
 
