@@ -38,6 +38,10 @@ class Cell:
         """The median over the rounds, of a result."""
         return statistics.median(entry[name] for entry in self.entries) if self.good else None
 
+    def known(self, name: str) -> float | None:
+        """The same, of what not every measurement has."""
+        return self(name) if all(name in entry for entry in self.entries) else None
+
     def range(self, name: str) -> tuple[float, float]:
         values = [entry[name] for entry in self.entries]
         return min(values), max(values)
@@ -102,6 +106,8 @@ def errors(cell: Cell) -> str:
     return f"{cell.errors:,} ({', '.join(f'{what}: {count:,}' for what, count in cell.by.items())}): {NO_RESULT}"
 
 
+# Processor time per request: what holds on any machine.
+COSTS = {"server_us": "CPU µs of sessiond", "database_us": "of PostgreSQL"}
 LATENCIES = ["p50", "p95", "p99", "p99.9"]
 
 
@@ -114,8 +120,17 @@ def rate(cell: Cell) -> str:
 
 
 def load_table(first: str, rows: list[tuple[str, Cell]]) -> list[str]:
-    head = [first, "per second (range)", *(f"{name} ms" for name in LATENCIES), "errors"]
-    lines = [[name, rate(cell), *(millis(cell(each)) for each in LATENCIES), errors(cell)] for name, cell in rows]
+    head = [first, "per second (range)", *(f"{name} ms" for name in LATENCIES), *COSTS.values(), "errors"]
+    lines = [
+        [
+            name,
+            rate(cell),
+            *(millis(cell(each)) for each in LATENCIES),
+            *(figure(cell.known(each)) for each in COSTS),
+            errors(cell),
+        ]
+        for name, cell in rows
+    ]
     return table(head, lines)
 
 

@@ -142,7 +142,17 @@ class Bench:
         effort = self.effort
         seconds, warmup = (effort.other_seconds, effort.other_warmup) if self.other else (effort.seconds, effort.warmup)
         self.settle()
+        before = cpu_seconds(server.pid), self.postgresql.cpu_seconds()
         result = self.load(server, scenario, connections=connections, seconds=seconds, warmup=warmup, **options)
+        after = cpu_seconds(server.pid), self.postgresql.cpu_seconds()
+        # What is not counted as a request took processor time, too.
+        requests = result["rate"] * (seconds + warmup)
+        if requests:
+            result["server_us"], result["database_us"] = (
+                (late - early) * 1e6 / requests for early, late in zip(before, after, strict=True)
+            )
+        if block.startswith("sqlite"):
+            result.pop("database_us", None)
         self.note(block, system, result, scenario=scenario, connections=connections)
         return result
 
@@ -232,7 +242,11 @@ class Bench:
                 self.note("memory", "sessiond", {"idle": idle, "peak": memory(server.pid)["peak"], "errors": 0})
 
     def pgbench(self, script: str, clients: int, database: str = "b") -> dict:
-        return pgbench(self.postgresql, database, YARDSTICKS / script, clients, self.effort.seconds, self.variables)
+        before = self.postgresql.cpu_seconds()
+        result = pgbench(self.postgresql, database, YARDSTICKS / script, clients, self.effort.seconds, self.variables)
+        if requests := result["rate"] * self.effort.seconds:
+            result["database_us"] = (self.postgresql.cpu_seconds() - before) * 1e6 / requests
+        return result
 
     def pgbench_appends(self) -> None:
         """Both forms at every number of clients, as sessiond is compared with the best of them."""
