@@ -48,7 +48,7 @@ macro_rules! id {
             }
 
             /// The text, without a copy.
-            pub fn shared(&self) -> Arc<str> {
+            pub fn to_arc(&self) -> Arc<str> {
                 self.0.clone()
             }
         }

@@ -110,7 +110,7 @@ pub struct Limits {
 
 impl Limits {
     /// No limits on input, for events that the server composes from stored state.
-    pub fn none() -> Self {
+    pub fn unbounded_input() -> Self {
         let most = usize::MAX;
         Self { event_bytes: most, value_bytes: most, batch_events: most, state_keys: most, ..Self::default() }
     }

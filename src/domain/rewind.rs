@@ -159,7 +159,7 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
         events: vec![event],
         if_match: None,
         only_if_present: None,
-        limits: Limits::none(),
+        limits: Limits::unbounded_input(),
         now: request.now,
         with_state: false,
     })

@@ -7,18 +7,17 @@
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::postgres::PgRow;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, FromRow, PgConnection, SqliteConnection};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection, SqliteConnection};
 use tokio::time::timeout;
 use url::Url;
 
 use super::error::{Cause, StoreError};
-use super::limits::PostgresOptions;
-use super::limits::StoreLimits;
+use super::limits::{PostgresOptions, StoreLimits};
 use super::migrations::all_applied;
 use super::postgres::connect;
 use super::sql::filter::plain_text;
+use super::sql::query::{Query, Row};
 use super::url::DatabaseUrl;
 use super::{postgres, sqlite};
 use crate::domain::time::Micros;
@@ -133,7 +132,7 @@ impl Inspector {
         let query = Query::new("select app_name, user_id, id from sessions where (id, user_id, app_name) > ")
             .row(&[&after.session, &after.user, &after.app])
             .sql(" order by id, user_id, app_name limit ")
-            .number(PAGE_ROWS);
+            .arg(PAGE_ROWS);
         self.begin().await?;
         let rows: Vec<(String, String, String)> = self.rows(query).await?;
         self.end().await?;
@@ -243,13 +242,13 @@ impl Inspector {
         )
         .incarnation("", name, incarnation)
         .sql(" and sequence > ")
-        .number(after)
+        .arg(after)
         .sql(" order by sequence limit ")
-        .number(PAGE_ROWS)
+        .arg(PAGE_ROWS)
         .sql(") as page) as sized join events e on ")
         .incarnation("e.", name, incarnation)
         .sql(" and e.sequence = sized.sequence where sized.size_so_far <= ")
-        .number(PAGE_BYTES)
+        .arg(PAGE_BYTES)
         .sql(" or sized.place = 1 order by e.sequence");
         type Row = (i64, String, i64, String, String, Option<String>, i64, i64, Option<i64>, Vec<u8>, String);
         let rows: Vec<Row> = self.rows(query).await?;
@@ -282,15 +281,15 @@ impl Inspector {
         )
         .incarnation("", name, incarnation);
         if let Some(after) = after {
-            query = query.sql(" and key > ").text(after);
+            query = query.sql(" and key > ").arg(after);
         }
         let query = query
             .sql(" order by key limit ")
-            .number(PAGE_ROWS)
+            .arg(PAGE_ROWS)
             .sql(") as page) as sized join session_state t on ")
             .incarnation("t.", name, incarnation)
             .sql(" and t.key = sized.key where sized.size_so_far <= ")
-            .number(PAGE_BYTES)
+            .arg(PAGE_BYTES)
             .sql(" or sized.place = 1 order by t.key");
         self.rows(query).await
     }
@@ -419,11 +418,11 @@ impl Inspector {
         .sql(" where ")
         .scope("l.", scope)
         .sql(" and (l.key, l.revision) > (")
-        .text(&after.0)
+        .arg(&after.0)
         .sql(", ")
-        .number(after.1)
+        .arg(after.1)
         .sql(") order by l.key, l.revision limit ")
-        .number(PAGE_ROWS);
+        .arg(PAGE_ROWS);
         let rows: Vec<(String, i64, i64, Option<i64>, i64)> = self.rows(query).await?;
         let row = |(key, revision, removed, state, same): (String, i64, i64, Option<i64>, i64)| LogRow {
             key,
@@ -442,9 +441,9 @@ impl Inspector {
             .sql(&format!(") then 1 else 0 end as bigint) from {} s where ", scope.table("state")))
             .scope("s.", scope);
         if let Some(after) = after {
-            query = query.sql(" and s.key > ").text(after);
+            query = query.sql(" and s.key > ").arg(after);
         }
-        self.rows(query.sql(" order by s.key limit ").number(PAGE_ROWS)).await
+        self.rows(query.sql(" order by s.key limit ").arg(PAGE_ROWS)).await
     }
 
     async fn scope_spans(&mut self, scope: &ScopeName, wanted: &[Span]) -> Result<Vec<Span>> {
@@ -484,7 +483,7 @@ impl Inspector {
             .sql(" where incarnation = (select incarnation from ")
             .sql(table)
             .sql(" where incarnation > ")
-            .number(number)
+            .arg(number)
             .sql(" order by incarnation limit 1)) as i order by i.app_name, i.user_id, i.session_id");
             let rows: Vec<(String, String, String, i64, i64)> = self.rows(query).await?;
             if rows.is_empty() {
@@ -512,15 +511,15 @@ impl Inspector {
                  and s.id = o.id and s.update_time = o.update_time) then 1 else 0 end as bigint) \
              from session_updates o where (o.app_name, o.user_id, o.update_time, o.id) > (",
         )
-        .text(&after.name.app)
+        .arg(&after.name.app)
         .sql(", ")
-        .text(&after.name.user)
+        .arg(&after.name.user)
         .sql(", ")
-        .number(after.time)
+        .arg(after.time)
         .sql(", ")
-        .text(&after.name.session)
+        .arg(&after.name.session)
         .sql(") order by o.app_name, o.user_id, o.update_time, o.id limit ")
-        .number(PAGE_ROWS);
+        .arg(PAGE_ROWS);
         self.begin().await?;
         let rows: Vec<(String, String, i64, String, i64)> = self.rows(query).await?;
         self.end().await?;
@@ -559,29 +558,20 @@ impl Inspector {
     }
 
     async fn rows<T: Row>(&mut self, query: Query<'_>) -> Result<Vec<T>> {
-        macro_rules! fetch {
-            ($connection:expr, $by_name:expr) => {{
-                let mut statement = sqlx::query_as(AssertSqlSafe(query.sql)).persistent(query.fixed && $by_name);
-                for value in query.values {
-                    statement = match value {
-                        ListValue::Text(text) => statement.bind(text),
-                        ListValue::Integer(number) => statement.bind(number),
-                    };
-                }
-                timeout(PATIENCE, statement.fetch_all($connection)).await
-            }};
-        }
+        let (text, values) = query.into_parts();
         let rows = match &mut self.0 {
-            Connection::Postgres { connection, pgbouncer, .. } => fetch!(connection, !*pgbouncer),
-            Connection::Sqlite(connection) => fetch!(connection, true),
+            Connection::Postgres { connection, pgbouncer, .. } => {
+                let query = sqlx::query_as_with(text, postgres::arguments(values)?).persistent(!*pgbouncer);
+                timeout(PATIENCE, query.fetch_all(connection)).await
+            }
+            Connection::Sqlite(connection) => {
+                let query = sqlx::query_as_with(text, sqlite::arguments(values)?);
+                timeout(PATIENCE, query.fetch_all(connection)).await
+            }
         };
         Ok(rows.map_err(|_| StoreError::new(Cause::Timeout, "the database does not answer"))??)
     }
 }
-
-/// What both databases give.
-trait Row: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> {}
-impl<T: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow>> Row for T {}
 
 impl Connection {
     async fn postgres(url: &Url, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
@@ -625,57 +615,21 @@ impl ScopeName {
     }
 }
 
-/// A bound value.
-enum ListValue<'a> {
-    Text(&'a str),
-    Integer(i64),
-}
-
-/// A statement with what it binds, put together from literals: what is looked up, and in which tables, varies.
-struct Query<'a> {
-    sql: String,
-    values: Vec<ListValue<'a>>,
-    /// Its text comes again.
-    fixed: bool,
-}
-
+/// What statements look up: by rows, sessions and scopes. (Which, and in which tables, varies.)
 impl<'a> Query<'a> {
-    fn new(sql: &str) -> Self {
-        Self { sql: sql.to_owned(), values: Vec::new(), fixed: true }
-    }
-
     /// Begins a statement with the table `k` of these rows. A `cross join` with it begins at `k`, also in SQLite.
     fn wanted(columns: &str, rows: impl Iterator<Item = (i64, &'a str)>) -> Self {
-        let mut query = Self { fixed: false, ..Self::new(&format!("with k({columns}) as (values ")) };
+        let mut query = Self::new(format!("with k({columns}) as (values "));
         for (n, (number, text)) in rows.enumerate() {
-            query = query.sql(if n == 0 { "(" } else { ", (" }).number(number).sql(", ").text(text).sql(")");
+            query = query.sql(if n == 0 { "(" } else { ", (" }).arg(number).sql(", ").arg(text).sql(")");
         }
         query.sql(") ")
-    }
-
-    fn sql(mut self, sql: &str) -> Self {
-        self.sql.push_str(sql);
-        self
-    }
-
-    fn bind(mut self, value: ListValue<'a>) -> Self {
-        self.values.push(value);
-        self.sql.push_str(&format!("${}", self.values.len()));
-        self
-    }
-
-    fn text(self, text: &'a str) -> Self {
-        self.bind(ListValue::Text(text))
-    }
-
-    fn number(self, number: i64) -> Self {
-        self.bind(ListValue::Integer(number))
     }
 
     /// `(a, b, c)`
     fn row(mut self, texts: &[&'a str]) -> Self {
         for (n, text) in texts.iter().enumerate() {
-            self = self.sql(if n == 0 { "(" } else { ", " }).text(text);
+            self = self.sql(if n == 0 { "(" } else { ", " }).arg(*text);
         }
         self.sql(")")
     }
@@ -683,20 +637,20 @@ impl<'a> Query<'a> {
     /// That a row belongs to this incarnation.
     fn incarnation(self, table: &str, name: &'a SessionName, incarnation: i64) -> Self {
         self.sql(&format!("{table}app_name = "))
-            .text(&name.app)
+            .arg(&name.app)
             .sql(&format!(" and {table}user_id = "))
-            .text(&name.user)
+            .arg(&name.user)
             .sql(&format!(" and {table}session_id = "))
-            .text(&name.session)
+            .arg(&name.session)
             .sql(&format!(" and {table}incarnation = "))
-            .number(incarnation)
+            .arg(incarnation)
     }
 
     /// That a row belongs to this scope.
     fn scope(self, table: &str, scope: &'a ScopeName) -> Self {
-        let query = self.sql(&format!("{table}app_name = ")).text(&scope.app);
+        let query = self.sql(&format!("{table}app_name = ")).arg(&scope.app);
         match &scope.user {
-            Some(user) => query.sql(&format!(" and {table}user_id = ")).text(user),
+            Some(user) => query.sql(&format!(" and {table}user_id = ")).arg(user),
             None => query,
         }
     }

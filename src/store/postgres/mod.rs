@@ -406,7 +406,7 @@ impl Sql for PgTx {
     }
 }
 
-fn arguments(values: Vec<Value<'_>>) -> Result<PgArguments> {
+pub fn arguments(values: Vec<Value<'_>>) -> Result<PgArguments> {
     let mut arguments = PgArguments::default();
     for value in values {
         match value {

@@ -311,9 +311,9 @@ impl SqliteTx {
             return view_in_parts(self, query, query.now.0).await;
         };
         let row = sqlx::query(&**PLAIN_VIEW)
-            .bind(query.key.app().shared())
-            .bind(query.key.user.user.shared())
-            .bind(query.key.session.shared())
+            .bind(query.key.app().to_arc())
+            .bind(query.key.user.user.to_arc())
+            .bind(query.key.session.to_arc())
             .bind(query.now.0)
             .bind(filter.app.as_deref().map(json_texts))
             .bind(filter.user.as_deref().map(json_texts))
@@ -487,7 +487,7 @@ impl Sql for SqliteTx {
     }
 }
 
-fn arguments(values: Vec<Value<'_>>) -> Result<SqliteArguments> {
+pub fn arguments(values: Vec<Value<'_>>) -> Result<SqliteArguments> {
     let mut arguments = SqliteArguments::default();
     for value in values {
         match value {
@@ -720,7 +720,7 @@ mod tests {
             expiry: None,
             if_exists: IfExists::Refuse,
             request: None,
-            limits: Limits::none(),
+            limits: Limits::unbounded_input(),
         };
         let creation = Arc::new(creation);
         for _ in 0..2 {

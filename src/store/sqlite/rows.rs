@@ -164,27 +164,27 @@ impl Columns for Option<&str> {
 
 impl Columns for AppName {
     fn add_to(&self, values: &mut Values) {
-        values.add(self.shared());
+        values.add(self.to_arc());
     }
 }
 
 impl Columns for UserKey {
     fn add_to(&self, values: &mut Values) {
         self.app.add_to(values);
-        values.add(self.user.shared());
+        values.add(self.user.to_arc());
     }
 }
 
 impl Columns for SessionKey {
     fn add_to(&self, values: &mut Values) {
         self.user.add_to(values);
-        values.add(self.session.shared());
+        values.add(self.session.to_arc());
     }
 }
 
 impl Columns for EventId {
     fn add_to(&self, values: &mut Values) {
-        values.add(self.shared());
+        values.add(self.to_arc());
     }
 }
 

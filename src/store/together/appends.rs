@@ -429,13 +429,13 @@ mod tests {
 
     fn append(key: SessionKey, id: &str, state_key: &str, bytes: usize) -> Append {
         let text = format!(r#"{{"text":"{}","actions":{{"stateDelta":{{"{state_key}":1}}}}}}"#, "x".repeat(bytes));
-        let draft = EventDraft::parse(Json::trusted(&text), "", None, &Limits::none()).unwrap();
+        let draft = EventDraft::parse(Json::trusted(&text), "", None, &Limits::unbounded_input()).unwrap();
         Append {
             key,
             events: vec![draft.seal(EventId::parse(id).unwrap(), Micros(0))],
             if_match: None,
             only_if_present: None,
-            limits: Limits::none(),
+            limits: Limits::unbounded_input(),
             now: Micros(0),
             with_state: false,
         }
