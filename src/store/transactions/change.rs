@@ -9,7 +9,7 @@ use crate::domain::ids::{ScopeKey, SessionKey};
 use crate::domain::loaded::Needs;
 use crate::domain::resolve::Mismatch;
 use crate::domain::scope_write::{ScopeWrite, decide_scope};
-use crate::domain::tag::{IfMatch, Tag};
+use crate::domain::tag::IfMatch;
 use crate::domain::time::Micros;
 use crate::store::backend::{LockedSession, OnLocked, Tx};
 use crate::store::error::StoreError;
@@ -23,21 +23,16 @@ pub async fn locked_live<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Re
 }
 
 /// Whether the precondition of a change that writes no state holds; the scopes are read, not held.
-pub async fn mismatch<X: Tx>(tx: &mut X, row: &LockedSession, if_match: Option<&IfMatch>) -> Result<Option<Mismatch>> {
+async fn mismatch<X: Tx>(tx: &mut X, row: &LockedSession, if_match: Option<&IfMatch>) -> Result<Option<Mismatch>> {
     let Some(if_match) = if_match else { return Ok(None) };
     let (user, app) = (&row.key.user, row.key.app());
     let scopes =
         Needs { users: BTreeMap::from([(user, false)]), apps: BTreeMap::from([(app, false)]), ..Needs::default() };
-    let found = tx.read_heads(&scopes).await?;
-    let tag = Tag {
-        revision: row.head.revision,
-        user: found.users.get(user).copied().unwrap_or(0),
-        app: found.apps.get(app).copied().unwrap_or(0),
-        incarnation: row.head.incarnation,
-        timeline: tx.timeline(),
-        metadata: row.head.metadata_revision,
-    };
-    Ok((!if_match.holds(&tag)).then(|| Mismatch::of_session(&tag, Vec::new())))
+    let mut found = tx.read_heads(&scopes).await?;
+    found.timeline = tx.timeline();
+    found.sessions.insert(row.key.clone(), row.head);
+    let tag = found.tag(&row.key).filter(|tag| !if_match.holds(tag));
+    Ok(tag.map(|tag| Mismatch::of_session(&tag, Vec::new())))
 }
 
 pub async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Result<(UpdateOutcome, End)> {
