@@ -9,7 +9,7 @@ use crate::domain::event::StoredEvent;
 use crate::domain::query::{EventQuery, SessionQuery, SessionView, StateFilter};
 use crate::domain::time::Micros;
 use crate::store::error::StoreError;
-use crate::store::sql::columns::head_columns;
+use crate::store::sql::columns::HEAD_COLUMNS;
 use crate::store::sql::rows::ViewRow;
 
 /// The statement for [plain](SessionQuery::is_plain) queries of one app. Several queries must each ask for the whole state.
@@ -36,7 +36,7 @@ pub fn read_statement(queries: &[&SessionQuery]) -> Option<QueryBuilder<Postgres
             .numbers(number(|events| events.max_bytes as i64, 0));
     });
     let mut sql = statement.end()?;
-    sql.push(" select q.n, ").push(head_columns());
+    sql.push(" select q.n, ").push(HEAD_COLUMNS);
     let filter = match queries {
         [query] => query.state.clone().unwrap_or_default(),
         _ => StateFilter::default(),

@@ -47,13 +47,12 @@ impl Statement {
 
     /// Binds rows under a name. A single row becomes constants, which need no `unnest` and are not materialized.
     pub fn rows(&mut self, name: impl Display, names: impl Display, count: usize, values: impl FnOnce(Columns<'_>)) {
-        let (open, close) = match count {
-            1 => ("not materialized (select * from (values (", "))"),
-            _ => ("materialized (select * from unnest(", ")"),
-        };
-        self.part(name, open);
-        values(Columns { sql: self.sql.separated(", "), one: count == 1 });
-        self.sql.push(format_args!("{close} as r({names}))"));
+        if count != 1 {
+            return self.lists(name, names, values);
+        }
+        self.part(name, "not materialized (select * from (values (");
+        values(Columns { sql: self.sql.separated(", "), one: true });
+        self.sql.push(format_args!(")) as r({names}))"));
     }
 }
 

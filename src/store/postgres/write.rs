@@ -17,7 +17,7 @@ use crate::domain::session::Creation;
 use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
 use crate::store::backend::{SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
-use crate::store::sql::columns::{head_columns, session_columns};
+use crate::store::sql::columns::{HEAD_COLUMNS, SESSION_COLUMNS};
 use crate::store::sql::filter::filter_text;
 use crate::store::sql::statements::ttl_correction;
 
@@ -200,7 +200,7 @@ pub fn create_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postg
     );
     let mut sql = statement.end()?;
     // What the statement inserts, it does not see: the state of the session is that of its creation.
-    sql.push(" select ").push(head_columns());
+    sql.push(" select ").push(HEAD_COLUMNS);
     for (prefix, table, of) in [
         ("app:", "app_state", "app_state t where t.app_name = $1"),
         ("user:", "user_state", "user_state t where t.app_name = $1 and t.user_id = s.user_id"),
@@ -219,7 +219,7 @@ pub fn create_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postg
 fn made_sessions(rows: &[&SessionInsert<'_>], returning: &str) -> Option<Statement> {
     let mut statement = Statement::of_app(rows.first()?.creation.key.app());
     let rows = rows.iter();
-    let columns = session_columns();
+    let columns = &**SESSION_COLUMNS;
     // The app is the first column.
     let (_, brought) = columns.split_once(", ")?;
     statement.rows("k", format_args!("{brought}, ttl_from"), rows.len(), |k| {

@@ -1,5 +1,7 @@
 //! The columns of the tables, each named once: insertions, copies, reads and checks take them from here.
 
+use std::sync::LazyLock;
+
 use super::words::Words;
 
 /// The columns of an event beside the key of its session, in the order in which both databases bind them.
@@ -19,27 +21,22 @@ pub const SESSION_METADATA: &str = "display_name, labels, expire_time";
 pub const OWNER: &str = "app_name, user_id, session_id, incarnation";
 
 /// The columns of a new session that its insertion binds.
-pub fn session_columns() -> String {
+pub static SESSION_COLUMNS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number, {SESSION_METADATA}, \
          initial_state, creation_key, creation_digest"
     )
-}
+});
 
 /// The columns of a new event.
-pub fn event_columns() -> String {
-    format!("{OWNER}, {EVENT}")
-}
+pub static EVENT_COLUMNS: LazyLock<String> = LazyLock::new(|| format!("{OWNER}, {EVENT}"));
 
 /// The columns of [`HeadRow`](super::rows::HeadRow), from `sessions s` of the app `$1`.
-pub fn head_columns() -> String {
-    "s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, \
+pub const HEAD_COLUMNS: &str = "s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, \
      s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, \
      coalesce((select u.revision from user_scopes u \
                where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, \
-     coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision"
-        .to_owned()
-}
+     coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision";
 
 /// The parts of the merged state, from `sessions s` of the app `$1`, each as the members of an object, without braces; narrowed
 /// to some keys of app, user and session.

@@ -5,7 +5,7 @@
 //! session, `$4` the incarnation. A bound limit is written as a sum, `0 + $1`: SQLite plans a statement again whenever a
 //! bare limit is bound.
 
-use super::columns::{EVENT, SESSION_METADATA, SPAN, STATE, head_columns, state_columns};
+use super::columns::{EVENT, HEAD_COLUMNS, SESSION_METADATA, SPAN, STATE, state_columns};
 use super::words::Words;
 use crate::store::limits::CLOCK_TOLERANCE;
 
@@ -36,11 +36,11 @@ macro_rules! statements {
 
 statements! { words,
     /// Head of one session.
-    head: format!("select {}{}", head_columns(), of_session(words.now)),
+    head: format!("select {}{}", HEAD_COLUMNS, of_session(words.now)),
     /// Head and merged state of one session; `$5`, `$6`, `$7` are the keys wanted of app, user and session, or null.
     view: format!(
         "select {}, {}{}",
-        head_columns(),
+        HEAD_COLUMNS,
         state_columns(words, &(words.wanted)("$5"), &(words.wanted)("$6"), &(words.wanted)("$7")),
         of_session(words.now)
     ),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::store::sql::columns::{head_columns, state_columns};
+use crate::store::sql::columns::{HEAD_COLUMNS, state_columns};
 use crate::store::sql::statements::{Statements, of_session};
 use crate::store::sql::words::Words;
 
@@ -47,7 +47,7 @@ pub static PLAIN_VIEW: LazyLock<String> = LazyLock::new(|| {
                          and e.sequence > max($8, s.revision - coalesce($9, s.revision)) and e.sequence < $10 \
                        order by e.sequence limit 0 + $11)) \
            where size_so_far <= $12 or size_so_far = size) as events{}",
-        head_columns(),
+        HEAD_COLUMNS,
         state_columns(&WORDS, &wanted("$5"), &wanted("$6"), &wanted("$7")),
         of_session(WORDS.now)
     )

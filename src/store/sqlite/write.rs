@@ -9,7 +9,7 @@ use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::writes::{EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
 use crate::store::backend::SessionInsert;
-use crate::store::sql::columns::{StateTables, event_columns, session_columns};
+use crate::store::sql::columns::{EVENT_COLUMNS, SESSION_COLUMNS, StateTables};
 use crate::store::sql::filter::filter_text;
 
 pub const EXPIRED: &str =
@@ -89,9 +89,9 @@ impl Columns for SessionInsert<'_> {
 /// returns the incarnations of those.
 pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
     let mut statements = Script::over([rows.len()]);
-    let columns = session_columns();
+    let columns = &**SESSION_COLUMNS;
     statements.with(
-        &columns,
+        columns,
         rows.iter(),
         format_args!(
             "insert into sessions ({columns}, created_user_revision, created_app_revision) \
@@ -125,10 +125,10 @@ impl Columns for (&EventWrite<'_>, &Writes<'_>) {
 pub fn insert_events(statements: &mut Script, rows: &[EventWrite<'_>], writes: &Writes<'_>) {
     // Of a session that this transaction made, or just of changes of shared state.
     if writes.sessions.is_empty() {
-        return statements.insert("events", &event_columns(), rows.iter(), "");
+        return statements.insert("events", &EVENT_COLUMNS, rows.iter(), "");
     }
     // If a head has changed since the decision, a column that must not be null becomes null, and the statement fails.
-    let columns = event_columns();
+    let columns = &**EVENT_COLUMNS;
     statements.with(
         &format!("{columns}, was, metadata_was, user_was, app_was"),
         rows.iter().map(|row| (row, writes)),
