@@ -118,14 +118,14 @@ fn stop_signals() -> Result<Stop, Failure> {
 async fn verify(config: Config) -> Result<(), Failure> {
     let trouble = |error: StoreError| Failure { status: 2, ..StartError::Database(error).into() };
     let url = config.database_url.expose_secret();
-    let mut database = Inspector::open(url, config.postgres_options(), config.store_limits()).await.map_err(trouble)?;
+    let database = Inspector::open(url, config.postgres_options(), config.store_limits()).await.map_err(trouble)?;
     let mut written = Ok(());
     let mut report = |line: &str| {
         if written.is_ok() {
             written = print(format!("{line}\n"));
         }
     };
-    let summary = verify::run(&mut database, &mut report).await.map_err(trouble)?;
+    let summary = verify::run(&database, &mut report).await.map_err(trouble)?;
     report(&summary.to_string());
     written.map_err(|failure| Failure { status: 2, ..failure })?;
     match summary.differences {

@@ -36,7 +36,7 @@ impl fmt::Display for Summary {
 ///
 /// # Errors
 /// The database fails. What was reported until then stands.
-pub async fn run(database: &mut Inspector, report: &mut (dyn FnMut(&str) + Send)) -> Result<Summary, StoreError> {
+pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) -> Result<Summary, StoreError> {
     let mut summary = Summary::default();
     let mut page = database.sessions(&SessionName::default()).await?;
     while let Some(last) = page.last() {

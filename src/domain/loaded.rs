@@ -54,6 +54,13 @@ impl SessionHead {
     }
 }
 
+/// A locked row of a session, live or expired.
+#[derive(Debug, Clone)]
+pub struct LockedSession {
+    pub key: SessionKey,
+    pub head: SessionHead,
+}
+
 impl From<&SessionInfo> for SessionHead {
     fn from(head: &SessionInfo) -> Self {
         let SessionInfo { incarnation, revision, metadata_revision, expire_time, .. } = *head;

@@ -8,7 +8,7 @@ use super::limits::StoreLimits;
 use super::pool::PoolUse;
 use super::sql::query::Sql;
 use crate::domain::ids::{AppName, SessionKey, StateAddress, UserKey};
-use crate::domain::loaded::{Loaded, Needs, SessionHead, StateEntry};
+use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::session::Creation;
 use crate::domain::tag::Timeline;
@@ -41,13 +41,6 @@ pub trait Backend: Send + Sync + 'static {
     fn limits(&self) -> StoreLimits;
     fn pool(&self) -> PoolUse;
     fn close(&self) -> impl Future<Output = ()> + Send;
-}
-
-/// A locked row of a session, live or expired.
-#[derive(Debug, Clone)]
-pub struct LockedSession {
-    pub key: SessionKey,
-    pub head: SessionHead,
 }
 
 /// A session row to be inserted.

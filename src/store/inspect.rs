@@ -1,25 +1,21 @@
 //! What `sessiond verify` reads: sessions, shared scopes, and rows that belong to neither, each in one read-only snapshot
 //! that blocks no writer.
 //!
-//! It uses a connection of its own, which cannot write; on SQLite it does not take the lock of a serving process. Everything is
-//! read by page and found by an index. [`crate::domain::verify`] says what the rows mean.
+//! Everything is read by page and found by an index. [`crate::domain::verify`] says what the rows mean.
 
-use std::path::Path;
 use std::time::Duration;
 
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection, SqliteConnection};
 use tokio::time::timeout;
-use url::Url;
 
+use super::backend::Tx as _;
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
 use super::migrations::all_applied;
-use super::postgres::connect;
+use super::postgres::{self, PgTx};
 use super::sql::filter::plain_text;
-use super::sql::query::{Query, Row};
+use super::sql::query::{Query, Row, Sql as _};
+use super::sqlite::{self, SqliteTx};
 use super::url::DatabaseUrl;
-use super::{postgres, sqlite};
 use crate::domain::time::Micros;
 use crate::domain::verify::{
     EventRow, Findings, LogRow, LogValue, Logged, ScopeCheck, Seen, SessionCheck, SessionRow, Span, Wanted,
@@ -84,58 +80,66 @@ pub struct CheckedScope {
 }
 
 /// A read-only view of a database to which others may be writing.
-pub struct Inspector(Connection);
+pub enum Inspector {
+    Postgres(postgres::Snapshots),
+    Sqlite(sqlite::Snapshots),
+}
 
-enum Connection {
-    Postgres { connection: PgConnection, begin: String, pgbouncer: bool },
-    Sqlite(SqliteConnection),
+/// A transaction that reads one snapshot.
+enum Snapshot {
+    Postgres(PgTx),
+    Sqlite(SqliteTx),
 }
 
 impl Inspector {
-    /// Connects. Creates and changes nothing.
+    /// Opens the database. Creates and changes nothing.
     ///
     /// # Errors
     /// The database cannot be reached, or lacks a migration of this binary.
     pub async fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
-        let mut inspector = Self(match DatabaseUrl::parse(url)? {
-            DatabaseUrl::Sqlite(path) => Connection::sqlite(path, limits).await?,
-            DatabaseUrl::Postgres(url) => Connection::postgres(&url, options, limits).await?,
-        });
-        inspector.check().await?;
+        let limits = StoreLimits { statement: PATIENCE, connections: 1, ..limits };
+        let (inspector, exists, migrator) = match DatabaseUrl::parse(url)? {
+            DatabaseUrl::Postgres(url) => (
+                Self::Postgres(postgres::Snapshots::open(&url, options, limits)?),
+                "select count(*) where to_regclass('_sqlx_migrations') is not null",
+                &postgres::MIGRATOR,
+            ),
+            DatabaseUrl::Sqlite(path) => (
+                Self::Sqlite(sqlite::Snapshots::open(path, limits)?),
+                "select count(*) from sqlite_master where name = '_sqlx_migrations'",
+                &sqlite::MIGRATOR,
+            ),
+        };
+        let mut snapshot = inspector.snapshot().await?;
+        let (tables,): (i64,) = snapshot.one(Query::new(exists)).await?;
+        let applied: Vec<(i64,)> = match tables {
+            0 => Vec::new(),
+            _ => snapshot.rows(Query::new("select version from _sqlx_migrations where success")).await?,
+        };
+        snapshot.end().await?;
+        all_applied(migrator, &applied.iter().map(|(version,)| *version).collect::<Vec<_>>())?;
         Ok(inspector)
     }
 
-    async fn check(&mut self) -> Result<()> {
-        let (exists, migrator) = match &self.0 {
-            Connection::Postgres { .. } => {
-                ("select count(*) where to_regclass('_sqlx_migrations') is not null", &postgres::MIGRATOR)
-            }
-            Connection::Sqlite(_) => {
-                ("select count(*) from sqlite_master where name = '_sqlx_migrations'", &sqlite::MIGRATOR)
-            }
-        };
-        self.begin().await?;
-        let (tables,): (i64,) = self.one(Query::new(exists)).await?;
-        let applied: Vec<(i64,)> = match tables {
-            0 => Vec::new(),
-            _ => self.rows(Query::new("select version from _sqlx_migrations where success")).await?,
-        };
-        self.end().await?;
-        all_applied(migrator, &applied.iter().map(|(version,)| *version).collect::<Vec<_>>())
+    async fn snapshot(&self) -> Result<Snapshot> {
+        Ok(match self {
+            Self::Postgres(snapshots) => Snapshot::Postgres(snapshots.begin().await?),
+            Self::Sqlite(snapshots) => Snapshot::Sqlite(snapshots.begin().await?),
+        })
     }
 
     /// The next sessions after this one, in key order; those that have expired, too.
     ///
     /// # Errors
     /// The database fails, here as below.
-    pub async fn sessions(&mut self, after: &SessionName) -> Result<Vec<SessionName>> {
+    pub async fn sessions(&self, after: &SessionName) -> Result<Vec<SessionName>> {
         let query = Query::new("select app_name, user_id, id from sessions where (id, user_id, app_name) > ")
             .row(&[&after.session, &after.user, &after.app])
             .sql(" order by id, user_id, app_name limit ")
             .arg(PAGE_ROWS);
-        self.begin().await?;
-        let rows: Vec<(String, String, String)> = self.rows(query).await?;
-        self.end().await?;
+        let mut snapshot = self.snapshot().await?;
+        let rows: Vec<(String, String, String)> = snapshot.rows(query).await?;
+        snapshot.end().await?;
         Ok(rows.into_iter().map(|(app, user, session)| SessionName { app, user, session }).collect())
     }
 
@@ -143,16 +147,149 @@ impl Inspector {
     ///
     /// # Errors
     /// The database fails.
-    pub async fn check_session(&mut self, name: &SessionName) -> Result<Option<CheckedSession>> {
-        self.begin().await?;
-        let checked = match self.session_row(name).await? {
-            Some((incarnation, row)) => Some(self.fold(name, incarnation, row).await?),
+    pub async fn check_session(&self, name: &SessionName) -> Result<Option<CheckedSession>> {
+        let mut snapshot = self.snapshot().await?;
+        let checked = match snapshot.session_row(name).await? {
+            Some((incarnation, row)) => Some(snapshot.fold(name, incarnation, row).await?),
             None => None,
         };
-        self.end().await?;
+        snapshot.end().await?;
         Ok(checked)
     }
 
+    /// The next shared scope of the same kind in key order: one of which there is a row in any table.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn next_scope(&self, after: &ScopeName) -> Result<Option<ScopeName>> {
+        let (columns, order) = match after.user {
+            Some(_) => ("app_name, user_id", "app_name, user_id"),
+            None => ("app_name, null as user_id", "app_name"),
+        };
+        let mut query = Query::new("select app_name, user_id from (");
+        for (n, table) in ["scopes", "state", "log", "spans"].into_iter().enumerate() {
+            query = query
+                .sql(if n == 0 { "" } else { " union all " })
+                .sql(&format!("select * from (select {columns} from {} where ({order}) > ", after.table(table)))
+                .row(&after.values())
+                .sql(&format!(" order by {order} limit 1) as t{n}"));
+        }
+        let query = query.sql(") as t order by app_name, user_id limit 1");
+        let mut snapshot = self.snapshot().await?;
+        let row: Option<(String, Option<String>)> = snapshot.rows(query).await?.into_iter().next();
+        snapshot.end().await?;
+        Ok(row.map(|(app, user)| ScopeName { app, user }))
+    }
+
+    /// Compares a shared scope with its log.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn check_scope(&self, scope: &ScopeName) -> Result<CheckedScope> {
+        let mut snapshot = self.snapshot().await?;
+        let revision = Query::new("select revision from ").sql(&scope.table("scopes")).sql(" where ").scope("", scope);
+        let revision: Option<(i64,)> = snapshot.rows(revision).await?.into_iter().next();
+        let mut check = ScopeCheck::new(revision.map(|(revision,)| revision));
+
+        let mut after = (String::new(), i64::MIN);
+        loop {
+            let page = snapshot.log(scope, &after).await?;
+            let Some(last) = page.last() else { break };
+            after = (last.key.clone(), last.revision);
+            page.into_iter().for_each(|row| check.log(row));
+            let wanted = check.wanted();
+            let found = snapshot.scope_spans(scope, &wanted).await?;
+            check.found(&wanted, &found);
+        }
+        check.end_of_log();
+
+        let mut after: Option<String> = None;
+        loop {
+            let page = snapshot.state_keys(scope, after.as_deref()).await?;
+            page.iter().filter(|(_, logged)| *logged == 0).for_each(|(key, _)| check.unlogged(key));
+            let Some((last, _)) = page.into_iter().next_back() else { break };
+            after = Some(last);
+        }
+        let spans = Query::new("select count(*) from ").sql(&scope.table("spans")).sql(" where ").scope("", scope);
+        let (spans,): (i64,) = snapshot.one(spans).await?;
+        snapshot.end().await?;
+        let (findings, keys) = check.finish(spans);
+        Ok(CheckedScope { keys, findings })
+    }
+
+    /// The incarnations of sessions of which `table`, one of [`BELONGINGS`], has rows: the next ones in key order.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn incarnations(&self, table: &'static str, after: &Incarnation) -> Result<Vec<Incarnation>> {
+        let mut snapshot = self.snapshot().await?;
+        let mut found: Vec<Incarnation> = Vec::new();
+        while found.len() < PAGE_ROWS as usize {
+            let number = found.last().unwrap_or(after).number;
+            // All rows of each, as no index has the names that stand beside its number.
+            let query = Query::new(
+                "select i.app_name, i.user_id, i.session_id, i.incarnation, cast(case \
+                   when exists (select 1 from sessions s where s.app_name = i.app_name and s.user_id = i.user_id \
+                     and s.id = i.session_id and s.incarnation = i.incarnation) then 1 \
+                   when exists (select 1 from buried_sessions b where b.app_name = i.app_name \
+                     and b.user_id = i.user_id and b.session_id = i.session_id and b.incarnation = i.incarnation) then 1 \
+                   else 0 end as bigint) \
+                 from (select distinct app_name, user_id, session_id, incarnation from ",
+            )
+            .sql(table)
+            .sql(" where incarnation = (select incarnation from ")
+            .sql(table)
+            .sql(" where incarnation > ")
+            .arg(number)
+            .sql(" order by incarnation limit 1)) as i order by i.app_name, i.user_id, i.session_id");
+            let rows: Vec<(String, String, String, i64, i64)> = snapshot.rows(query).await?;
+            if rows.is_empty() {
+                break;
+            }
+            let of = |(app, user, session, number, known)| Incarnation {
+                name: SessionName { app, user, session },
+                number,
+                known: known == 1,
+            };
+            found.extend(rows.into_iter().map(of));
+        }
+        snapshot.end().await?;
+        Ok(found)
+    }
+
+    /// The next places in the list by last update, in key order.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn places(&self, after: &Place) -> Result<Vec<Place>> {
+        let query = Query::new(
+            "select o.app_name, o.user_id, o.update_time, o.id, cast(case \
+               when exists (select 1 from sessions s where s.app_name = o.app_name and s.user_id = o.user_id \
+                 and s.id = o.id and s.update_time = o.update_time) then 1 else 0 end as bigint) \
+             from session_updates o where (o.app_name, o.user_id, o.update_time, o.id) > (",
+        )
+        .arg(&after.name.app)
+        .sql(", ")
+        .arg(&after.name.user)
+        .sql(", ")
+        .arg(after.time)
+        .sql(", ")
+        .arg(&after.name.session)
+        .sql(") order by o.app_name, o.user_id, o.update_time, o.id limit ")
+        .arg(PAGE_ROWS);
+        let mut snapshot = self.snapshot().await?;
+        let rows: Vec<(String, String, i64, String, i64)> = snapshot.rows(query).await?;
+        snapshot.end().await?;
+        let place = |(app, user, time, session, right)| Place {
+            name: SessionName { app, user, session },
+            time,
+            right: right == 1,
+        };
+        Ok(rows.into_iter().map(place).collect())
+    }
+}
+
+impl Snapshot {
     async fn session_row(&mut self, name: &SessionName) -> Result<Option<(i64, SessionRow)>> {
         let query = Query::new(
             "select s.incarnation, s.revision, s.create_time, s.update_time, s.update_time_number, s.initial_state, \
@@ -347,66 +484,6 @@ impl Inspector {
         Ok(found)
     }
 
-    /// The next shared scope of the same kind in key order: one of which there is a row in any table.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub async fn next_scope(&mut self, after: &ScopeName) -> Result<Option<ScopeName>> {
-        let (columns, order) = match after.user {
-            Some(_) => ("app_name, user_id", "app_name, user_id"),
-            None => ("app_name, null as user_id", "app_name"),
-        };
-        let mut query = Query::new("select app_name, user_id from (");
-        for (n, table) in ["scopes", "state", "log", "spans"].into_iter().enumerate() {
-            query = query
-                .sql(if n == 0 { "" } else { " union all " })
-                .sql(&format!("select * from (select {columns} from {} where ({order}) > ", after.table(table)))
-                .row(&after.values())
-                .sql(&format!(" order by {order} limit 1) as t{n}"));
-        }
-        let query = query.sql(") as t order by app_name, user_id limit 1");
-        self.begin().await?;
-        let row: Option<(String, Option<String>)> = self.rows(query).await?.into_iter().next();
-        self.end().await?;
-        Ok(row.map(|(app, user)| ScopeName { app, user }))
-    }
-
-    /// Compares a shared scope with its log.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub async fn check_scope(&mut self, scope: &ScopeName) -> Result<CheckedScope> {
-        self.begin().await?;
-        let revision = Query::new("select revision from ").sql(&scope.table("scopes")).sql(" where ").scope("", scope);
-        let revision: Option<(i64,)> = self.rows(revision).await?.into_iter().next();
-        let mut check = ScopeCheck::new(revision.map(|(revision,)| revision));
-
-        let mut after = (String::new(), i64::MIN);
-        loop {
-            let page = self.log(scope, &after).await?;
-            let Some(last) = page.last() else { break };
-            after = (last.key.clone(), last.revision);
-            page.into_iter().for_each(|row| check.log(row));
-            let wanted = check.wanted();
-            let found = self.scope_spans(scope, &wanted).await?;
-            check.found(&wanted, &found);
-        }
-        check.end_of_log();
-
-        let mut after: Option<String> = None;
-        loop {
-            let page = self.state_keys(scope, after.as_deref()).await?;
-            page.iter().filter(|(_, logged)| *logged == 0).for_each(|(key, _)| check.unlogged(key));
-            let Some((last, _)) = page.into_iter().next_back() else { break };
-            after = Some(last);
-        }
-        let spans = Query::new("select count(*) from ").sql(&scope.table("spans")).sql(" where ").scope("", scope);
-        let (spans,): (i64,) = self.one(spans).await?;
-        self.end().await?;
-        let (findings, keys) = check.finish(spans);
-        Ok(CheckedScope { keys, findings })
-    }
-
     /// The values are compared where they are: they may be large, and there may be many of one key.
     async fn log(&mut self, scope: &ScopeName, after: &(String, i64)) -> Result<Vec<LogRow>> {
         let query = Query::new(
@@ -460,96 +537,11 @@ impl Inspector {
         Ok(found)
     }
 
-    /// The incarnations of sessions of which `table`, one of [`BELONGINGS`], has rows: the next ones in key order.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub async fn incarnations(&mut self, table: &'static str, after: &Incarnation) -> Result<Vec<Incarnation>> {
-        self.begin().await?;
-        let mut found: Vec<Incarnation> = Vec::new();
-        while found.len() < PAGE_ROWS as usize {
-            let number = found.last().unwrap_or(after).number;
-            // All rows of each, as no index has the names that stand beside its number.
-            let query = Query::new(
-                "select i.app_name, i.user_id, i.session_id, i.incarnation, cast(case \
-                   when exists (select 1 from sessions s where s.app_name = i.app_name and s.user_id = i.user_id \
-                     and s.id = i.session_id and s.incarnation = i.incarnation) then 1 \
-                   when exists (select 1 from buried_sessions b where b.app_name = i.app_name \
-                     and b.user_id = i.user_id and b.session_id = i.session_id and b.incarnation = i.incarnation) then 1 \
-                   else 0 end as bigint) \
-                 from (select distinct app_name, user_id, session_id, incarnation from ",
-            )
-            .sql(table)
-            .sql(" where incarnation = (select incarnation from ")
-            .sql(table)
-            .sql(" where incarnation > ")
-            .arg(number)
-            .sql(" order by incarnation limit 1)) as i order by i.app_name, i.user_id, i.session_id");
-            let rows: Vec<(String, String, String, i64, i64)> = self.rows(query).await?;
-            if rows.is_empty() {
-                break;
-            }
-            let of = |(app, user, session, number, known)| Incarnation {
-                name: SessionName { app, user, session },
-                number,
-                known: known == 1,
-            };
-            found.extend(rows.into_iter().map(of));
+    async fn end(self) -> Result<()> {
+        match self {
+            Self::Postgres(tx) => tx.rollback().await,
+            Self::Sqlite(tx) => tx.rollback().await,
         }
-        self.end().await?;
-        Ok(found)
-    }
-
-    /// The next places in the list by last update, in key order.
-    ///
-    /// # Errors
-    /// The database fails.
-    pub async fn places(&mut self, after: &Place) -> Result<Vec<Place>> {
-        let query = Query::new(
-            "select o.app_name, o.user_id, o.update_time, o.id, cast(case \
-               when exists (select 1 from sessions s where s.app_name = o.app_name and s.user_id = o.user_id \
-                 and s.id = o.id and s.update_time = o.update_time) then 1 else 0 end as bigint) \
-             from session_updates o where (o.app_name, o.user_id, o.update_time, o.id) > (",
-        )
-        .arg(&after.name.app)
-        .sql(", ")
-        .arg(&after.name.user)
-        .sql(", ")
-        .arg(after.time)
-        .sql(", ")
-        .arg(&after.name.session)
-        .sql(") order by o.app_name, o.user_id, o.update_time, o.id limit ")
-        .arg(PAGE_ROWS);
-        self.begin().await?;
-        let rows: Vec<(String, String, i64, String, i64)> = self.rows(query).await?;
-        self.end().await?;
-        let place = |(app, user, time, session, right)| Place {
-            name: SessionName { app, user, session },
-            time,
-            right: right == 1,
-        };
-        Ok(rows.into_iter().map(place).collect())
-    }
-
-    /// Begins what shows one moment.
-    async fn begin(&mut self) -> Result<()> {
-        match &mut self.0 {
-            Connection::Postgres { connection, begin, .. } => {
-                sqlx::raw_sql(AssertSqlSafe(&**begin)).execute(connection).await?;
-            }
-            Connection::Sqlite(connection) => {
-                sqlx::raw_sql("begin").execute(connection).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn end(&mut self) -> Result<()> {
-        match &mut self.0 {
-            Connection::Postgres { connection, .. } => sqlx::raw_sql("rollback").execute(connection).await.map(drop)?,
-            Connection::Sqlite(connection) => sqlx::raw_sql("rollback").execute(connection).await.map(drop)?,
-        }
-        Ok(())
     }
 
     async fn one<T: Row>(&mut self, query: Query<'_>) -> Result<T> {
@@ -558,44 +550,13 @@ impl Inspector {
     }
 
     async fn rows<T: Row>(&mut self, query: Query<'_>) -> Result<Vec<T>> {
-        let (text, values) = query.into_parts();
-        let rows = match &mut self.0 {
-            Connection::Postgres { connection, pgbouncer, .. } => {
-                let query = sqlx::query_as_with(text, postgres::arguments(values)?).persistent(!*pgbouncer);
-                timeout(PATIENCE, query.fetch_all(connection)).await
-            }
-            Connection::Sqlite(connection) => {
-                let query = sqlx::query_as_with(text, sqlite::arguments(values)?);
-                timeout(PATIENCE, query.fetch_all(connection)).await
+        let rows = async {
+            match self {
+                Self::Postgres(tx) => tx.fetch(query).await,
+                Self::Sqlite(tx) => tx.fetch(query).await,
             }
         };
-        Ok(rows.map_err(|_| StoreError::new(Cause::Timeout, "the database does not answer"))??)
-    }
-}
-
-impl Connection {
-    async fn postgres(url: &Url, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
-        let connect = connect::options(url)?;
-        let connection = connect::connect(&connect, limits.unit()).await?;
-        let patience = PATIENCE.as_millis();
-        let begin = format!(
-            "begin isolation level repeatable read, read only; set local statement_timeout = {patience}; \
-             set local idle_in_transaction_session_timeout = {patience}"
-        );
-        Ok(Self::Postgres { connection, begin, pgbouncer: options.pgbouncer })
-    }
-
-    async fn sqlite(path: &str, limits: StoreLimits) -> Result<Self> {
-        if !Path::new(path).is_file() {
-            return Err(StoreError::config(format!("there is no file {path}")));
-        }
-        let options = SqliteConnectOptions::new()
-            .filename(path)
-            .read_only(true)
-            .pragma("query_only", "on")
-            .busy_timeout(limits.lock_wait)
-            .disable_statement_logging();
-        Ok(Self::Sqlite(options.connect().await?))
+        timeout(PATIENCE, rows).await.map_err(|_| StoreError::new(Cause::Timeout, "the database does not answer"))?
     }
 }
 

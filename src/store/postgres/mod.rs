@@ -2,6 +2,7 @@
 
 pub mod connect;
 mod read;
+mod snapshots;
 mod statement;
 pub mod statements;
 pub mod words;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use connect::{Server, durable};
 use futures_util::TryStreamExt as _;
 use read::{ReadRow, read_statement};
+pub use snapshots::Snapshots;
 use sqlx::migrate::{Migrate as _, Migration, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
@@ -27,7 +29,7 @@ use words::{STATEMENTS, clock, pinned};
 pub use write::composed;
 use write::{apps_of, create_sessions, insert_sessions, write_call};
 
-use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, SessionInsert, Tx, Verdict};
+use super::backend::{Backend, Batching, DatabaseClock, OnLocked, SessionInsert, Tx, Verdict};
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
 use super::migrations::{all_applied, statements};
@@ -39,7 +41,7 @@ use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::loaded::{Loaded, Needs, StateEntry};
+use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
 use crate::domain::query::{EventPage, SessionQuery, SessionView, StateFilter};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
@@ -130,14 +132,7 @@ impl Postgres {
             }
             None => {}
         }
-        Ok(PgTx {
-            conn,
-            timeline,
-            persistent: !self.options.pgbouncer,
-            in_transaction: begin.is_some(),
-            made_users: vec![],
-            made_apps: vec![],
-        })
+        Ok(PgTx::new(conn, timeline, !self.options.pgbouncer, begin.is_some()))
     }
 }
 
@@ -319,6 +314,10 @@ pub struct PgTx {
 }
 
 impl PgTx {
+    fn new(conn: Lease<PgConnection>, timeline: Timeline, persistent: bool, in_transaction: bool) -> Self {
+        Self { conn, timeline, persistent, made_users: vec![], made_apps: vec![], in_transaction }
+    }
+
     async fn end(mut self, statement: &'static str) -> Result<()> {
         if self.in_transaction {
             sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
@@ -406,7 +405,7 @@ impl Sql for PgTx {
     }
 }
 
-pub fn arguments(values: Vec<Value<'_>>) -> Result<PgArguments> {
+fn arguments(values: Vec<Value<'_>>) -> Result<PgArguments> {
     let mut arguments = PgArguments::default();
     for value in values {
         match value {

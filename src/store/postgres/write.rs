@@ -12,13 +12,12 @@ use super::statement::Statement;
 use super::words::clock;
 use crate::domain::ids::{AppName, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::loaded::{SessionHead, UNREAD};
+use crate::domain::loaded::SessionHead;
 use crate::domain::session::Creation;
 use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
 use crate::store::backend::{SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
-use crate::store::sql::columns::{HEAD_COLUMNS, SESSION_COLUMNS};
-use crate::store::sql::filter::filter_text;
+use crate::store::sql::columns::{EVENT, HEAD_COLUMNS, Part, SESSION_COLUMNS};
 use crate::store::sql::statements::ttl_correction;
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions from sessiond_write(\
@@ -93,23 +92,19 @@ pub fn write_call<'q>(app: &'q AppName, writes: &'q Writes<'_>) -> QueryAs<'q, P
         .bind(of_app.map(|update| update.revision));
 
     let rows: Vec<&EventWrite<'_>> = writes.events.iter().filter(|row| row.key.app() == app).collect();
-    let read = |revision: i64| (revision != UNREAD).then_some(revision);
-    let query = query
+    let mut query = query
         .bind(texts(&rows, |row| row.key.user.user.as_str()))
         .bind(texts(&rows, |row| row.key.session.as_str()))
-        .bind(numbers(&rows, |row| row.incarnation))
-        .bind(numbers(&rows, |row| row.sequence))
-        .bind(texts(&rows, |row| row.event.id.as_str()))
-        .bind(numbers(&rows, |row| row.event.timestamp.micros.0))
-        .bind(numbers(&rows, |row| row.commit_time.0))
-        .bind(rows.iter().map(|row| filter_text(&row.event.author)).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| filter_text(&row.event.invocation_id)).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| row.event.branch.as_deref().map(filter_text)).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| read(row.user_revision)).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| read(row.app_revision)).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| row.rewind_to).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| &row.event.digest[..]).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| &*row.body).collect::<Vec<_>>());
+        .bind(numbers(&rows, |row| row.incarnation));
+    for (_, part) in EVENT {
+        let rows = rows.iter();
+        query = match part {
+            Part::Number(of) => query.bind(rows.map(|row| of(row)).collect::<Vec<_>>()),
+            Part::Text(of) => query.bind(rows.map(|row| of(row)).collect::<Vec<_>>()),
+            Part::Shared(of) => query.bind(rows.map(|row| &**of(row)).collect::<Vec<_>>()),
+            Part::Bytes(of) => query.bind(rows.map(|row| of(row)).collect::<Vec<_>>()),
+        };
+    }
 
     let of_sessions = StateRows::of(&writes.session_state, |(session, ..)| session.app() == app);
     let query = query

@@ -1,9 +1,15 @@
 //! Texts of the columns that filters compare.
 
+use std::borrow::Cow;
+
 /// A text for a column that filters compare: PostgreSQL's text cannot hold U+0000, so it is escaped, and with it the
 /// escape character. One to one, so equal stays equal.
-pub fn filter_text(text: &str) -> String {
-    if text.contains(['\0', '\\']) { text.replace('\\', "\\\\").replace('\0', "\\0") } else { text.to_owned() }
+pub fn filter_text(text: &str) -> Cow<'_, str> {
+    if text.contains(['\0', '\\']) {
+        Cow::Owned(text.replace('\\', "\\\\").replace('\0', "\\0"))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// The text that [`filter_text`] made this one of.

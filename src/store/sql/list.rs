@@ -1,6 +1,6 @@
 //! The statement of a page of sessions: its order and filters vary, so it is put together for each.
 
-use super::columns::{HEAD_COLUMNS, state_columns};
+use super::columns::{listed_column, state_columns};
 use super::query::Query;
 use super::words::Words;
 use crate::domain::query::{ListQuery, OrderBy};
@@ -9,7 +9,7 @@ use crate::domain::time::Micros;
 /// A page of sessions. The keyset is one row-wise comparison in the order of an index, so page K is found as fast as page 1.
 pub fn list<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<'a> {
     let mut values = Query::new("");
-    let mut sql = format!("select {}", HEAD_COLUMNS);
+    let mut sql = format!("select {}", listed_column(words));
     if query.with_state {
         sql += &format!(", {}", state_columns(words, "", "", ""));
     }

@@ -6,13 +6,15 @@ use std::ops::ControlFlow;
 use super::filter::filter_text;
 use super::list::list as list_statement;
 use super::query::{Query, Sql, Value};
-use super::rows::{DifferenceRow, EventRow, HeadRow, PagedEventRow, ScopeRow, StateRow, ViewRow, event_page};
+use super::rows::{
+    DifferenceRow, EventRow, HeadRow, ListedRow, PagedEventRow, ScopeRow, StateRow, ViewRow, event_page, listed,
+};
 use crate::domain::command::Fork;
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::loaded::SessionHead;
+use crate::domain::loaded::{LockedSession, SessionHead};
 use crate::domain::query::{EventPage, EventQuery, ListQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::rewind::{Difference, hidden};
@@ -20,7 +22,6 @@ use crate::domain::scope::join;
 use crate::domain::session::{MetadataPatch, SessionInfo};
 use crate::domain::tag::Tag;
 use crate::domain::time::{Micros, Timestamp};
-use crate::store::backend::LockedSession;
 use crate::store::error::{Cause, StoreError, corrupt};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -281,12 +282,12 @@ pub async fn list(db: &mut impl Sql, query: &ListQuery, now: Micros) -> Result<P
     let statement = list_statement(db.statements().words, query, now);
     let mut page = Page { items: Vec::new(), more: false, cut: false };
     let mut bytes = 0;
-    let mut take = |head: HeadRow, state: Option<String>| {
+    let mut take = |row: &str, state: Option<String>| {
         if page.items.len() == query.max_rows {
             page.more = true;
             return Ok(ControlFlow::Break(()));
         }
-        let view = SessionView { head: head.try_into()?, state, events: EventPage::default() };
+        let view = SessionView { head: listed(&query.app, row)?, state, events: EventPage::default() };
         bytes += view.weight();
         if bytes > query.max_bytes && !page.items.is_empty() {
             (page.more, page.cut) = (true, true);
@@ -296,13 +297,9 @@ pub async fn list(db: &mut impl Sql, query: &ListQuery, now: Micros) -> Result<P
         Ok(ControlFlow::Continue(()))
     };
     if query.with_state {
-        db.fetch_until(statement, |row: ViewRow| {
-            let state = row.state.merged();
-            take(row.head, Some(state))
-        })
-        .await?;
+        db.fetch_until(statement, |row: ListedRow| take(&row.listed, Some(row.state.merged()))).await?;
     } else {
-        db.fetch_until(statement, |row: HeadRow| take(row, None)).await?;
+        db.fetch_until(statement, |(row,): (String,)| take(&row, None)).await?;
     }
     Ok(page)
 }

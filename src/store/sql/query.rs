@@ -121,15 +121,21 @@ impl<'a> From<Option<&'a str>> for Value<'a> {
     }
 }
 
+impl<'a> From<Cow<'a, str>> for Value<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        Self::Text(Some(text))
+    }
+}
+
 impl From<String> for Value<'_> {
     fn from(text: String) -> Self {
         Self::Text(Some(Cow::Owned(text)))
     }
 }
 
-impl From<Option<String>> for Value<'_> {
-    fn from(text: Option<String>) -> Self {
-        Self::Text(text.map(Cow::Owned))
+impl<'a> From<Option<Cow<'a, str>>> for Value<'a> {
+    fn from(text: Option<Cow<'a, str>>) -> Self {
+        Self::Text(text)
     }
 }
 

@@ -5,15 +5,14 @@ use sqlx::FromRow;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::loaded::SessionHead;
+use crate::domain::loaded::{LockedSession, SessionHead, UNREAD};
 use crate::domain::query::{EventPage, EventQuery, SessionQuery, SessionView};
 use crate::domain::rewind::Difference;
 use crate::domain::scope;
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
-use crate::store::backend::LockedSession;
-use crate::store::error::{StoreError, corrupt};
+use crate::store::error::{Cause, StoreError, corrupt};
 
 #[derive(FromRow)]
 pub struct HeadRow {
@@ -63,6 +62,69 @@ impl TryFrom<HeadRow> for SessionInfo {
                 .transpose()?,
         })
     }
+}
+
+/// A session of the app of a list, from [`listed_column`](super::columns::listed_column). Its revisions of shared scopes are
+/// [`UNREAD`].
+///
+/// # Errors
+/// Another form, or stored ids that break the rules.
+pub fn listed(app: &AppName, text: &str) -> Result<SessionInfo, StoreError> {
+    fn optional(text: &str) -> Option<&str> {
+        (!text.is_empty()).then_some(text)
+    }
+    fn odd() -> StoreError {
+        StoreError::new(Cause::Internal, "a listed session is not what its statement composes")
+    }
+    fn number(text: &str) -> Result<i64, StoreError> {
+        text.parse().map_err(|_| odd())
+    }
+    let parts: Vec<&str> = text.split('\u{1f}').collect();
+    let [
+        user,
+        id,
+        incarnation,
+        revision,
+        metadata_revision,
+        create_time,
+        update_time,
+        update_number,
+        name,
+        labels,
+        expire_time,
+        forked_from,
+        forked_revision,
+    ] = parts[..]
+    else {
+        return Err(odd());
+    };
+    let user = UserKey { app: app.clone(), user: UserId::parse(user).map_err(corrupt)? };
+    let json = |text: &str| RawJson::trusted(text.to_owned());
+    Ok(SessionInfo {
+        key: SessionKey { user, session: SessionId::parse(id).map_err(corrupt)? },
+        incarnation: number(incarnation)?,
+        timeline: Timeline::default(),
+        revision: number(revision)?,
+        metadata_revision: number(metadata_revision)?,
+        user_revision: UNREAD,
+        app_revision: UNREAD,
+        create_time: Micros(number(create_time)?),
+        update_time: Timestamp { micros: Micros(number(update_time)?), number: json(update_number) },
+        display_name: optional(name).map(json),
+        labels: optional(labels).map(json),
+        expire_time: optional(expire_time).map(number).transpose()?.map(Micros),
+        forked_from: optional(forked_from)
+            .map(|id| Ok::<_, StoreError>((SessionId::parse(id).map_err(corrupt)?, number(forked_revision)?)))
+            .transpose()?,
+    })
+}
+
+/// A session of a list with its state.
+#[derive(FromRow)]
+pub struct ListedRow {
+    pub listed: String,
+    #[sqlx(flatten)]
+    pub state: StateRow,
 }
 
 #[derive(FromRow)]

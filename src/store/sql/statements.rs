@@ -5,7 +5,7 @@
 //! session, `$4` the incarnation. A bound limit is written as a sum, `0 + $1`: SQLite plans a statement again whenever a
 //! bare limit is bound.
 
-use super::columns::{EVENT, HEAD_COLUMNS, SESSION_METADATA, SPAN, STATE, state_columns};
+use super::columns::{EVENT_NAMES, HEAD_COLUMNS, SESSION_METADATA, SPAN, STATE, state_columns};
 use super::words::Words;
 use crate::store::limits::CLOCK_TOLERANCE;
 
@@ -130,8 +130,9 @@ statements! { words,
     ),
     /// Copies the events after `$7`, up to `$8`, to the session `$5` of incarnation `$6`.
     copy_events: format!(
-        "insert into events (app_name, user_id, session_id, incarnation, {EVENT}) select app_name, user_id, $5, $6, {EVENT} \
-         from events where {OF_INCARNATION} and sequence > $7 and sequence <= $8"
+        "insert into events (app_name, user_id, session_id, incarnation, {0}) select app_name, user_id, $5, $6, {0} \
+         from events where {OF_INCARNATION} and sequence > $7 and sequence <= $8",
+        *EVENT_NAMES
     ),
     /// Copies what no longer held at revision `$7`.
     copy_spans: format!(

@@ -20,6 +20,8 @@ pub struct Words {
     pub listed: fn(insert: &str, id: &str) -> String,
     /// Nested-loop join from `session_updates o` to `sessions s`; keeps the index order of `o`.
     pub join_listed: &'static str,
+    /// The character U+001F. No id and no JSON text holds it.
+    pub unit_separator: &'static str,
     /// Leaves out the events in ranges that begin after `$13` and end with `$14`.
     pub visible: &'static str,
     /// The time under which an idempotency key is stored, given the time of a process, whose clock may be behind.

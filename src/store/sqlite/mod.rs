@@ -1,6 +1,7 @@
 //! SQLite, embedded: one file, one process, one writer and many readers (WAL).
 
 mod rows;
+mod snapshots;
 pub mod words;
 mod write;
 
@@ -27,7 +28,7 @@ use write::{
     write_state,
 };
 
-use super::backend::{Backend, Batching, DatabaseClock, LockedSession, OnLocked, Seen, SessionInsert, Tx, Verdict};
+use super::backend::{Backend, Batching, DatabaseClock, OnLocked, Seen, SessionInsert, Tx, Verdict};
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
 use super::migrations::all_applied;
@@ -41,12 +42,13 @@ use super::sql::statements::Statements;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
 use crate::domain::json::{RawJson, push_string};
-use crate::domain::loaded::{Loaded, Needs, StateEntry};
+use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Passed, StateWrite, Writes};
 
+pub use snapshots::Snapshots;
 #[cfg(test)]
 pub use write::composed;
 
@@ -99,11 +101,7 @@ impl Sqlite {
 
     async fn begin(&self, pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<SqliteTx> {
         self.file.check()?;
-        let mut conn = pool.acquire().await?;
-        if let Some(begin) = begin {
-            sqlx::raw_sql(begin).execute(&mut *conn).await?;
-        }
-        Ok(SqliteTx { conn, in_transaction: begin.is_some(), begins: false, committing: false })
+        SqliteTx::begin(pool, begin).await
     }
 }
 
@@ -305,6 +303,14 @@ pub struct SqliteTx {
 }
 
 impl SqliteTx {
+    async fn begin(pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<Self> {
+        let mut conn = pool.acquire().await?;
+        if let Some(begin) = begin {
+            sqlx::raw_sql(begin).execute(&mut *conn).await?;
+        }
+        Ok(Self { conn, in_transaction: begin.is_some(), begins: false, committing: false })
+    }
+
     /// One session, with its events in the same statement if it can be.
     async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
         let (Some(filter), Some(events), true) = (&query.state, &query.events, query.is_plain()) else {
@@ -487,7 +493,7 @@ impl Sql for SqliteTx {
     }
 }
 
-pub fn arguments(values: Vec<Value<'_>>) -> Result<SqliteArguments> {
+fn arguments(values: Vec<Value<'_>>) -> Result<SqliteArguments> {
     let mut arguments = SqliteArguments::default();
     for value in values {
         match value {

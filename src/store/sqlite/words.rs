@@ -24,6 +24,7 @@ static WORDS: Words = Words {
         )
     },
     join_listed: "cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id",
+    unit_separator: "char(31)",
     visible: " and not exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key \
                                where sequence > first.value and sequence <= last.value)",
     remembered: str::to_owned,

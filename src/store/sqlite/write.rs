@@ -1,7 +1,7 @@
 //! SQLite: the statements over rows that appends and creations send.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::rows::{Columns, Script, Values};
 use crate::domain::history;
@@ -9,8 +9,7 @@ use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::writes::{EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
 use crate::store::backend::SessionInsert;
-use crate::store::sql::columns::{EVENT_COLUMNS, SESSION_COLUMNS, StateTables};
-use crate::store::sql::filter::filter_text;
+use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, Part, SESSION_COLUMNS, StateTables};
 
 pub const EXPIRED: &str =
     "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2";
@@ -24,14 +23,15 @@ const NODE: &str = "first & (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h
 
 impl Columns for EventWrite<'_> {
     fn add_to(&self, values: &mut Values) {
-        (self.key, self.incarnation, self.sequence, &self.event.id).add_to(values);
-        (self.event.timestamp.micros.0, self.commit_time.0).add_to(values);
-        values.add(filter_text(&self.event.author));
-        values.add(filter_text(&self.event.invocation_id));
-        values.add(self.event.branch.as_deref().map(filter_text));
-        (self.user_revision, self.app_revision, self.rewind_to).add_to(values);
-        values.add(&self.event.digest[..]);
-        values.add(Arc::clone(&self.body));
+        (self.key, self.incarnation).add_to(values);
+        for (_, part) in EVENT {
+            match part {
+                Part::Number(of) => values.add(of(self)),
+                Part::Text(of) => values.add(of(self)),
+                Part::Shared(of) => values.add(Arc::clone(of(self))),
+                Part::Bytes(of) => values.add(of(self)),
+            }
+        }
     }
 }
 
@@ -127,26 +127,35 @@ pub fn insert_events(statements: &mut Script, rows: &[EventWrite<'_>], writes: &
     if writes.sessions.is_empty() {
         return statements.insert("events", &EVENT_COLUMNS, rows.iter(), "");
     }
-    // If a head has changed since the decision, a column that must not be null becomes null, and the statement fails.
-    let columns = &**EVENT_COLUMNS;
     statements.with(
-        &format!("{columns}, was, metadata_was, user_was, app_was"),
+        &format!("{}, was, metadata_was, user_was, app_was", *EVENT_COLUMNS),
         rows.iter().map(|row| (row, writes)),
-        format_args!(
-            "insert into events ({columns}) select app_name, user_id, session_id, \
-               (select s.incarnation from sessions s where s.app_name = k.app_name and s.user_id = k.user_id \
-                  and s.id = k.session_id and s.incarnation = k.incarnation and s.revision = k.was \
-                  and s.metadata_revision = k.metadata_was), \
-               sequence, id, event_time, commit_time, author, invocation_id, branch, \
-               (select k.user_revision where k.user_was = \
-                  coalesce((select s.revision from user_scopes s where s.app_name = k.app_name \
-                              and s.user_id = k.user_id), 0)), \
-               (select k.app_revision where k.app_was = \
-                  coalesce((select s.revision from app_scopes s where s.app_name = k.app_name), 0)), \
-               rewind_to, digest, body from k"
-        ),
+        &*INSERT_IF_UNCHANGED,
     );
 }
+
+/// If a head has changed since the decision, a column that must not be null becomes null, and the statement fails.
+static INSERT_IF_UNCHANGED: LazyLock<String> = LazyLock::new(|| {
+    let values = EVENT_COLUMNS
+        .replace(
+            "incarnation",
+            "(select s.incarnation from sessions s where s.app_name = k.app_name and s.user_id = k.user_id \
+               and s.id = k.session_id and s.incarnation = k.incarnation and s.revision = k.was \
+               and s.metadata_revision = k.metadata_was)",
+        )
+        .replace(
+            "user_revision",
+            "(select k.user_revision where k.user_was = \
+               coalesce((select s.revision from user_scopes s where s.app_name = k.app_name \
+                           and s.user_id = k.user_id), 0))",
+        )
+        .replace(
+            "app_revision",
+            "(select k.app_revision where k.app_was = \
+               coalesce((select s.revision from app_scopes s where s.app_name = k.app_name), 0))",
+        );
+    format!("insert into events ({}) select {values} from k", *EVENT_COLUMNS)
+});
 
 pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionUpdate<'_>)]) {
     statements.with(

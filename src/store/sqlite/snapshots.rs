@@ -1,0 +1,36 @@
+//! SQLite: snapshots for `sessiond verify`, also of a file that another process serves.
+
+use std::path::Path;
+
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::SqliteConnectOptions;
+
+use super::{Opener, Result, SqliteTx};
+use crate::store::error::StoreError;
+use crate::store::limits::StoreLimits;
+use crate::store::pool::Pool;
+
+pub struct Snapshots(Pool<Opener>);
+
+impl Snapshots {
+    /// # Errors
+    /// There is no such file.
+    pub fn open(path: &str, limits: StoreLimits) -> Result<Self> {
+        if !Path::new(path).is_file() {
+            return Err(StoreError::config(format!("there is no file {path}")));
+        }
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .read_only(true)
+            .pragma("query_only", "on")
+            .busy_timeout(limits.lock_wait)
+            .disable_statement_logging();
+        Ok(Self(Pool::new(Opener(options), limits.connections, limits.acquire)))
+    }
+
+    /// # Errors
+    /// The file cannot be opened.
+    pub async fn begin(&self) -> Result<SqliteTx> {
+        SqliteTx::begin(&self.0, Some("begin")).await
+    }
+}
