@@ -260,142 +260,136 @@ with recursive names(name) as (select min(n) from (select min(user_id) as n from
     limit 0 + $2;
 
 -- list_of_app_by_update
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
-    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time,
-    o.user_id, o.id) > ($2, $3, $4) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
+    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
+    o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
+    1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2, $3, $4) order by o.update_time asc, o.user_id
+    asc, o.id asc limit 0 + $5;
 
 -- list_of_app_by_update_backwards
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
-    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time,
-    o.user_id, o.id) < ($2, $3, $4) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
+    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
+    o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
+    1000000)::bigint) and (o.update_time, o.user_id, o.id) < ($2, $3, $4) order by o.update_time desc,
+    o.user_id desc, o.id desc limit 0 + $5;
 
 -- list_of_app_by_update_labelled_with_state
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
-    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
-    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
-    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
-    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
-    s.incarnation) as session_state from session_updates o cross join lateral (select * from sessions l where
-    l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (o.update_time, o.user_id, o.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6 order by
-    o.update_time asc, o.user_id asc, o.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
+    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
+    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
+    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
+    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
+    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
+    lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0)
+    s where o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2, $3, $4) and
+    (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $7;
 
 -- list_of_user_by_update
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
-    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (o.update_time, o.id) > ($3, $4) order by o.update_time asc, o.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
+    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) > ($3, $4) order by o.update_time asc,
+    o.id asc limit 0 + $5;
 
 -- list_of_user_by_update_backwards
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
-    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (o.update_time, o.id) < ($3, $4) order by o.update_time desc, o.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
+    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) < ($3, $4) order by o.update_time
+    desc, o.id desc limit 0 + $5;
 
 -- list_of_user_by_update_labelled_with_state
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
-    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
-    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
-    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
-    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
-    s.incarnation) as session_state from session_updates o cross join lateral (select * from sessions l where
-    l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id =
-    $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (o.update_time, o.id) > ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by
-    o.update_time asc, o.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
+    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
+    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
+    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
+    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
+    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
+    lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0)
+    s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch
+    from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) > ($3, $4) and (s.labels::jsonb
+    ->> $5) = $6 order by o.update_time asc, o.id asc limit 0 + $7;
 
 -- list_of_app_by_create
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time >
-    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2,
-    $3, $4) order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
+    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+    and (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by s.create_time asc, s.user_id asc, s.id asc
+    limit 0 + $5;
 
 -- list_of_app_by_create_backwards
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time >
-    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) < ($2,
-    $3, $4) order by s.create_time desc, s.user_id desc, s.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
+    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+    and (s.create_time, s.user_id, s.id) < ($2, $3, $4) order by s.create_time desc, s.user_id desc, s.id desc
+    limit 0 + $5;
 
 -- list_of_app_by_create_labelled_with_state
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
-    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
-    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
-    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
-    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
-    s.incarnation) as session_state from sessions s where s.app_name = $1 and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time,
-    s.user_id, s.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.user_id
-    asc, s.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
+    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
+    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
+    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
+    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
+    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
+    $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
+    1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6
+    order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $7;
 
 -- list_of_user_by_create
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) >
-    ($3, $4) order by s.create_time asc, s.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
+    s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
+    1000000)::bigint) and (s.create_time, s.id) > ($3, $4) order by s.create_time asc, s.id asc limit 0 + $5;
 
 -- list_of_user_by_create_backwards
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) <
-    ($3, $4) order by s.create_time desc, s.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
+    s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
+    1000000)::bigint) and (s.create_time, s.id) < ($3, $4) order by s.create_time desc, s.id desc limit 0 + $5;
 
 -- list_of_user_by_create_labelled_with_state
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
-    from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text ||
-    ':' || t.value, ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as
-    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from
-    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
-    s.incarnation) as session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time
-    is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and
-    (s.create_time, s.id) > ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.id asc
-    limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
+    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
+    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
+    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
+    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
+    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
+    $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) > ($3, $4) and (s.labels::jsonb ->>
+    $5) = $6 order by s.create_time asc, s.id asc limit 0 + $7;
 
 -- lock_sessions
 select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) cross join lateral (select l.app_name,

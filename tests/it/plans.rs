@@ -1,7 +1,8 @@
-//! How PostgreSQL finds the rows of each statement of `docs/sql/postgres.sql`, in a plan for all values: by keys, within one
+//! How PostgreSQL finds the rows of each statement of `docs/sql/postgres.sql` and of the function that appends, in a plan for all values: by keys, within one
 //! app, and within one user where the table has users. So no statement can read what is another tenant's, and a database that
 //! is distributed by app finds all of it in one place.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::str::FromStr as _;
 
@@ -12,6 +13,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use crate::support::postgres;
 
 const STATEMENTS: &str = include_str!("../../docs/sql/postgres.sql");
+const MIGRATION: &str = include_str!("../../migrations/postgres/0001_sessions.sql");
 
 /// Statements that are of all apps, and why.
 const OF_ALL_APPS: [(&str, &str); 5] = [
@@ -33,12 +35,80 @@ const OF_ALL_USERS: [(&str, &str); 7] = [
     ("list_of_app_by_create_labelled_with_state", "lists an app's sessions"),
 ];
 
-fn statements() -> Vec<(&'static str, &'static str)> {
-    let named = STATEMENTS.split("\n-- ").skip(2);
-    named
-        .filter_map(|part| part.split_once('\n'))
-        .map(|(name, text)| (name, text.trim().trim_end_matches(';')))
-        .collect()
+/// A statement with the types of its parameters, as far as they are known.
+struct Statement {
+    name: String,
+    text: String,
+    types: Vec<&'static str>,
+}
+
+fn statements() -> Vec<Statement> {
+    let named = STATEMENTS.split("\n-- ").skip(2).filter_map(|part| part.split_once('\n'));
+    let statement = |(name, text): (&str, &'static str)| Statement {
+        name: name.to_owned(),
+        text: text.trim().trim_end_matches(';').to_owned(),
+        types: vec!["unknown"; highest_parameter(text)],
+    };
+    named.map(statement).collect()
+}
+
+/// The statements within `sessiond_write`. Its variables become parameters, the app `$1`.
+fn statements_of_the_function() -> Vec<Statement> {
+    let (_, function) = MIGRATION.split_once("create function sessiond_write(").unwrap();
+    let (parameters, rest) = function.split_once("out verdict").unwrap();
+    let (_, body) = rest.split_once("begin\n").unwrap();
+    let (body, _) = body.split_once("$$").unwrap();
+    let body: Vec<&str> = body.lines().filter(|line| !line.trim_start().starts_with("--")).flat_map(words).collect();
+    let types = parameters.split(',').filter_map(|parameter| parameter.trim().split_once(' '));
+    let types: HashMap<&str, &str> = types.chain([("present", "bigint"), ("made_users", "text[]")]).collect();
+
+    let mut statements = Vec::new();
+    for part in body.split(|word| matches!(*word, ";" | "then" | "else" | "loop")) {
+        let begin = match part {
+            ["for", "r", "in", rest @ ..] => rest,
+            other => other,
+        };
+        if !matches!(begin.first(), Some(&("perform" | "select" | "insert" | "update" | "delete" | "with"))) {
+            continue;
+        }
+        let mut variables = vec![("p_app", "text")];
+        let mut text = Vec::new();
+        for word in begin {
+            let kind = types.get(word).copied().or(word.starts_with("r.").then_some("unknown"));
+            text.push(match kind {
+                Some(kind) => {
+                    let known = variables.iter().position(|(name, _)| name == word);
+                    let at = known.unwrap_or_else(|| {
+                        variables.push((word, kind));
+                        variables.len() - 1
+                    });
+                    format!("${}", at + 1)
+                }
+                None if *word == "perform" => "select".to_owned(),
+                None => (*word).to_owned(),
+            });
+        }
+        statements.push(Statement {
+            name: format!("sessiond_write, statement {}", statements.len() + 1),
+            text: text.join(" "),
+            types: variables.into_iter().map(|(_, kind)| kind).collect(),
+        });
+    }
+    statements
+}
+
+/// Names, numbers and signs.
+fn words(line: &str) -> Vec<&str> {
+    let is_name =
+        |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | ':' | '\'' | '[' | ']' | '<' | '>' | '=');
+    let mut words = Vec::new();
+    for part in line.split_whitespace() {
+        for piece in part.split_inclusive(|c| !is_name(c)) {
+            let name = piece.trim_end_matches(|c| !is_name(c));
+            words.extend([name, &piece[name.len()..]].into_iter().filter(|word| !word.is_empty()));
+        }
+    }
+    words
 }
 
 /// The faults of a plan's node and of those below it.
@@ -100,12 +170,12 @@ async fn every_statement_is_planned_within_one_app() {
     let options = PgConnectOptions::from_str(&database.url).unwrap().options(settings);
     let mut conn = PgConnection::connect_with(&options).await.unwrap();
     let mut found = String::new();
-    let statements = statements();
-    assert!(statements.len() >= 70, "{}", statements.len());
-    for (name, text) in statements {
-        let parameters = highest_parameter(text);
-        let mut types = vec!["unknown"; parameters];
-        while let Err(error) = prepare(&mut conn, text, &types).await {
+    let (documented, of_function) = (statements(), statements_of_the_function());
+    assert!(documented.len() >= 70, "{}", documented.len());
+    assert!(of_function.len() >= 30, "{}", of_function.len());
+    for Statement { name, text, mut types } in documented.into_iter().chain(of_function) {
+        let name = &*name;
+        while let Err(error) = prepare(&mut conn, &text, &types).await {
             // What the service says when it binds: a number, or else a text.
             let message = error.to_string();
             match message.split_once("type of parameter ").map(|(_, rest)| highest_parameter(rest)) {
@@ -113,11 +183,11 @@ async fn every_statement_is_planned_within_one_app() {
                 None if message.contains("is of type bigint but expression is of type text") => types[5] = "bigint",
                 None => match types.iter().rposition(|kind| *kind == "bigint") {
                     Some(last) if message.contains("operator does not exist") => types[last] = "text",
-                    _ => panic!("{name}: {message}"),
+                    _ => panic!("{name}: {message}: {text}"),
                 },
             }
         }
-        let nulls = vec!["null"; parameters].join(", ");
+        let nulls = vec!["null"; types.len()].join(", ");
         let arguments = if nulls.is_empty() { nulls } else { format!("({nulls})") };
         let explain = format!("explain (format json) execute p{arguments}");
         let plan: Value =
