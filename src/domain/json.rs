@@ -301,7 +301,7 @@ impl ObjectText {
 
     /// Adds a member of which key (quoted) and value are JSON text already.
     pub fn push_raw(&mut self, raw_key: &str, value: &str) {
-        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        self.separate();
         self.0.push_str(raw_key);
         self.0.push(':');
         self.0.push_str(value);
@@ -309,14 +309,24 @@ impl ObjectText {
 
     /// Adds a member whose value is JSON text.
     pub fn push(&mut self, key: &str, value: &str) {
-        let mut raw_key = String::with_capacity(key.len() + 2);
-        push_string(&mut raw_key, key);
-        self.push_raw(&raw_key, value);
+        self.push_key(key);
+        self.0.push_str(value);
     }
 
     /// Adds a member whose value is a string.
     pub fn push_str(&mut self, key: &str, value: &str) {
-        self.push(key, RawJson::string(value).text());
+        self.push_key(key);
+        push_string(&mut self.0, value);
+    }
+
+    fn push_key(&mut self, key: &str) {
+        self.separate();
+        push_string(&mut self.0, key);
+        self.0.push(':');
+    }
+
+    fn separate(&mut self) {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
     }
 
     /// The text so far, without the closing brace.

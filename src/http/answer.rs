@@ -100,7 +100,8 @@ const NATIVE: Form = Form { session: session_object, event: StoredEvent::write_j
 /// All of a session but its events.
 pub fn session_object(view: &SessionView) -> ObjectText {
     let SessionInfo { key, .. } = &view.head;
-    let mut object = ObjectText::default();
+    // In one piece: a page has up to a thousand.
+    let mut object = ObjectText::with_capacity(view.weight());
     object.push_str("id", key.session.as_str());
     object.push_str("appName", key.app().as_str());
     object.push_str("userId", key.user.user.as_str());

@@ -79,25 +79,17 @@ pub fn listed(app: &AppName, text: &str) -> Result<SessionInfo, StoreError> {
     fn number(text: &str) -> Result<i64, StoreError> {
         text.parse().map_err(|_| odd())
     }
-    let parts: Vec<&str> = text.split('\u{1f}').collect();
-    let [
-        user,
-        id,
-        incarnation,
-        revision,
-        metadata_revision,
-        create_time,
-        update_time,
-        update_number,
-        name,
-        labels,
-        expire_time,
-        forked_from,
-        forked_revision,
-    ] = parts[..]
-    else {
+    let (mut parts, mut count) = ([""; 13], 0);
+    for part in text.split('\u{1f}') {
+        *parts.get_mut(count).ok_or_else(odd)? = part;
+        count += 1;
+    }
+    let [user, id, incarnation, revision, metadata_revision, create_time, update_time, update_number, rest @ ..] =
+        parts;
+    let [name, labels, expire_time, forked_from, forked_revision] = rest;
+    if count < parts.len() {
         return Err(odd());
-    };
+    }
     let user = UserKey { app: app.clone(), user: UserId::parse(user).map_err(corrupt)? };
     let json = |text: &str| RawJson::trusted(text.to_owned());
     Ok(SessionInfo {
