@@ -12,6 +12,8 @@ WORKDIR /build
 # was built from the stubs: cargo compares modification times, and sources checked out before this layer was built look older
 # than the stubs, so that the empty program would be shipped.
 COPY Cargo.toml Cargo.lock ./
+# How SQLite is compiled.
+COPY .cargo .cargo
 RUN mkdir src \
  && touch src/lib.rs \
  && echo 'fn main() {}' > src/main.rs \
