@@ -22,9 +22,11 @@
 //! - [`append`]: what a batch of appends does to what the store holds
 //! - [`scope_write`]: changes of app or user state on their own
 //! - [`query`], [`command`]: what readers and writers ask for, and what they get
+//! - [`access`]: who may do what
 //! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether the stored state follows from the events
 
+pub mod access;
 pub mod append;
 pub mod change;
 pub mod command;

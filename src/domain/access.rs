@@ -1,0 +1,330 @@
+//! Who may do what: roles, and the names for which they hold (contract, section 11).
+//!
+//! A [`Grant`] is compared with the names of a request, bytewise, before anything is read. Only keys and settings have
+//! patterns; a name that an issuer says is literal, and a `*` in it is a character.
+
+use std::fmt;
+
+use super::ids::{AppName, UserId};
+use super::time::Micros;
+
+/// What one may do. Each may do whatever those before it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    Reader,
+    /// One user's own sessions: speaks as `user`, and changes no app state.
+    User,
+    Agent,
+    Operator,
+    Admin,
+}
+
+impl Role {
+    pub const ALL: [Self; 5] = [Self::Reader, Self::User, Self::Agent, Self::Operator, Self::Admin];
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == text)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reader => "reader",
+            Self::User => "user",
+            Self::Agent => "agent",
+            Self::Operator => "operator",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Pattern {
+    Exact(Box<str>),
+    /// All that begin with it.
+    Prefix(Box<str>),
+}
+
+impl Pattern {
+    fn allows(&self, name: &str) -> bool {
+        match self {
+            Self::Exact(exact) => **exact == *name,
+            Self::Prefix(prefix) => name.starts_with(&**prefix),
+        }
+    }
+
+    fn contains(&self, other: &Self) -> bool {
+        match (self, other) {
+            (_, Self::Exact(name)) => self.allows(name),
+            (Self::Prefix(prefix), Self::Prefix(other)) => other.starts_with(&**prefix),
+            (Self::Exact(_), Self::Prefix(_)) => false,
+        }
+    }
+}
+
+/// A set of names: some exactly, and those with some prefix. In byte order; none of its patterns contains another.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Names(Vec<Pattern>);
+
+impl Names {
+    pub fn all() -> Self {
+        Self(vec![Pattern::Prefix("".into())])
+    }
+
+    /// These names and no others; a `*` in them is a character.
+    pub fn literal<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::of(names.into_iter().map(|name| Pattern::Exact(name.into())).collect())
+    }
+
+    /// Names, of which a trailing `*` makes a prefix.
+    pub fn patterns<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Self {
+        let pattern = |text: &str| match text.strip_suffix('*') {
+            Some(prefix) => Pattern::Prefix(prefix.into()),
+            None => Pattern::Exact(text.into()),
+        };
+        Self::of(patterns.into_iter().map(pattern).collect())
+    }
+
+    fn of(patterns: Vec<Pattern>) -> Self {
+        let is_needed = |at: usize, pattern: &Pattern| {
+            patterns.iter().enumerate().all(|(n, other)| {
+                // Of two that are the same, the first is kept.
+                n == at || !other.contains(pattern) || (pattern.contains(other) && at < n)
+            })
+        };
+        let mut kept: Vec<Pattern> = patterns
+            .iter()
+            .enumerate()
+            .filter(|(at, pattern)| is_needed(*at, pattern))
+            .map(|(_, p)| p.clone())
+            .collect();
+        kept.sort_by(|a, b| a.begin().cmp(b.begin()));
+        Self(kept)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn is_all(&self) -> bool {
+        *self == Self::all()
+    }
+
+    /// The name, if it is the only one.
+    pub fn only(&self) -> Option<&str> {
+        match &*self.0 {
+            [Pattern::Exact(name)] => Some(name),
+            _ => None,
+        }
+    }
+
+    pub fn allows(&self, name: &str) -> bool {
+        self.0.iter().any(|pattern| pattern.allows(name))
+    }
+
+    pub fn contains(&self, other: &Self) -> bool {
+        other.0.iter().all(|other| self.0.iter().any(|pattern| pattern.contains(other)))
+    }
+
+    /// The names that both allow.
+    pub fn and(&self, other: &Self) -> Self {
+        let pairs = self.0.iter().flat_map(|a| other.0.iter().map(move |b| (a, b)));
+        let both = |(a, b): (&Pattern, &Pattern)| {
+            if a.contains(b) { Some(b.clone()) } else { b.contains(a).then(|| a.clone()) }
+        };
+        Self::of(pairs.filter_map(both).collect())
+    }
+
+    /// The ranges in byte order that hold these names, and no others: disjoint and in order.
+    pub fn ranges(&self) -> Vec<NameRange> {
+        let range = |pattern: &Pattern| match pattern {
+            // Names have no control characters, so nothing is between a name and this end.
+            Pattern::Exact(name) => NameRange { begin: name.to_string(), end: Some(format!("{name}\u{1}")) },
+            Pattern::Prefix(prefix) => NameRange { begin: prefix.to_string(), end: after_prefix(prefix) },
+        };
+        self.0.iter().map(range).collect()
+    }
+
+    /// As they are written: a prefix with a trailing `*`.
+    pub fn to_patterns(&self) -> Vec<String> {
+        let text = |pattern: &Pattern| match pattern {
+            Pattern::Exact(name) => name.to_string(),
+            Pattern::Prefix(prefix) => format!("{prefix}*"),
+        };
+        self.0.iter().map(text).collect()
+    }
+}
+
+impl Pattern {
+    fn begin(&self) -> &str {
+        let (Self::Exact(text) | Self::Prefix(text)) = self;
+        text
+    }
+}
+
+/// Names from `begin` up to, not including, `end`; without an end, all from `begin`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameRange {
+    pub begin: String,
+    pub end: Option<String>,
+}
+
+/// The first text in byte order after all that begin with `prefix`; `None` if there is none.
+fn after_prefix(prefix: &str) -> Option<String> {
+    let mut rest = prefix.to_owned();
+    while let Some(last) = rest.pop() {
+        // The surrogates between are no characters.
+        let next = if last == '\u{d7ff}' { Some('\u{e000}') } else { char::from_u32(last as u32 + 1) };
+        if let Some(next) = next {
+            rest.push(next);
+            return Some(rest);
+        }
+    }
+    None
+}
+
+/// A role, and the names for which it holds.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Grant {
+    pub role: Role,
+    pub apps: Names,
+    pub users: Names,
+}
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// No app: what is left out of the answer is not judged here.
+    Server,
+    /// An app and all of its users.
+    App(&'a AppName),
+    /// An app, of which users see what is theirs.
+    Shared(&'a AppName),
+    User(&'a AppName, &'a UserId),
+}
+
+impl Grant {
+    /// Everything, everywhere.
+    pub fn unlimited() -> Self {
+        Self { role: Role::Admin, apps: Names::all(), users: Names::all() }
+    }
+
+    /// Whether the names of a place are within the grant, whatever the role.
+    pub fn reaches(&self, place: Place<'_>) -> bool {
+        match place {
+            Place::Server => true,
+            Place::App(app) => self.apps.allows(app.as_str()) && self.users.is_all(),
+            Place::Shared(app) => self.apps.allows(app.as_str()),
+            Place::User(app, user) => self.apps.allows(app.as_str()) && self.users.allows(user.as_str()),
+        }
+    }
+
+    /// Whether whoever has this grant may give the other one.
+    pub fn contains(&self, other: &Self) -> bool {
+        self.role >= other.role && self.apps.contains(&other.apps) && self.users.contains(&other.users)
+    }
+
+    /// What both allow.
+    pub fn and(&self, other: &Self) -> Self {
+        Self { role: self.role.min(other.role), apps: self.apps.and(&other.apps), users: self.users.and(&other.users) }
+    }
+}
+
+/// A key as it is stored: of its secret only the digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    pub id: String,
+    pub name: String,
+    /// SHA-256 of the whole key.
+    pub digest: [u8; 32],
+    pub grant: Grant,
+    pub create_time: Micros,
+    pub expire_time: Option<Micros>,
+    /// To about an hour.
+    pub last_used_time: Option<Micros>,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn names() -> impl Strategy<Value = Names> {
+        let text = "[ab\u{10ffff}]{0,3}";
+        let pattern = (text, any::<bool>())
+            .prop_map(|(text, is_prefix)| if is_prefix { format!("{text}*") } else { format!("{text}x") });
+        proptest::collection::vec(pattern, 0..4).prop_map(|all| Names::patterns(all.iter().map(String::as_str)))
+    }
+
+    fn grants() -> impl Strategy<Value = Grant> {
+        (0..5usize, names(), names()).prop_map(|(role, apps, users)| Grant { role: Role::ALL[role], apps, users })
+    }
+
+    proptest! {
+        #[test]
+        fn both_allow_what_each_allows(a in names(), b in names(), name in "[ab\u{10ffff}x]{1,4}") {
+            prop_assert_eq!(a.and(&b).allows(&name), a.allows(&name) && b.allows(&name));
+        }
+
+        #[test]
+        fn what_is_contained_allows_no_more(a in names(), b in names(), name in "[ab\u{10ffff}x]{1,4}") {
+            prop_assert!(!a.contains(&b) || !b.allows(&name) || a.allows(&name));
+            prop_assert!(a.contains(&a.and(&b)) && b.contains(&a.and(&b)));
+        }
+
+        #[test]
+        fn ranges_hold_what_is_allowed(a in names(), name in "[ab\u{10ffff}x]{1,4}") {
+            let within = |range: &NameRange| range.begin <= name && range.end.as_ref().is_none_or(|end| name < *end);
+            prop_assert_eq!(a.ranges().iter().filter(|range| within(range)).count(), usize::from(a.allows(&name)));
+            prop_assert!(a.ranges().is_sorted_by(|a, b| a.end.as_ref().is_some_and(|end| *end <= b.begin)));
+        }
+
+        /// However often a grant is passed on, narrowed to what the one before allows.
+        #[test]
+        fn no_chain_of_grants_widens(chain in proptest::collection::vec(grants(), 1..6), app in "[abx]{1,3}", user in "[abx]{1,3}") {
+            let mut held = chain[0].clone();
+            for asked in &chain {
+                let given = held.and(asked);
+                prop_assert!(held.contains(&given) && chain[0].contains(&given));
+                held = given;
+            }
+            let (app, user) = (AppName::parse(&app).unwrap(), UserId::parse(&user).unwrap());
+            prop_assert!(!held.reaches(Place::User(&app, &user)) || chain.iter().all(|grant| grant.reaches(Place::User(&app, &user))));
+        }
+    }
+
+    #[test]
+    fn only_a_pattern_has_a_star() {
+        let literal = Names::literal(["a*"]);
+        assert!(literal.allows("a*") && !literal.allows("ab") && !literal.is_all());
+        assert!(!Names::literal(["*"]).is_all() && !Names::literal(["*"]).allows("x"));
+        let patterns = Names::patterns(["a*", "b", "ab", "b"]);
+        assert!(patterns.allows("ab") && patterns.allows("a") && patterns.allows("b") && !patterns.allows("bb"));
+        assert_eq!(patterns.to_patterns(), ["a*", "b"]);
+        assert!(Names::patterns(["x", "*"]).is_all());
+        assert_eq!(Names::patterns(["x"]).only(), Some("x"));
+        assert_eq!(Names::patterns(["x*"]).only(), None);
+    }
+
+    #[test]
+    fn names_are_compared_byte_by_byte() {
+        let names = Names::patterns(["caf\u{e9}", "A/b", "x ", "%2F"]);
+        for other in ["cafe\u{301}", "a/b", "A%2Fb", "x", "/", "A", "%2f"] {
+            assert!(!names.allows(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn an_app_without_a_user_is_of_all_users() {
+        let app = AppName::parse("a").unwrap();
+        let of_one = Grant { role: Role::User, apps: Names::patterns(["a"]), users: Names::literal(["u"]) };
+        assert!(!of_one.reaches(Place::App(&app)) && of_one.reaches(Place::Shared(&app)));
+        assert!(Grant { users: Names::all(), ..of_one }.reaches(Place::App(&app)));
+    }
+}
