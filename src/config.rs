@@ -18,6 +18,7 @@ use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::domain::Limits;
+use crate::domain::access::Writer;
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
 use crate::store::limits::PostgresOptions;
@@ -403,6 +404,7 @@ impl Config {
 
     pub fn limits(&self) -> Limits {
         Limits {
+            writer: Writer::Anyone,
             event_bytes: self.max_event_bytes,
             value_bytes: self.max_value_bytes,
             batch_events: self.max_batch_events,

@@ -15,6 +15,7 @@
 //!
 //! Public is what `main` and the integration tests need.
 
+mod access;
 mod allowance;
 pub mod config;
 pub mod domain;

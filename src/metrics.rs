@@ -40,7 +40,7 @@ struct RequestLabels {
 }
 
 /// What refuses: limits, and the checks of `Host` and `Origin`.
-const LIMITS: [&str; 14] = [
+const LIMITS: [&str; 17] = [
     "connections",
     "in_flight",
     "streams",
@@ -55,6 +55,9 @@ const LIMITS: [&str; 14] = [
     "rendered",
     "host",
     "origin",
+    "credential",
+    "role",
+    "grant",
 ];
 
 /// What a database connection does.

@@ -55,9 +55,13 @@ pub struct Edit {
 impl Edit {
     /// Whether it depends on the scope's state or changes it.
     pub fn touches(&self, scope: Scope) -> bool {
-        self.sets.iter().any(|set| set.scope == scope)
-            || self.ops.iter().any(|op| op.scope == scope)
-            || self.preconditions.iter().any(|precondition| precondition.scope == scope)
+        self.scopes().any(|touched| touched == scope)
+    }
+
+    /// The scopes of the keys that it names.
+    pub fn scopes(&self) -> impl Iterator<Item = Scope> {
+        let sets = self.sets.iter().map(|set| set.scope).chain(self.ops.iter().map(|op| op.scope));
+        sets.chain(self.preconditions.iter().map(|precondition| precondition.scope))
     }
 
     /// How many keys it names, repetitions included.
@@ -111,6 +115,7 @@ impl<'a> WrittenEdit<'a> {
             edit.preconditions = fields.absorb(read)?.unwrap_or_default();
         }
         limits.check_keys(edit.keys())?;
+        limits.writer.check_scopes(edit.scopes())?;
         let text = |list: Option<Json<'a>>| list.map(|list| Cow::Borrowed(list.text()));
         Ok(Self { edit, delta, ops: text(ops), preconditions: text(preconditions) })
     }
@@ -122,6 +127,7 @@ impl<'a> WrittenEdit<'a> {
     pub fn of_delta(delta: Json<'a>, pointer: &str, limits: &Limits) -> Result<Self, Rejected> {
         let sets = parse_delta(delta, Keys::Merged, pointer, limits)?;
         limits.check_keys(sets.len())?;
+        limits.writer.check_scopes(sets.iter().map(|set| set.scope))?;
         Ok(Self { edit: Edit { sets, ..Edit::default() }, delta: Some(delta), ..Self::default() })
     }
 

@@ -205,6 +205,9 @@ impl EventDraft {
         let timestamp = find("timestamp")
             .and_then(|value| Timestamp::parse(value).map_err(|message| reader.refuse("timestamp", message)).ok());
         let author = reader.string("author", find("author"));
+        if let Some(author) = &author {
+            limits.writer.check_author(author)?;
+        }
         let invocation_id = reader.string("invocationId", find("invocationId"));
         let branch = reader.string("branch", find("branch"));
         let partial = find("partial").is_some_and(|value| {
@@ -215,6 +218,7 @@ impl EventDraft {
         });
         let output = output_key.and_then(|key| final_text(&members).map(|text| (key, text)));
         let actions = reader.actions(find("actions"), output, limits)?;
+        limits.writer.check_scopes(actions.edit.scopes())?;
         limits.check_keys(actions.edit.keys())?;
 
         let mut body = ObjectText::with_capacity(json.text().len() + json.text().len() / 8);
@@ -239,6 +243,12 @@ impl EventDraft {
                 body.push("actions", text);
                 content.push(("actions", Json::trusted(text).canonical()));
             }
+        }
+        let mut author = author;
+        if let (None, Some(default)) = (&author, limits.writer.default_author()) {
+            body.push_str("author", default);
+            content.push(("author", Json::trusted("\"user\"").canonical()));
+            author = Some(default.into());
         }
         if let (Some(text), None) = (&actions.text, members.iter().find(|m| m.name == "actions")) {
             body.push("actions", text);
@@ -522,6 +532,7 @@ impl Reader<'_> {
                 // Their values were checked one by one.
                 "stateOps" | "preconditions" => text.push_raw(&member.raw_key, member.value.text()),
                 name => {
+                    limits.writer.check_action(member.value)?;
                     check_depth(member.value, || pointer_to(&pointer, name)).or_else(|e| self.keep(e))?;
                     text.push_raw(&member.raw_key, member.value.text());
                 }

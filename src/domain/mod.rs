@@ -51,6 +51,8 @@ pub mod time;
 pub(crate) mod verify;
 pub(crate) mod writes;
 
+use access::Writer;
+
 /// One field at fault, as the `errors` list of an error shows it.
 ///
 /// Never holds a value: only where the fault is and which rule was broken.
@@ -74,6 +76,8 @@ pub enum Rejected {
     InvalidJson { offset: usize, what: &'static str },
     /// JSON that breaks a rule, at each of these fields.
     Invalid(Vec<FieldError>),
+    /// What the role of the client may not write.
+    Denied { detail: &'static str },
     /// Over the limit of an event, a value or a batch; `limit` is its name in the metrics.
     TooLarge { limit: &'static str, detail: String },
 }
@@ -93,9 +97,11 @@ impl From<json::JsonError> for Rejected {
     }
 }
 
-/// Limits on the size of what a request carries. The defaults are those of the settings.
+/// Limits on what a request carries. The defaults are those of the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
+    /// In whose name it writes.
+    pub writer: Writer,
     /// Bytes of one event as given.
     pub event_bytes: usize,
     /// Bytes of one state value.
@@ -131,6 +137,7 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            writer: Writer::Anyone,
             event_bytes: 4 << 20,
             value_bytes: 4 << 20,
             batch_events: 1000,

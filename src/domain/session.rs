@@ -114,6 +114,7 @@ impl SessionDraft {
             Some(state) => fields.absorb(parse_delta(state, Keys::Merged, "/state", limits))?.unwrap_or_default(),
             None => Vec::new(),
         };
+        limits.writer.check_scopes(state.iter().map(|set| set.scope))?;
         let events = match fields.take("events") {
             Some(events) => fields.absorb(parse_events(events, "/events", None, limits))?.unwrap_or_default(),
             None => Vec::new(),

@@ -10,12 +10,12 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use tokio::time::{Instant, sleep};
 
-use super::app::App;
+use super::request::Call;
 use crate::domain::event::StoredEvent;
 use crate::domain::json::ObjectText;
 use crate::domain::query::{EventPage, EventQuery, SessionView};
 use crate::domain::session::SessionInfo;
-use crate::service;
+use crate::service::{self, Service};
 
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
@@ -144,12 +144,12 @@ fn push_events_as(form: Form, out: &mut String, events: &[StoredEvent], first: b
 
 /// A session with its events. Those that the view does not hold are streamed: page by page, none beyond the view's
 /// revision, so that the answer shows one moment however long it takes and however little memory it may use.
-pub fn session(app: &Arc<App>, answer: Answer, view: SessionView, events: EventQuery) -> Response {
-    session_as(NATIVE, app, answer, view, events)
+pub fn session(call: &Call, answer: Answer, view: SessionView, events: EventQuery) -> Response {
+    session_as(NATIVE, call, answer, view, events)
 }
 
 /// [`session`], in another form.
-pub fn session_as(form: Form, app: &Arc<App>, answer: Answer, view: SessionView, events: EventQuery) -> Response {
+pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, events: EventQuery) -> Response {
     let mut text = (form.session)(&view).into_open();
     text.push_str(",\"events\":[");
     push_events_as(form, &mut text, &view.events.events, true);
@@ -159,7 +159,8 @@ pub fn session_as(form: Form, app: &Arc<App>, answer: Answer, view: SessionView,
         return answer.json(text);
     }
     let rest = Rest {
-        app: app.clone(),
+        service: call.service.clone(),
+        page_limit: call.app.settings.request_timeout,
         form,
         first: view.events.events.is_empty(),
         query: EventQuery {
@@ -191,7 +192,9 @@ pub async fn wait_or_cut(error: &service::Error, deadline: Instant) -> io::Resul
 
 /// What is still to be sent of a session.
 struct Rest {
-    app: Arc<App>,
+    service: Arc<Service>,
+    /// The time for one page.
+    page_limit: Duration,
     form: Form,
     /// No event has been sent yet.
     first: bool,
@@ -212,10 +215,10 @@ impl Rest {
             Next::Text(text) => Ok(Some((text, self))),
             Next::End => Ok(None),
             Next::Page => {
-                let deadline = Instant::now() + self.app.settings.request_timeout;
+                let deadline = Instant::now() + self.page_limit;
                 let EventPage { events, more } = loop {
                     let events = self.query.clone();
-                    match self.app.service.events_of(&self.head, events, deadline).await {
+                    match self.service.events_of(&self.head, events, deadline).await {
                         Ok(view) => break view.events,
                         Err(error) => wait_or_cut(&error, deadline).await?,
                     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::admission::Places;
 use super::memory::Memory;
+use crate::access::Authenticator;
 use crate::config::HttpSettings;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service};
@@ -22,6 +23,8 @@ pub struct Api {
 /// Which paths are exempt from a rule that is applied before a handler is chosen.
 #[derive(Debug)]
 pub struct Paths {
+    /// Served without a credential.
+    pub open: Vec<&'static str>,
     /// Served beyond the limits of admission.
     pub always_served: Vec<&'static str>,
     /// Pages for people, to which other sites may link.
@@ -32,7 +35,11 @@ pub struct Paths {
 
 /// What handlers share.
 pub struct App {
-    pub service: Service,
+    /// Not for handlers: theirs is [`Call::service`](super::request::Call).
+    service: Arc<Service>,
+    /// A service of a store that holds nothing.
+    nowhere: Arc<Service>,
+    pub authenticator: Arc<Authenticator>,
     pub settings: HttpSettings,
     pub metrics: Arc<Metrics>,
     pub api: &'static Api,
@@ -45,13 +52,16 @@ pub struct App {
 impl App {
     pub fn new(
         api: &'static Api,
-        service: Service,
+        service: Arc<Service>,
+        authenticator: Arc<Authenticator>,
         settings: HttpSettings,
         metrics: Arc<Metrics>,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         Arc::new(Self {
+            nowhere: Arc::new(service.nowhere()),
             service,
+            authenticator,
             metrics,
             api,
             clock,
@@ -60,6 +70,12 @@ impl App {
             stopping: AtomicBool::new(false),
             settings,
         })
+    }
+
+    /// What a request asks: what is stored or, outside of its client's grant, a service that looks as if nothing were, and
+    /// asks no database.
+    pub fn service(&self, is_within: bool) -> &Arc<Service> {
+        if is_within { &self.service } else { &self.nowhere }
     }
 
     /// From now on the server is not ready, so that a load balancer sends its requests elsewhere.

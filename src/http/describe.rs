@@ -12,6 +12,7 @@ use axum::http::{HeaderName, Method, StatusCode, header};
 
 use super::app::{App, Paths};
 use super::problem::Code;
+use crate::domain::access::Role;
 
 /// An operation at its place: what the router is made of, and `openapi.yaml` too.
 pub struct Endpoint {
@@ -31,6 +32,7 @@ pub fn paths(endpoints: &[Endpoint]) -> Paths {
         of(|serving| serving.strict_path).filter_map(|endpoint| endpoint.path.split('/').nth(1)).collect();
     strict_roots.dedup();
     Paths {
+        open: endpoints.iter().filter(|e| e.operation.access == Access::Open).map(|endpoint| endpoint.path).collect(),
         always_served: of(|serving| serving.always).map(|endpoint| endpoint.path).collect(),
         pages: of(|serving| serving.page).map(|endpoint| endpoint.path).collect(),
         strict_roots,
@@ -44,6 +46,7 @@ pub struct Operation {
     pub id: &'static str,
     pub tag: &'static str,
     pub serving: Serving,
+    pub access: Access,
     pub summary: &'static str,
     /// CommonMark.
     pub description: &'static str,
@@ -56,6 +59,21 @@ pub struct Operation {
     pub errors: &'static [Code],
 }
 
+/// Which clients an operation is for (contract, section 11). The names are those of its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// All, without a credential.
+    Open,
+    /// All with a valid credential.
+    Known,
+    /// Those with this role or a higher one. Outside of a client's grant it is as if nothing were there.
+    Read(Role),
+    /// As `Read`; a path that names an app and no user is for clients of any of its users, who see what is theirs.
+    ReadShared(Role),
+    /// Those with this role or a higher one. Outside of a client's grant it is refused.
+    Write(Role),
+}
+
 /// Which of the rules for all requests hold for an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Serving {
@@ -66,17 +84,20 @@ pub struct Serving {
     /// A path that fits but for an empty segment is refused as such, rather than not found. Holds for all paths with the same
     /// first segment.
     pub strict_path: bool,
+    /// Query parameters that the operation does not know are refused.
+    pub strict_query: bool,
     /// A page for people, to which other sites may link. It shows nothing that is stored.
     pub page: bool,
 }
 
 impl Serving {
     /// What is stored, in the API's own forms.
-    pub const NATIVE: Self = Self { always: false, database: true, strict_path: true, page: false };
+    pub const NATIVE: Self = Self { always: false, database: true, strict_path: true, strict_query: true, page: false };
     /// What is stored, in ADK's forms.
-    pub const ADK: Self = Self { strict_path: false, ..Self::NATIVE };
+    pub const ADK: Self = Self { strict_path: false, strict_query: false, ..Self::NATIVE };
     /// What the process knows by itself.
-    pub const PROCESS: Self = Self { always: false, database: false, strict_path: false, page: false };
+    pub const PROCESS: Self =
+        Self { always: false, database: false, strict_path: false, strict_query: true, page: false };
 }
 
 #[derive(Debug, Clone, Copy)]

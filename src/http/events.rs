@@ -4,10 +4,11 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
 use super::paging::{Binding, page_rows};
 use super::problem::{Code, Problem};
 use super::request::Call;
+use crate::domain::access::Role;
 use crate::domain::event::EventDraft;
 use crate::domain::json::Kind as JsonKind;
 use crate::domain::query::EventQuery;
@@ -25,6 +26,7 @@ pub const APPEND: Operation = Operation {
     id: "appendEvents",
     tag: "Events",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
     summary: "Append an event, or several",
     description: "One event object, or an array of 1 to 1000: all are appended or none. The state changes by each \
                   event's `actions.stateDelta`. An event id that the session already has is a retry: same content, \
@@ -51,13 +53,13 @@ pub const APPEND: Operation = Operation {
 };
 
 pub async fn append(mut call: Call) -> Result<Response, Problem> {
-    let query = call.query(&APPEND)?;
+    let query = call.take_query();
     let key = call.session()?;
     let if_match = call.if_match()?;
     let idempotency_key = call.idempotency_key()?;
     let body = call.required_body().await?;
     let json = body.json()?;
-    let (output_key, limits) = (query.text(&OUTPUT_KEY), call.app.service.limits());
+    let (output_key, limits) = (query.text(&OUTPUT_KEY), &call.limits());
     let several = json.kind() == JsonKind::Array;
     let drafts = if several {
         let drafts = parse_events(json, "", output_key, limits)?;
@@ -81,7 +83,7 @@ pub async fn append(mut call: Call) -> Result<Response, Problem> {
             _ => draft,
         }]
     };
-    let appended = call.app.service.append(key, drafts, if_match, call.deadline).await?;
+    let appended = call.service.append(key, drafts, if_match, call.deadline).await?;
 
     let mut text = String::new();
     let (mut fresh, mut replayed) = (0, 0);
@@ -131,6 +133,7 @@ pub const LIST: Operation = Operation {
     id: "listEvents",
     tag: "Events",
     serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
     summary: "Read the event log",
     description: "In sequence order, whatever the clients' clocks say.",
     query: &[
@@ -157,10 +160,10 @@ pub const LIST: Operation = Operation {
 };
 
 pub async fn list(mut call: Call) -> Result<Response, Problem> {
-    let query = call.query(&LIST)?;
+    let query = call.take_query();
     let key = call.session()?;
     // Before anything is answered, 304 included: a bad request is refused whatever the client has.
-    let max_rows = page_rows(&query, call.app.service.limits())?;
+    let max_rows = page_rows(&query, &call.limits())?;
     let descending = query.text(&ORDER) == Some("desc");
     let binding = |head: &SessionInfo| {
         let mut binding = Binding::of("events")
@@ -175,10 +178,10 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         }
         binding
     };
-    let app = call.app.clone();
+    let service = call.service.clone();
     let go_on = match query.text(&PAGE_TOKEN) {
         Some(token) => {
-            let head = app.service.head(&key, call.deadline).await?;
+            let head = service.head(&key, call.deadline).await?;
             let last = binding(&head).position::<i64>(token)?;
             Some((head, last))
         }
@@ -198,14 +201,14 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         last: None,
         descending,
         max_rows,
-        max_bytes: app.service.limits().page_bytes,
+        max_bytes: service.limits().page_bytes,
     };
     let view = match go_on {
         Some((head, last)) => {
             *if descending { &mut events.before } else { &mut events.after } = last;
-            app.service.events_of(&head, events, call.deadline).await?
+            service.events_of(&head, events, call.deadline).await?
         }
-        None => app.service.session(key.clone(), None, Some(events), call.deadline).await?,
+        None => service.session(key.clone(), None, Some(events), call.deadline).await?,
     };
     let page = view.events;
     let next = page.events.last().filter(|_| page.more);
@@ -219,6 +222,7 @@ pub const GET: Operation = Operation {
     id: "getEvent",
     tag: "Events",
     serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
     summary: "Read one event",
     description: "",
     query: &[],
@@ -229,9 +233,8 @@ pub const GET: Operation = Operation {
 };
 
 pub async fn get(call: Call) -> Result<Response, Problem> {
-    call.query(&GET)?;
     let (key, id) = (call.session()?, call.event_id()?);
-    let (head, event) = call.app.service.event(&key, &id, call.deadline).await?;
+    let (head, event) = call.service.event(&key, &id, call.deadline).await?;
     let tag = head.tag().to_string();
     if call.has_current(&tag)? {
         return Ok(answer::not_modified(tag));

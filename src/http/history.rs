@@ -4,10 +4,11 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{Body, Header, Operation, Reply, Serving};
+use super::describe::{Access, Body, Header, Operation, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use super::sessions::{REPLAYED, of_creation};
+use crate::domain::access::Role;
 use crate::domain::envelope::Fields;
 use crate::domain::ids::SessionId;
 use crate::domain::json::Kind;
@@ -19,6 +20,7 @@ pub const FORK: Operation = Operation {
     id: "forkSession",
     tag: "Sessions",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
     summary: "Fork a session",
     description: "A new session of the same user begins with the events up to `atRevision` (all by default), with the \
                   same ids, sequences and times, and with the session's own state as it was then; `forkedFrom` says so. \
@@ -40,7 +42,6 @@ pub const FORK: Operation = Operation {
 };
 
 pub async fn fork(mut call: Call) -> Result<Response, Problem> {
-    call.query(&FORK)?;
     let source = call.session()?;
     let (mut at, mut id) = (None, None);
     let body = call.body().await?;
@@ -58,14 +59,15 @@ pub async fn fork(mut call: Call) -> Result<Response, Problem> {
         fields.finish()?;
     }
     let request = call.request_key(json)?;
-    let (made, view) = call.app.service.fork(source, at, id, request, call.deadline).await?;
-    Ok(answer::session(&call.app, of_creation(made, &view), view, EventQuery::all()))
+    let (made, view) = call.service.fork(source, at, id, request, call.deadline).await?;
+    Ok(answer::session(&call, of_creation(made, &view), view, EventQuery::all()))
 }
 
 pub const REWIND: Operation = Operation {
     id: "rewindSession",
     tag: "Sessions",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
     summary: "Rewind a session",
     description: "To before the first event of an invocation, or to right after the event `toRevision`. One event is \
                   appended, with `actions.rewindBeforeInvocationId` and what restores the session's own state: keys as \
@@ -84,10 +86,9 @@ pub const REWIND: Operation = Operation {
 };
 
 pub async fn rewind(mut call: Call) -> Result<Response, Problem> {
-    call.query(&REWIND)?;
     let key = call.session()?;
     let (if_match, id) = (call.if_match()?, call.idempotency_key()?);
     let target = RewindTarget::parse(call.required_body().await?.json()?)?;
-    let Changed { replayed, after: view } = call.app.service.rewind(key, target, id, if_match, call.deadline).await?;
-    Ok(answer::session(&call.app, Answer::ok().replayed(replayed), view, EventQuery::all()))
+    let Changed { replayed, after: view } = call.service.rewind(key, target, id, if_match, call.deadline).await?;
+    Ok(answer::session(&call, Answer::ok().replayed(replayed), view, EventQuery::all()))
 }

@@ -31,6 +31,7 @@ use axum::routing::{MethodFilter, on};
 use describe::{Endpoint, paths};
 use request::Call;
 
+use crate::access::Authenticator;
 use crate::config::HttpSettings;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service};
@@ -106,8 +107,14 @@ static API: LazyLock<Api> = LazyLock::new(|| Api {
 });
 
 /// The application, as the router serves it.
-pub fn app(service: Service, settings: HttpSettings, metrics: Arc<Metrics>, clock: Arc<dyn Clock>) -> Arc<App> {
-    App::new(&API, service, settings, metrics, clock)
+pub fn app(
+    service: Arc<Service>,
+    authenticator: Arc<Authenticator>,
+    settings: HttpSettings,
+    metrics: Arc<Metrics>,
+    clock: Arc<dyn Clock>,
+) -> Arc<App> {
+    App::new(&API, service, authenticator, settings, metrics, clock)
 }
 
 pub fn router(app: Arc<App>) -> Router {

@@ -4,10 +4,11 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
+use super::describe::{Access, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
 use super::paging::{Binding, page_rows};
 use super::problem::Problem;
 use super::request::{Call, Query};
+use crate::domain::access::Role;
 use crate::domain::ids::AppName;
 use crate::domain::json::ObjectText;
 
@@ -15,6 +16,7 @@ pub const APPS: Operation = Operation {
     id: "listApps",
     tag: "Apps and users",
     serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
     summary: "List the apps that have sessions or state",
     description: "In byte order. An expired session counts until it is swept.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
@@ -24,11 +26,11 @@ pub const APPS: Operation = Operation {
     errors: &[],
 };
 
-pub async fn apps(call: Call) -> Result<Response, Problem> {
-    let query = call.query(&APPS)?;
+pub async fn apps(mut call: Call) -> Result<Response, Problem> {
+    let query = call.take_query();
     let binding = Binding::of("apps");
     let (after, rows) = place(&call, &query, &binding)?;
-    let names = call.app.service.apps(&after, rows + 1, call.deadline).await?;
+    let names = call.service.apps(&after, rows + 1, call.deadline).await?;
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     Ok(page("apps", "appName", &names, rows, &binding))
 }
@@ -37,6 +39,7 @@ pub const USERS: Operation = Operation {
     id: "listUsers",
     tag: "Apps and users",
     serving: Serving::NATIVE,
+    access: Access::ReadShared(Role::Reader),
     summary: "List the users of an app that have sessions or state",
     description: "In byte order. An unknown app has none. An expired session counts until it is swept.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
@@ -46,12 +49,12 @@ pub const USERS: Operation = Operation {
     errors: &[],
 };
 
-pub async fn users(call: Call) -> Result<Response, Problem> {
-    let query = call.query(&USERS)?;
+pub async fn users(mut call: Call) -> Result<Response, Problem> {
+    let query = call.take_query();
     let app = call.app_name()?;
     let binding = Binding::of("users").with(app.as_str());
     let (after, rows) = place(&call, &query, &binding)?;
-    let names = call.app.service.users(&app, &after, rows + 1, call.deadline).await?;
+    let names = call.service.users(&app, &after, rows + 1, call.deadline).await?;
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     Ok(page("users", "userId", &names, rows, &binding))
 }
@@ -66,7 +69,7 @@ fn place(call: &Call, query: &Query, binding: &Binding) -> Result<(String, usize
     if !after.is_empty() && AppName::parse(&after).is_err() {
         return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));
     }
-    Ok((after, page_rows(query, call.app.service.limits())?))
+    Ok((after, page_rows(query, &call.limits())?))
 }
 
 fn page(list: &str, field: &str, names: &[&str], rows: usize, binding: &Binding) -> Response {

@@ -71,12 +71,14 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
 
     let cors = Cors::of(&app.settings.origins, &request);
     let paths = &app.api.paths;
-    let checked = edge::check(&app.settings.origins, &paths.pages, &request)
-        .and_then(|()| check_path(request.uri().path(), &paths.strict_roots));
+    let checked = edge::check(&app.settings.origins, &paths.pages, &request);
     let response = match (checked, cors.preflight()) {
         (Err(problem), _) => problem.into_response(),
         (Ok(()), Some(answer)) => answer,
-        (Ok(()), None) => next.run(request).await,
+        (Ok(()), None) => match identify(&app, route.as_ref(), &mut request).await {
+            Ok(()) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        },
     };
     let mut response = app.places.hold(place, &method, response).unwrap_or_else(IntoResponse::into_response);
     let problem = problem_of(&mut response);
@@ -111,6 +113,17 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
         log(&method, route, response.status(), took, &request_id, problem.as_ref());
     }
     response
+}
+
+/// Establishes who sent a request, unless what it asks for is open to all, and only then looks at its path: whoever has no
+/// credential learns nothing about paths.
+async fn identify(app: &App, route: Option<&MatchedPath>, request: &mut Request) -> Result<(), Problem> {
+    let is_open = route.is_some_and(|route| app.api.paths.open.contains(&route.as_str()));
+    if !is_open {
+        let client = app.authenticator.client().await;
+        request.extensions_mut().insert(client);
+    }
+    check_path(request.uri().path(), &app.api.paths.strict_roots)
 }
 
 /// The problem that a response stands for: ours, or what the framework answers by itself.

@@ -36,7 +36,8 @@ macro_rules! codes {
 codes! {
     InvalidRequest, "invalid_request", BAD_REQUEST, "The request is not valid HTTP/1.1";
     InvalidJson, "invalid_json", BAD_REQUEST, "The body is not JSON";
-    PermissionDenied, "permission_denied", FORBIDDEN, "The request may not come from there";
+    Unauthenticated, "unauthenticated", UNAUTHORIZED, "No valid credential";
+    PermissionDenied, "permission_denied", FORBIDDEN, "The request is not allowed";
     SessionNotFound, "session_not_found", NOT_FOUND, "There is no such session";
     EventNotFound, "event_not_found", NOT_FOUND, "The session has no such event";
     StateKeyNotFound, "state_key_not_found", NOT_FOUND, "The state has no such key";
@@ -198,6 +199,9 @@ impl Problem {
             // Where it ends is in doubt, and so is where the next one begins.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"sessiond\""));
+        }
         if self.content_coding {
             // Tells this 415 from that of a content type (RFC 9110 section 12.5.3).
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -231,6 +235,7 @@ impl From<Rejected> for Problem {
                 Self::new(Code::InvalidJson, format!("{what} (at byte {offset} of the body)"))
             }
             Rejected::Invalid(errors) => Self::invalid(errors),
+            Rejected::Denied { detail } => Self::over("role", Code::PermissionDenied, detail),
             Rejected::TooLarge { limit, detail } => Self::over(limit, Code::PayloadTooLarge, detail),
         }
     }

@@ -4,9 +4,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::Answer;
-use super::describe::{Body, Operation, Reply, Serving};
+use super::describe::{Access, Body, Operation, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::Call;
+use crate::domain::access::Role;
 use crate::domain::envelope::Fields;
 use crate::domain::json::{Json, ObjectText};
 use crate::domain::template::{Braces, Missing, Template};
@@ -15,6 +16,7 @@ pub const RENDER: Operation = Operation {
     id: "renderTemplate",
     tag: "State",
     serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
     summary: "Fill in an instruction template",
     description: "`{key}` is replaced by the value of `key` in the merged state, and `{key?}` by nothing if there is no such \
                   key. A key is an identifier, perhaps after `app:`, `user:` or `temp:`; `temp:` keys are never there. \
@@ -34,7 +36,6 @@ pub const RENDER: Operation = Operation {
 };
 
 pub async fn render(mut call: Call) -> Result<Response, Problem> {
-    call.query(&RENDER)?;
     let key = call.session()?;
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
@@ -46,7 +47,7 @@ pub async fn render(mut call: Call) -> Result<Response, Problem> {
     let missing = fields.take_str_with("missing", Missing::parse).unwrap_or_default();
     fields.finish()?;
     let template = Template::parse(text.as_deref().unwrap_or_default(), braces)?;
-    let (tag, text) = call.app.service.render(key, &template, missing, call.deadline).await?;
+    let (tag, text) = call.service.render(key, &template, missing, call.deadline).await?;
     let mut answer = ObjectText::default();
     answer.push_str("text", &text);
     Ok(Answer::ok().tag(tag).json(answer.close()))

@@ -1,9 +1,11 @@
 //! Reading a request: path, query, headers, body. Parse, don't validate: what leaves here is of the domain's types.
 
+use std::mem;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
@@ -13,10 +15,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::answer::not_modified;
 use super::app::App;
-use super::describe::{Header, Kind, Operation, Param};
+use super::describe::{Access, Header, Kind, Operation, Param};
 use super::memory::Claim;
 use super::problem::{Code, Problem, is_write};
+use crate::access::Client;
 use crate::allowance::Allowance;
+use crate::domain::access::{Place, Role, Writer};
 use crate::domain::envelope::{parse_body, to_camel};
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::Json;
@@ -24,83 +28,136 @@ use crate::domain::request_key::RequestKey;
 use crate::domain::session::{check_label_name, check_label_value};
 use crate::domain::tag::{IfMatch, none_match_hits};
 use crate::domain::time::Micros;
-use crate::domain::{FieldError, scope};
+use crate::domain::{FieldError, Limits, scope};
+use crate::service::Service;
 
 /// Until when this request is to be answered; put into its extensions as it arrives.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline(pub Instant);
 
-/// A request as handlers see it.
+/// A request as handlers see it: its names and its query are read, and its client may do what the operation does with them.
 pub struct Call {
     pub app: Arc<App>,
+    /// What the client may see: nothing, if it reads outside of its grant.
+    pub service: Arc<Service>,
+    pub client: Arc<Client>,
     pub deadline: Instant,
     operation: &'static Operation,
+    names: Names,
     path: Vec<(String, String)>,
-    query: String,
+    query: Query,
     headers: HeaderMap,
     body: Body,
 }
 
-type Parse<T> = fn(&str) -> Result<T, &'static str>;
+/// The names in a path.
+#[derive(Debug, Default)]
+struct Names {
+    app: Option<AppName>,
+    user: Option<UserId>,
+    session: Option<SessionId>,
+    event: Option<EventId>,
+    /// A key of the merged state, prefix included.
+    key: Option<String>,
+}
+
+impl Names {
+    fn read(path: &RawPathParams) -> Result<Self, Problem> {
+        let mut names = Self::default();
+        for (name, value) in path {
+            match name {
+                "app" => names.app = Some(parsed("appName", AppName::parse(value))?),
+                "user" => names.user = Some(parsed("userId", UserId::parse(value))?),
+                "session" => names.session = Some(parsed("sessionId", SessionId::parse(value))?),
+                "event" => names.event = Some(parsed("id", EventId::parse(value))?),
+                "key" => names.key = Some(parsed("key", check_state_key(value).map(|()| value.to_owned()))?),
+                _ => {}
+            }
+        }
+        Ok(names)
+    }
+}
+
+fn parsed<T>(field: &str, parsed: Result<T, &'static str>) -> Result<T, Problem> {
+    parsed.map_err(|message| Problem::field(field, message))
+}
+
+/// A handler asks for a name that its path does not have.
+fn no_such_name() -> Problem {
+    Problem::panicked()
+}
 
 impl Call {
+    /// Reads path and query, and asks whether the client may do what the operation does: in this order, so that the answer
+    /// tells nothing of what is stored.
+    ///
     /// # Errors
-    /// A path that cannot be read; a header that asks a write for safety which this operation cannot give.
+    /// A path or a query that breaks a rule; what the client may not do; a header that asks a write for safety which this
+    /// operation cannot give.
     pub async fn new(app: Arc<App>, request: Request, operation: &'static Operation) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
         let path = RawPathParams::from_request_parts(&mut parts, &app).await.map_err(IntoResponse::into_response)?;
+        Self::judged(app, &path, parts, body, operation).map_err(IntoResponse::into_response)
+    }
+
+    fn judged(
+        app: Arc<App>,
+        path: &RawPathParams,
+        parts: Parts,
+        body: Body,
+        operation: &'static Operation,
+    ) -> Result<Self, Problem> {
+        let names = Names::read(path)?;
+        let query = Query::of(parts.uri.query().unwrap_or_default(), operation)?;
+        let client = parts.extensions.get::<Arc<Client>>().cloned().unwrap_or_else(|| Arc::new(Client::nobody()));
+        let is_within = is_within(&client, operation.access, &names)?;
         if is_write(&parts.method) {
-            check_headers(operation, &parts.headers).map_err(IntoResponse::into_response)?;
+            check_headers(operation, &parts.headers)?;
         }
         Ok(Self {
+            service: app.service(is_within).clone(),
             app,
+            client,
             operation,
             deadline: parts.extensions.get::<Deadline>().map_or_else(Instant::now, |deadline| deadline.0),
+            names,
             path: path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            query: parts.uri.query().unwrap_or_default().to_owned(),
+            query,
             headers: parts.headers,
             body,
         })
     }
 
-    fn segment<T>(&self, name: &str, field: &str, parse: Parse<T>) -> Result<T, Problem> {
-        let value = self.path.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value.as_str());
-        parse(value).map_err(|message| Problem::field(field, message))
+    /// The limits on what the client may write.
+    pub fn limits(&self) -> Limits {
+        let writer = if self.client.grant.role == Role::User { Writer::User } else { Writer::Anyone };
+        Limits { writer, ..*self.service.limits() }
     }
 
     pub fn app_name(&self) -> Result<AppName, Problem> {
-        self.segment("app", "appName", AppName::parse)
+        self.names.app.clone().ok_or_else(no_such_name)
     }
 
     pub fn user(&self) -> Result<UserKey, Problem> {
-        Ok(UserKey { app: self.app_name()?, user: self.segment("user", "userId", UserId::parse)? })
+        Ok(UserKey { app: self.app_name()?, user: self.names.user.clone().ok_or_else(no_such_name)? })
     }
 
     pub fn session(&self) -> Result<SessionKey, Problem> {
-        Ok(SessionKey { user: self.user()?, session: self.segment("session", "sessionId", SessionId::parse)? })
+        Ok(SessionKey { user: self.user()?, session: self.names.session.clone().ok_or_else(no_such_name)? })
     }
 
     pub fn event_id(&self) -> Result<EventId, Problem> {
-        self.segment("event", "id", EventId::parse)
+        self.names.event.clone().ok_or_else(no_such_name)
     }
 
     /// A key of the merged state, prefix included.
     pub fn state_key(&self) -> Result<String, Problem> {
-        self.segment("key", "key", |key| check_state_key(key).map(|()| key.to_owned()))
+        self.names.key.clone().ok_or_else(no_such_name)
     }
 
-    /// Parses the query by the operation's own description; what is not in it is refused.
-    pub fn query(&self, operation: &Operation) -> Result<Query, Problem> {
-        Query::parse(&self.query, operation.query)
-    }
-
-    /// As [`Call::query`], for paths of others, where what is unknown passes.
-    pub fn known_query(&self, operation: &Operation) -> Result<Query, Problem> {
-        let is_known = |pair: &&str| {
-            let name = pair.split('=').next().unwrap_or_default();
-            operation.query.iter().any(|param| param.name == name)
-        };
-        Query::parse(&self.query.split('&').filter(is_known).collect::<Vec<_>>().join("&"), operation.query)
+    /// The query, for the handler to keep.
+    pub fn take_query(&mut self) -> Query {
+        mem::take(&mut self.query)
     }
 
     fn header<T>(
@@ -137,7 +194,7 @@ impl Call {
         if !self.headers.contains_key(header::IF_NONE_MATCH) {
             return Ok(None);
         }
-        let tag = self.app.service.head(key, self.deadline).await?.tag().to_string();
+        let tag = self.service.head(key, self.deadline).await?.tag().to_string();
         Ok(self.has_current(&tag)?.then(|| not_modified(tag)))
     }
 
@@ -226,6 +283,34 @@ impl Received {
     }
 }
 
+/// Whether the names are within the client's grant. Reads outside of it find nothing.
+///
+/// # Errors
+/// The client may not do this: its role may not, or it would write outside of its grant.
+fn is_within(client: &Client, access: Access, names: &Names) -> Result<bool, Problem> {
+    let role = match access {
+        Access::Open | Access::Known => return Ok(true),
+        Access::Read(role) | Access::ReadShared(role) | Access::Write(role) => role,
+    };
+    let place = match (&names.app, &names.user) {
+        (None, _) => Place::Server,
+        (Some(app), Some(user)) => Place::User(app, user),
+        (Some(app), None) if matches!(access, Access::ReadShared(_)) => Place::Shared(app),
+        (Some(app), None) => Place::App(app),
+    };
+    if client.grant.role < role {
+        let detail = format!("the role `{}` may not do this; `{role}` could", client.grant.role);
+        return Err(Problem::over("role", Code::PermissionDenied, detail));
+    }
+    match (client.grant.reaches(place), access) {
+        (false, Access::Write(_)) => {
+            let detail = "the credential is not for this app and user";
+            Err(Problem::over("grant", Code::PermissionDenied, detail))
+        }
+        (is_within, _) => Ok(is_within),
+    }
+}
+
 /// Refuses what a write asks for its safety and would not get: a client that relies on it must not be left in the belief
 /// that it holds.
 fn check_headers(operation: &Operation, headers: &HeaderMap) -> Result<(), Problem> {
@@ -311,6 +396,18 @@ pub struct Query {
 }
 
 impl Query {
+    /// Reads the query as the operation describes it. What it does not know is refused, at paths of others overlooked.
+    fn of(query: &str, operation: &Operation) -> Result<Self, Problem> {
+        if operation.serving.strict_query {
+            return Self::parse(query, operation.query);
+        }
+        let is_known = |pair: &&str| {
+            let name = pair.split('=').next().unwrap_or_default();
+            operation.query.iter().any(|param| param.name == name)
+        };
+        Self::parse(&query.split('&').filter(is_known).collect::<Vec<_>>().join("&"), operation.query)
+    }
+
     fn parse(query: &str, params: &'static [Param]) -> Result<Self, Problem> {
         let mut parsed = Self::default();
         let mut errors = Vec::new();

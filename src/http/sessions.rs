@@ -5,11 +5,12 @@ use axum::response::Response;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::answer::{self, Answer};
-use super::describe::{Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
 use super::paging::{Binding, page_rows};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use crate::domain::FieldError;
+use crate::domain::access::Role;
 use crate::domain::ids::{SessionId, SessionKey, UserId};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
@@ -22,6 +23,7 @@ pub const CREATE: Operation = Operation {
     id: "createSession",
     tag: "Sessions",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
     summary: "Create a session",
     description: "`state` is routed by prefix and merged over what the app and the user already hold; `events` are \
                   appended in order, with their deltas. All of it commits in one transaction. A blank or missing \
@@ -43,12 +45,11 @@ pub const CREATE: Operation = Operation {
 };
 
 pub async fn create(mut call: Call) -> Result<Response, Problem> {
-    call.query(&CREATE)?;
     let user = call.user()?;
     let (draft, request) = session_draft(&mut call, true).await?;
-    let created = call.app.service.create_session(user, None, draft, request, IfExists::Refuse, call.deadline);
+    let created = call.service.create_session(user, None, draft, request, IfExists::Refuse, call.deadline);
     let (made, view) = created.await?;
-    Ok(answer::session(&call.app, of_creation(made, &view), view, EventQuery::all()))
+    Ok(answer::session(&call, of_creation(made, &view), view, EventQuery::all()))
 }
 
 /// The answer to a request that creates a session.
@@ -71,6 +72,7 @@ pub const GET_OR_CREATE: Operation = Operation {
     id: "getOrCreateSession",
     tag: "Sessions",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
     summary: "Get a session, or create it",
     description: "A session that exists is returned untouched, whatever the body says; with `If-None-Match: *` it is 412 \
                   instead. An `Idempotency-Key` is remembered if the session is created: then the same request is answered \
@@ -96,11 +98,10 @@ pub const GET_OR_CREATE: Operation = Operation {
 };
 
 pub async fn get_or_create(mut call: Call) -> Result<Response, Problem> {
-    call.query(&GET_OR_CREATE)?;
     let SessionKey { user, session } = call.session()?;
     let if_exists = if call.is_create_only()? { IfExists::Mismatch } else { IfExists::Return };
     let (draft, request) = session_draft(&mut call, false).await?;
-    let created = call.app.service.create_session(user, Some(session), draft, request, if_exists, call.deadline);
+    let created = call.service.create_session(user, Some(session), draft, request, if_exists, call.deadline);
     let (made, view) = created.await.map_err(|error| match error {
         // Not of an event's precondition, which names what failed.
         Error::RevisionMismatch(mismatch) if mismatch.failed.is_empty() => {
@@ -109,14 +110,14 @@ pub async fn get_or_create(mut call: Call) -> Result<Response, Problem> {
         }
         error => error,
     })?;
-    Ok(answer::session(&call.app, of_creation(made, &view), view, EventQuery::all()))
+    Ok(answer::session(&call, of_creation(made, &view), view, EventQuery::all()))
 }
 
 async fn session_draft(call: &mut Call, takes_id: bool) -> Result<(SessionDraft, Option<RequestKey>), Problem> {
     let body = call.body().await?;
     let json = body.as_ref().map(Received::json).transpose()?;
     let draft = match json {
-        Some(json) => SessionDraft::parse(json, takes_id, call.app.service.limits())?,
+        Some(json) => SessionDraft::parse(json, takes_id, &call.limits())?,
         None => SessionDraft::default(),
     };
     Ok((draft, call.request_key(json)?))
@@ -138,6 +139,7 @@ pub const GET: Operation = Operation {
     id: "getSession",
     tag: "Sessions",
     serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
     summary: "Read a session",
     description: "The merged state and the events, in sequence order, of one moment. A long history is streamed; if \
                   the session is deleted meanwhile, the answer is cut rather than ended.",
@@ -149,7 +151,7 @@ pub const GET: Operation = Operation {
 };
 
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
-    let query = call.query(&GET)?;
+    let query = call.take_query();
     let key = call.session()?;
     if let Some(answer) = call.current(&key).await? {
         return Ok(answer);
@@ -157,14 +159,15 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let last = query.integer(&NUM_RECENT_EVENTS);
     let events = EventQuery { last, since: query.time(&AFTER_TIMESTAMP), ..EventQuery::all() };
     let asked = (last != Some(0)).then(|| events.clone());
-    let view = call.app.service.session(key, Some(StateFilter::default()), asked, call.deadline).await?;
-    Ok(answer::session(&call.app, Answer::ok(), view, events))
+    let view = call.service.session(key, Some(StateFilter::default()), asked, call.deadline).await?;
+    Ok(answer::session(&call, Answer::ok(), view, events))
 }
 
 pub const PATCH: Operation = Operation {
     id: "updateSession",
     tag: "Sessions",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
     summary: "Change a session's metadata",
     description: "Fields that are left out stay; `null` clears; `labels` are replaced as a whole. Adds nothing to the \
                   revision and appends no event.",
@@ -176,18 +179,18 @@ pub const PATCH: Operation = Operation {
 };
 
 pub async fn patch(mut call: Call) -> Result<Response, Problem> {
-    call.query(&PATCH)?;
     let key = call.session()?;
     let if_match = call.if_match()?;
     let patch = MetadataPatch::parse(call.required_body().await?.json()?)?;
-    let view = call.app.service.update_metadata(key, patch, if_match, call.deadline).await?;
-    Ok(answer::session(&call.app, Answer::ok(), view, EventQuery::all()))
+    let view = call.service.update_metadata(key, patch, if_match, call.deadline).await?;
+    Ok(answer::session(&call, Answer::ok(), view, EventQuery::all()))
 }
 
 pub const DELETE: Operation = Operation {
     id: "deleteSession",
     tag: "Sessions",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
     summary: "Delete a session",
     description: "Its events and its session state go; app and user state stay. A session that is not there is fine.",
     query: &[],
@@ -203,9 +206,8 @@ pub const DELETE: Operation = Operation {
 };
 
 pub async fn delete(call: Call) -> Result<Response, Problem> {
-    call.query(&DELETE)?;
     let if_match = call.if_match()?;
-    call.app.service.delete_session(call.session()?, if_match, call.deadline).await?;
+    call.service.delete_session(call.session()?, if_match, call.deadline).await?;
     Ok(Answer::new(StatusCode::NO_CONTENT).empty())
 }
 
@@ -234,6 +236,7 @@ pub const LIST_OF_USER: Operation = Operation {
     id: "listSessions",
     tag: "Sessions",
     serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
     summary: "List a user's sessions",
     description: "An unknown app or user has no sessions: the list is empty.",
     query: LIST_QUERY,
@@ -245,13 +248,14 @@ pub const LIST_OF_USER: Operation = Operation {
 
 pub async fn list_of_user(call: Call) -> Result<Response, Problem> {
     let user = call.user()?;
-    list(call, Some(user.user), &LIST_OF_USER).await
+    list(call, Some(user.user)).await
 }
 
 pub const LIST_OF_APP: Operation = Operation {
     id: "listAppSessions",
     tag: "Sessions",
     serving: Serving::NATIVE,
+    access: Access::ReadShared(Role::Reader),
     summary: "List an app's sessions, of all its users",
     description: "An unknown app has no sessions: the list is empty.",
     query: LIST_QUERY,
@@ -262,11 +266,11 @@ pub const LIST_OF_APP: Operation = Operation {
 };
 
 pub async fn list_of_app(call: Call) -> Result<Response, Problem> {
-    list(call, None, &LIST_OF_APP).await
+    list(call, None).await
 }
 
-async fn list(call: Call, user: Option<UserId>, operation: &Operation) -> Result<Response, Problem> {
-    let query = call.query(operation)?;
+async fn list(mut call: Call, user: Option<UserId>) -> Result<Response, Problem> {
+    let query = call.take_query();
     let app = call.app_name()?;
     let order_by = match query.text(&ORDER_BY) {
         Some("createTime") => OrderBy::CreateTime,
@@ -283,7 +287,7 @@ async fn list(call: Call, user: Option<UserId>, operation: &Operation) -> Result
         binding = binding.with(name).with(value);
     }
     let after = query.text(&PAGE_TOKEN).map(|token| position(&binding, token)).transpose()?;
-    let limits = call.app.service.limits();
+    let limits = &call.limits();
     let list = ListQuery {
         app,
         user,
@@ -295,7 +299,7 @@ async fn list(call: Call, user: Option<UserId>, operation: &Operation) -> Result
         max_rows: page_rows(&query, limits)?,
         max_bytes: limits.page_bytes,
     };
-    let page = call.app.service.list_sessions(list, call.deadline).await?;
+    let page = call.service.list_sessions(list, call.deadline).await?;
     let next = page.items.last().filter(|_| page.more).map(|last| {
         let time = match order_by {
             OrderBy::LastUpdateTime => last.head.update_time.micros,

@@ -4,9 +4,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{Body, Header, Kind, Operation, Param, Reply, Serving};
+use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Query};
+use crate::domain::access::Role;
 use crate::domain::change::{Keys, WrittenEdit, check_value};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{EventId, ScopeKey};
@@ -38,6 +39,7 @@ pub const GET: Operation = Operation {
     id: "getState",
     tag: "State",
     serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
     summary: "Read the merged state",
     description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object, of one moment.",
     query: &[SCOPE, KEYS, AT_REVISION],
@@ -53,11 +55,11 @@ pub const GET: Operation = Operation {
 };
 
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
-    let query = call.query(&GET)?;
+    let query = call.take_query();
     let key = call.session()?;
-    let filter = filter(&query, call.app.service.limits())?;
+    let filter = filter(&query, &call.limits())?;
     if let Some(revision) = query.integer(&AT_REVISION) {
-        let (tag, state) = call.app.service.state_at(key, revision, filter, call.deadline).await?;
+        let (tag, state) = call.service.state_at(key, revision, filter, call.deadline).await?;
         let tag = tag.to_string();
         if call.has_current(&tag)? {
             return Ok(answer::not_modified(tag));
@@ -67,7 +69,7 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
     if let Some(answer) = call.current(&key).await? {
         return Ok(answer);
     }
-    let view = call.app.service.session(key, Some(filter), None, call.deadline).await?;
+    let view = call.service.session(key, Some(filter), None, call.deadline).await?;
     Ok(Answer::ok().tag(view.head.tag()).json(view.state.unwrap_or_default()))
 }
 
@@ -93,6 +95,7 @@ pub const PATCH: Operation = Operation {
     id: "patchState",
     tag: "State",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
     summary: "Change the state",
     description: "Through one appended event, whose id is `eventId` or `Idempotency-Key` if one is given; then a retry \
                   changes nothing twice. `stateDelta` replaces values whole, `temp:` keys dropped; then the operators \
@@ -110,13 +113,12 @@ pub const PATCH: Operation = Operation {
 };
 
 pub async fn patch(mut call: Call) -> Result<Response, Problem> {
-    call.query(&PATCH)?;
     let key = call.session()?;
     let if_match = call.if_match()?;
     let idempotency_key = call.idempotency_key()?;
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
-    let edit = WrittenEdit::take(&mut fields, Keys::Merged, call.app.service.limits())?;
+    let edit = WrittenEdit::take(&mut fields, Keys::Merged, &call.limits())?;
     let author = fields.take_str("author");
     let invocation_id = fields.take_str("invocationId");
     let event_id = fields.take_str_with("eventId", EventId::parse);
@@ -133,7 +135,7 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
         invocation_id: invocation_id.as_deref().unwrap_or_default(),
         if_match,
     };
-    let Changed { replayed, after: view } = call.app.service.patch_state(edit, change, call.deadline).await?;
+    let Changed { replayed, after: view } = call.service.patch_state(edit, change, call.deadline).await?;
     Ok(Answer::ok().tag(view.head.tag()).replayed(replayed).json(view.state.unwrap_or_default()))
 }
 
@@ -146,6 +148,7 @@ pub const GET_KEY: Operation = Operation {
     id: "getStateKey",
     tag: "State",
     serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
     summary: "Read one key",
     description: "The bare JSON value, byte for byte as it was written. The key carries its prefix.",
     query: &[],
@@ -156,9 +159,8 @@ pub const GET_KEY: Operation = Operation {
 };
 
 pub async fn get_key(call: Call) -> Result<Response, Problem> {
-    call.query(&GET_KEY)?;
     let (key, state_key) = (call.session()?, call.state_key()?);
-    let (head, value) = call.app.service.value(&key, &state_key, call.deadline).await?;
+    let (head, value) = call.service.value(&key, &state_key, call.deadline).await?;
     let tag = head.tag().to_string();
     if call.has_current(&tag)? {
         return Ok(answer::not_modified(tag));
@@ -170,6 +172,7 @@ pub const PUT_KEY: Operation = Operation {
     id: "putStateKey",
     tag: "State",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
     summary: "Set one key",
     description: "Through one appended event; with `Idempotency-Key`, which becomes its id, a retry changes nothing \
                   twice. With `If-None-Match: *` only if the state has no such key. `temp:` keys are not stored, so they are \
@@ -187,16 +190,16 @@ pub const PUT_KEY: Operation = Operation {
 };
 
 pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
-    let query = call.query(&PUT_KEY)?;
+    let query = call.take_query();
     let (key, (scope, state_key)) = (call.session()?, stored_key(&call)?);
     let (if_match, id) = (call.if_match()?, call.idempotency_key()?);
     let body = call.required_body().await?;
     let value = body.json()?;
-    check_value(value, String::new, call.app.service.limits())?;
+    check_value(value, String::new, &call.limits())?;
     let change =
         StateChange { key, id, author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR), invocation_id: "", if_match };
     let if_absent = call.is_create_only()?;
-    let put = call.app.service.put_value((scope, &state_key), value, if_absent, change, call.deadline).await;
+    let put = call.service.put_value((scope, &state_key), value, if_absent, change, call.deadline).await;
     let Changed { replayed, after: StoredValue { tag, value } } = put.map_err(|error| match error {
         // The header is its only precondition on a key.
         Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
@@ -212,6 +215,7 @@ pub const DELETE_KEY: Operation = Operation {
     id: "deleteStateKey",
     tag: "State",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
     summary: "Remove one key",
     description: "Through one appended event; a key that is not there is fine, and appends none.",
     query: &[AUTHOR],
@@ -226,8 +230,8 @@ pub const DELETE_KEY: Operation = Operation {
     errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::RevisionMismatch],
 };
 
-pub async fn delete_key(call: Call) -> Result<Response, Problem> {
-    let query = call.query(&DELETE_KEY)?;
+pub async fn delete_key(mut call: Call) -> Result<Response, Problem> {
+    let query = call.take_query();
     let (key, (scope, state_key)) = (call.session()?, stored_key(&call)?);
     let change = StateChange {
         key,
@@ -236,7 +240,7 @@ pub async fn delete_key(call: Call) -> Result<Response, Problem> {
         invocation_id: "",
         if_match: call.if_match()?,
     };
-    let delete = call.app.service.delete_value((scope, &state_key), change, call.deadline);
+    let delete = call.service.delete_value((scope, &state_key), change, call.deadline);
     let Changed { replayed, after: tag } = delete.await?;
     Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag).replayed(replayed).empty())
 }
@@ -260,6 +264,7 @@ pub const GET_APP: Operation = Operation {
     id: "getAppState",
     tag: "State",
     serving: Serving::NATIVE,
+    access: Access::ReadShared(Role::Reader),
     summary: "Read app state on its own",
     description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the app's state.",
     query: &[],
@@ -270,7 +275,6 @@ pub const GET_APP: Operation = Operation {
 };
 
 pub async fn get_app(call: Call) -> Result<Response, Problem> {
-    call.query(&GET_APP)?;
     let scope = ScopeKey::App(call.app_name()?);
     get_scope(call, scope).await
 }
@@ -279,6 +283,7 @@ pub const GET_USER: Operation = Operation {
     id: "getUserState",
     tag: "State",
     serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
     summary: "Read user state on its own",
     description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the user's state.",
     query: &[],
@@ -289,13 +294,12 @@ pub const GET_USER: Operation = Operation {
 };
 
 pub async fn get_user(call: Call) -> Result<Response, Problem> {
-    call.query(&GET_USER)?;
     let scope = ScopeKey::User(call.user()?);
     get_scope(call, scope).await
 }
 
 async fn get_scope(call: Call, scope: ScopeKey) -> Result<Response, Problem> {
-    let view = call.app.service.scope(&scope, call.deadline).await?;
+    let view = call.service.scope(&scope, call.deadline).await?;
     let tag = scope_tag(&view);
     if call.has_current(&tag)? {
         return Ok(answer::not_modified(tag));
@@ -309,6 +313,7 @@ pub const PATCH_APP: Operation = Operation {
     id: "patchAppState",
     tag: "State",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::Agent),
     summary: "Change app state on its own",
     description: "Needs no session. Keys have no prefix here. `stateDelta`, `stateOps` and `preconditions` mean what \
                   they mean in a change of a session's state. The scope remembers an `Idempotency-Key` for a day: then the \
@@ -322,7 +327,6 @@ pub const PATCH_APP: Operation = Operation {
 };
 
 pub async fn patch_app(call: Call) -> Result<Response, Problem> {
-    call.query(&PATCH_APP)?;
     let scope = ScopeKey::App(call.app_name()?);
     patch_scope(call, scope, Scope::App).await
 }
@@ -331,6 +335,7 @@ pub const PATCH_USER: Operation = Operation {
     id: "patchUserState",
     tag: "State",
     serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
     summary: "Change user state on its own",
     description: PATCH_APP.description,
     query: PATCH_APP.query,
@@ -341,7 +346,6 @@ pub const PATCH_USER: Operation = Operation {
 };
 
 pub async fn patch_user(call: Call) -> Result<Response, Problem> {
-    call.query(&PATCH_USER)?;
     let scope = ScopeKey::User(call.user()?);
     patch_scope(call, scope, Scope::User).await
 }
@@ -351,11 +355,11 @@ async fn patch_scope(mut call: Call, key: ScopeKey, scope: Scope) -> Result<Resp
     let body = call.required_body().await?;
     let json = body.json()?;
     let mut fields = Fields::of(json, "")?;
-    let WrittenEdit { edit, .. } = WrittenEdit::take(&mut fields, Keys::Of(scope), call.app.service.limits())?;
+    let WrittenEdit { edit, .. } = WrittenEdit::take(&mut fields, Keys::Of(scope), &call.limits())?;
     fields.finish()?;
     let request = call.request_key(Some(json))?;
     let Changed { replayed, after: view } =
-        call.app.service.write_scope(key, edit, if_match, request, call.deadline).await?;
+        call.service.write_scope(key, edit, if_match, request, call.deadline).await?;
     Ok(Answer::ok().tag(scope_tag(&view)).replayed(replayed).json(view.state))
 }
 

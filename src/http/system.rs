@@ -4,7 +4,7 @@ use axum::http::{StatusCode, header};
 use axum::response::Response;
 
 use super::answer::Answer;
-use super::describe::{Operation, Reply, Serving};
+use super::describe::{Access, Operation, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::Call;
 
@@ -12,6 +12,7 @@ pub const HEALTH: Operation = Operation {
     id: "health",
     tag: "System",
     serving: Serving { always: true, ..Serving::PROCESS },
+    access: Access::Open,
     summary: "Whether the process lives",
     description: "Asks nobody else: restart the process if this fails.",
     query: &[],
@@ -21,8 +22,7 @@ pub const HEALTH: Operation = Operation {
     errors: &[],
 };
 
-pub async fn health(call: Call) -> Result<Response, Problem> {
-    call.query(&HEALTH)?;
+pub async fn health(_: Call) -> Result<Response, Problem> {
     Ok(Answer::ok().json("{\"status\":\"ok\"}"))
 }
 
@@ -30,6 +30,7 @@ pub const READY: Operation = Operation {
     id: "ready",
     tag: "System",
     serving: Serving { always: true, database: true, ..Serving::PROCESS },
+    access: Access::Open,
     summary: "Whether requests can be served",
     description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails.",
     query: &[],
@@ -40,11 +41,10 @@ pub const READY: Operation = Operation {
 };
 
 pub async fn ready(call: Call) -> Result<Response, Problem> {
-    call.query(&READY)?;
     if call.app.is_stopping() {
         return Err(Problem::new(Code::Overloaded, "the server is stopping"));
     }
-    if let Err(error) = call.app.service.ready(call.deadline).await {
+    if let Err(error) = call.service.ready(call.deadline).await {
         // Whatever is wrong with the database, migrations that are missing included, traffic must go elsewhere.
         let mut problem = Problem::new(Code::StorageUnavailable, "the database does not answer, or is not migrated");
         problem.cause = Some(error.to_string());
@@ -57,6 +57,7 @@ pub const OPENAPI: Operation = Operation {
     id: "openapi",
     tag: "System",
     serving: Serving::PROCESS,
+    access: Access::Open,
     summary: "This description",
     description: "OpenAPI 3.1, in YAML, generated from the code that serves it.",
     query: &[],
@@ -67,7 +68,6 @@ pub const OPENAPI: Operation = Operation {
 };
 
 pub async fn openapi(call: Call) -> Result<Response, Problem> {
-    call.query(&OPENAPI)?;
     Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(call.app.api.openapi.as_str()))
 }
 
@@ -75,6 +75,7 @@ pub const DOCS: Operation = Operation {
     id: "docs",
     tag: "System",
     serving: Serving { page: true, ..Serving::PROCESS },
+    access: Access::Open,
     summary: "This description, to read",
     description: "One page, which loads nothing from elsewhere.",
     query: &[],
@@ -85,7 +86,6 @@ pub const DOCS: Operation = Operation {
 };
 
 pub async fn docs(call: Call) -> Result<Response, Problem> {
-    call.query(&DOCS)?;
     Ok(Answer::ok()
         .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
         .header(header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'")

@@ -110,6 +110,11 @@ impl Service {
         Self { store, clock, limits, metrics, to_sweep: Notify::new() }
     }
 
+    /// The same service of a store that holds nothing.
+    pub fn nowhere(&self) -> Self {
+        Self::new(self.store.clone(), self.clock.clone(), self.limits, self.metrics.clone())
+    }
+
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::access::Authenticator;
 use crate::config::{Config, ListenError};
 use crate::http::{self, refusal, report_refusals, router};
 use crate::metrics::Metrics;
@@ -157,10 +158,11 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     metrics.watch_pool(move || watched.pool());
     let measured = metrics.clone();
     store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
-    let service = Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone());
+    let service = Arc::new(Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone()));
+    let authenticator = Arc::new(Authenticator {});
     let settings = config.http_settings();
     let origins = settings.origins.clone();
-    let app = http::app(service, settings, metrics.clone(), clock);
+    let app = http::app(service.clone(), authenticator, settings, metrics.clone(), clock);
 
     let (stop, stopped) = watch::channel(false);
     let mut metrics_stopped = stopped.clone();
@@ -170,8 +172,8 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
         }));
     }
     let sweeper = tokio::spawn({
-        let (app, interval, unit) = (app.clone(), config.sweep_interval, config.statement_timeout);
-        async move { app.service.sweep_forever(interval, unit).await }
+        let (interval, unit) = (config.sweep_interval, config.statement_timeout);
+        async move { service.sweep_forever(interval, unit).await }
     });
 
     let refusals = tokio::spawn(report_refusals(metrics.clone()));

@@ -10,6 +10,7 @@ mod shape;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body;
 use axum::http::StatusCode;
@@ -19,11 +20,11 @@ use restored::restored;
 use tokio::time::Instant;
 
 use super::answer::{Answer, session_as, wait_or_cut};
-use super::app::App;
-use super::describe::{Body, Header, Kind, Operation, Param, Reply, Serving};
+use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use crate::domain::Limits;
+use crate::domain::access::Role;
 use crate::domain::change::{Keys, WrittenEdit, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionId, SessionKey, UserKey};
@@ -31,7 +32,7 @@ use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
-use crate::service::{self, Changed, Made, StateChange};
+use crate::service::{self, Changed, Made, Service, StateChange};
 
 pub use self::shape::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
 
@@ -49,6 +50,7 @@ pub const CREATE: Operation = Operation {
     id: "adkCreateSession",
     tag: "ADK",
     serving: Serving::ADK,
+    access: Access::Write(Role::User),
     summary: "Create a session",
     description: "A blank or missing `sessionId` asks for a generated one. `events` are what was said before, without \
                   actions: only agents act, and theirs come by the native API. Unknown fields are ignored.",
@@ -65,7 +67,7 @@ pub async fn create(mut call: Call) -> Result<Response, Problem> {
     let native = given(body.as_ref())?.map(native_creation).transpose()?;
     let native = native.as_deref().map(Json::trusted);
     let draft = match native {
-        Some(json) => SessionDraft::parse(json, true, call.app.service.limits())?,
+        Some(json) => SessionDraft::parse(json, true, &call.limits())?,
         None => SessionDraft::default(),
     };
     let request = call.request_key(native)?;
@@ -106,6 +108,7 @@ pub const CREATE_WITH_ID: Operation = Operation {
     id: "adkCreateSessionWithId",
     tag: "ADK",
     serving: Serving::ADK,
+    access: Access::Write(Role::User),
     summary: "Create a session with this id",
     description: "The body is its state.",
     query: &[],
@@ -119,7 +122,7 @@ pub async fn create_with_id(mut call: Call) -> Result<Response, Problem> {
     let SessionKey { user, session } = call.session()?;
     let body = call.body().await?;
     let json = given(body.as_ref())?;
-    let limits = call.app.service.limits();
+    let limits = &call.limits();
     let state = match json {
         Some(json) => parse_delta(json, Keys::Merged, "", limits)?,
         None => Vec::new(),
@@ -136,7 +139,7 @@ async fn created(
     draft: SessionDraft,
     request: Option<RequestKey>,
 ) -> Result<Response, Problem> {
-    let created = call.app.service.create_session(user, id, draft, request, IfExists::Refuse, call.deadline).await;
+    let created = call.service.create_session(user, id, draft, request, IfExists::Refuse, call.deadline).await;
     let (made, view) = created.map_err(|error| match error {
         // Not the advice of the native API: there is no PUT here.
         service::Error::SessionAlreadyExists => {
@@ -148,13 +151,14 @@ async fn created(
 }
 
 fn session(call: &Call, answer: Answer, view: SessionView) -> Response {
-    session_as(shape::FORM, &call.app, answer, view, EventQuery::all())
+    session_as(shape::FORM, call, answer, view, EventQuery::all())
 }
 
 pub const GET: Operation = Operation {
     id: "adkGetSession",
     tag: "ADK",
     serving: Serving::ADK,
+    access: Access::Read(Role::Reader),
     summary: "Read a session",
     description: "A long history is streamed, as by the native API.",
     query: &[],
@@ -170,7 +174,7 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
         return Ok(answer);
     }
     let asked = (Some(StateFilter::default()), Some(EventQuery::all()));
-    let view = call.app.service.session(key, asked.0, asked.1, call.deadline).await?;
+    let view = call.service.session(key, asked.0, asked.1, call.deadline).await?;
     Ok(session(&call, Answer::ok(), view))
 }
 
@@ -178,6 +182,7 @@ pub const PATCH: Operation = Operation {
     id: "adkUpdateSession",
     tag: "ADK",
     serving: Serving::ADK,
+    access: Access::Write(Role::User),
     summary: "Change a session's state",
     description: "Through one appended event, whatever others do meanwhile. Unknown fields are ignored.",
     query: &[],
@@ -199,7 +204,7 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let pointer = fields.pointer("stateDelta");
     fields.ignore_others();
     fields.finish()?;
-    let limits = call.app.service.limits();
+    let limits = &call.limits();
     let edit = delta.map(|delta| WrittenEdit::of_delta(delta, &pointer, limits)).transpose()?.unwrap_or_default();
     let invocation_id = match &id {
         // A retry is the same event.
@@ -208,7 +213,7 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     };
     let invocation_id = &invocation_id;
     let change = StateChange { key, id, author: "user", invocation_id, if_match: None };
-    let Changed { replayed, after: mut view } = call.app.service.patch_state(edit, change, call.deadline).await?;
+    let Changed { replayed, after: mut view } = call.service.patch_state(edit, change, call.deadline).await?;
     // Of the events, nothing has been read yet.
     view.events.more = true;
     Ok(session(&call, Answer::ok().replayed(replayed), view))
@@ -218,6 +223,7 @@ pub const DELETE: Operation = Operation {
     id: "adkDeleteSession",
     tag: "ADK",
     serving: Serving::ADK,
+    access: Access::Write(Role::User),
     summary: "Delete a session",
     description: "App and user state stay. A session that is not there is fine.",
     query: &[],
@@ -233,7 +239,7 @@ pub const DELETE: Operation = Operation {
 };
 
 pub async fn delete(call: Call) -> Result<Response, Problem> {
-    call.app.service.delete_session(call.session()?, None, call.deadline).await?;
+    call.service.delete_session(call.session()?, None, call.deadline).await?;
     Ok(Answer::ok().json("null"))
 }
 
@@ -241,6 +247,7 @@ pub const LIST: Operation = Operation {
     id: "adkListSessions",
     tag: "ADK",
     serving: Serving::ADK,
+    access: Access::Read(Role::Reader),
     summary: "List a user's sessions",
     description: "All of them, by `lastUpdateTime`, with merged state and without events; those of ADK's evaluations \
                   (`adk-eval-session-…`, `___eval___session___…`) are left out. A list of more than a page of the \
@@ -255,7 +262,7 @@ pub const LIST: Operation = Operation {
 
 pub async fn list(call: Call) -> Result<Response, Problem> {
     let UserKey { app, user } = call.user()?;
-    let Limits { page_rows, page_bytes, .. } = *call.app.service.limits();
+    let Limits { page_rows, page_bytes, .. } = *&call.limits();
     let query = ListQuery {
         app,
         user: Some(user),
@@ -267,7 +274,7 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
         max_rows: page_rows,
         max_bytes: page_bytes,
     };
-    array(&call.app, Pages::Sessions(query), call.deadline).await
+    array(call, Pages::Sessions(query)).await
 }
 
 const DETAILED: Param = Param {
@@ -280,6 +287,7 @@ pub const APPS: Operation = Operation {
     id: "adkListApps",
     tag: "ADK",
     serving: Serving::ADK,
+    access: Access::Read(Role::Reader),
     summary: "List the names of the apps that have sessions or state",
     description: "All of them, in byte order.",
     query: &[DETAILED],
@@ -290,8 +298,7 @@ pub const APPS: Operation = Operation {
 };
 
 pub async fn apps(call: Call) -> Result<Response, Problem> {
-    call.known_query(&APPS)?;
-    array(&call.app, Pages::Apps { after: String::new() }, call.deadline).await
+    array(call, Pages::Apps { after: String::new() }).await
 }
 
 /// What ADK lists without pages, and is read by page all the same, so that memory does not grow with it.
@@ -302,10 +309,10 @@ enum Pages {
 
 impl Pages {
     /// The elements of the next page, and whether there are more.
-    async fn next(&mut self, app: &App, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+    async fn next(&mut self, service: &Service, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
         match self {
             Self::Sessions(query) => {
-                let page = app.service.list_sessions(query.clone(), deadline).await?;
+                let page = service.list_sessions(query.clone(), deadline).await?;
                 query.after = page.items.last().map(|SessionView { head, .. }| ListPosition {
                     time: head.update_time.micros,
                     user: head.key.user.user.clone(),
@@ -316,8 +323,8 @@ impl Pages {
                 Ok((page.items.iter().filter(is_shown).map(shape::summary).collect(), page.more))
             }
             Self::Apps { after } => {
-                let rows = app.service.limits().page_rows;
-                let names = app.service.apps(after, rows, deadline).await?;
+                let rows = service.limits().page_rows;
+                let names = service.apps(after, rows, deadline).await?;
                 if let Some(last) = names.last() {
                     last.as_str().clone_into(after);
                 }
@@ -333,21 +340,29 @@ impl Pages {
 }
 
 /// An array of all that the pages hold; beyond the first one, streamed.
-async fn array(app: &Arc<App>, mut pages: Pages, deadline: Instant) -> Result<Response, Problem> {
-    let (elements, more) = pages.next(app, deadline).await?;
+async fn array(call: Call, mut pages: Pages) -> Result<Response, Problem> {
+    let (elements, more) = pages.next(&call.service, call.deadline).await?;
     let mut text = format!("[{}", elements.join(","));
     if !more {
         text.push(']');
         return Ok(Answer::ok().json(text));
     }
-    let rest = Rest { app: app.clone(), pages, first: elements.is_empty(), more };
+    let rest = Rest {
+        service: call.service.clone(),
+        page_limit: call.app.settings.request_timeout,
+        pages,
+        first: elements.is_empty(),
+        more,
+    };
     let rest = stream::try_unfold(rest, Rest::step);
     Ok(Answer::ok().streamed(body::Body::from_stream(stream::once(async { Ok(text) }).chain(rest))))
 }
 
 /// What is still to be sent of an array.
 struct Rest {
-    app: Arc<App>,
+    service: Arc<Service>,
+    /// The time for one page.
+    page_limit: Duration,
     pages: Pages,
     /// No element has been sent yet.
     first: bool,
@@ -359,9 +374,9 @@ impl Rest {
         if !self.more {
             return Ok(None);
         }
-        let deadline = Instant::now() + self.app.settings.request_timeout;
+        let deadline = Instant::now() + self.page_limit;
         let (elements, more) = loop {
-            match self.pages.next(&self.app, deadline).await {
+            match self.pages.next(&self.service, deadline).await {
                 Ok(page) => break page,
                 Err(error) => wait_or_cut(&error, deadline).await?,
             }
@@ -384,7 +399,8 @@ impl Rest {
 pub const HEALTH: Operation = Operation {
     id: "adkHealth",
     tag: "ADK",
-    serving: Serving { always: true, ..Serving::PROCESS },
+    serving: Serving { always: true, strict_query: false, ..Serving::PROCESS },
+    access: Access::Open,
     summary: "Whether the process lives",
     description: "",
     query: &[],
@@ -401,7 +417,8 @@ pub async fn health(_: Call) -> Response {
 pub const VERSION: Operation = Operation {
     id: "adkVersion",
     tag: "ADK",
-    serving: Serving::PROCESS,
+    serving: Serving { strict_query: false, ..Serving::PROCESS },
+    access: Access::Open,
     summary: "What serves",
     description: "The version of sessiond, and the version of Rust that it is written for.",
     query: &[],
