@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, IsTerminal as _};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::domain::Limits;
-use crate::domain::access::Writer;
+use crate::domain::access::{Role, Writer};
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
 use crate::store::limits::PostgresOptions;
@@ -28,6 +29,7 @@ use crate::telemetry::{self, LogFormat};
 
 const DATABASE: &str = "Database";
 const HTTP: &str = "HTTP";
+const ACCESS: &str = "Access";
 const LIMITS: &str = "Limits";
 const OBSERVABILITY: &str = "Observability";
 
@@ -167,6 +169,68 @@ pub struct Config {
     #[arg(long, env = "SESSIOND_CORS_ORIGINS", value_delimiter = ',')]
     #[arg(value_name = "ORIGINS", global = true, help_heading = HTTP)]
     pub cors_origins: Vec<Origin>,
+
+    /// Ask for a credential, even though the database holds no key yet
+    ///
+    /// A credential is asked for with this, with --admin-key-file, with --jwt-issuer, and as soon as the database holds a key
+    /// (`sessiond keys create`), be it revoked or expired.
+    #[arg(long, env = "SESSIOND_REQUIRE_AUTH", value_parser = BoolishValueParser::new())]
+    #[arg(global = true, help_heading = ACCESS)]
+    pub require_auth: bool,
+
+    /// Start on an address that others can reach, although no credential is asked for
+    ///
+    /// Whoever reaches the address can then read and change every session.
+    #[arg(long, env = "SESSIOND_INSECURE_NO_AUTH", value_parser = BoolishValueParser::new())]
+    #[arg(global = true, help_heading = ACCESS)]
+    pub insecure_no_auth: bool,
+
+    /// A file whose content, trimmed, is a credential of the role `admin`
+    ///
+    /// 32 to 256 characters of A-Z, a-z, 0-9, `_` and `-`. Another content holds within 5 s.
+    #[arg(long, env = "SESSIOND_ADMIN_KEY_FILE", value_name = "FILE", global = true, help_heading = ACCESS)]
+    pub admin_key_file: Option<PathBuf>,
+
+    /// The issuer (`iss`) whose JWTs are credentials; needs --jwt-audience, and --jwt-jwks-url or --jwt-jwks-file
+    ///
+    /// Signed with RS256, ES256 or EdDSA, and with an expiry.
+    #[arg(long, env = "SESSIOND_JWT_ISSUER", value_name = "ISSUER", global = true, help_heading = ACCESS)]
+    pub jwt_issuer: Option<String>,
+
+    /// The audience (`aud`) that a JWT must name
+    #[arg(long, env = "SESSIOND_JWT_AUDIENCE", value_name = "AUDIENCE", global = true, help_heading = ACCESS)]
+    pub jwt_audience: Option<String>,
+
+    /// Where the issuer publishes its keys (JWKS): an https URL, or http on this machine
+    #[arg(long, env = "SESSIOND_JWT_JWKS_URL", value_name = "URL", global = true, help_heading = ACCESS)]
+    pub jwt_jwks_url: Option<String>,
+
+    /// A file with the issuer's keys (JWKS); read again when it changes
+    #[arg(long, env = "SESSIOND_JWT_JWKS_FILE", value_name = "FILE", global = true, help_heading = ACCESS)]
+    pub jwt_jwks_file: Option<PathBuf>,
+
+    /// The claim that names the user
+    #[arg(long, env = "SESSIOND_JWT_USER_CLAIM", default_value = "sub", value_name = "CLAIM")]
+    #[arg(global = true, help_heading = ACCESS)]
+    pub jwt_user_claim: String,
+
+    /// The apps of every JWT, separated by commas: names, or prefixes with a trailing `*`
+    #[arg(long, env = "SESSIOND_JWT_APPS", value_delimiter = ',', value_name = "APPS")]
+    #[arg(global = true, help_heading = ACCESS)]
+    pub jwt_apps: Vec<String>,
+
+    /// The claim that names the apps: a string, or an array of strings
+    #[arg(long, env = "SESSIOND_JWT_APPS_CLAIM", value_name = "CLAIM", global = true, help_heading = ACCESS)]
+    pub jwt_apps_claim: Option<String>,
+
+    /// The role of every JWT: reader, user, agent, operator or admin
+    #[arg(long, env = "SESSIOND_JWT_ROLE", default_value = "user", value_name = "ROLE", value_parser = role)]
+    #[arg(global = true, help_heading = ACCESS)]
+    pub jwt_role: Role,
+
+    /// The claim that names the role, instead of --jwt-role
+    #[arg(long, env = "SESSIOND_JWT_ROLE_CLAIM", value_name = "CLAIM", global = true, help_heading = ACCESS)]
+    pub jwt_role_claim: Option<String>,
 
     /// Time for one request in the service, as a duration; then 503
     #[arg(long, env = "SESSIOND_REQUEST_TIMEOUT", default_value = "10s")]
@@ -392,12 +456,40 @@ impl Config {
                 return Err(format!("{part} ({part_bytes}) must not exceed {whole} ({whole_bytes}), which holds it"));
             }
         }
+        self.validate_access()?;
         // A connection is silent while its request is being served.
         if self.idle_timeout <= self.request_timeout {
             return Err(format!(
                 "--idle-timeout ({:?}) must exceed --request-timeout ({:?})",
                 self.idle_timeout, self.request_timeout
             ));
+        }
+        Ok(())
+    }
+
+    fn validate_access(&self) -> Result<(), String> {
+        let is_given = [
+            ("--jwt-audience", self.jwt_audience.is_some()),
+            ("--jwt-jwks-url", self.jwt_jwks_url.is_some()),
+            ("--jwt-jwks-file", self.jwt_jwks_file.is_some()),
+            ("--jwt-apps", !self.jwt_apps.is_empty()),
+            ("--jwt-apps-claim", self.jwt_apps_claim.is_some()),
+            ("--jwt-role-claim", self.jwt_role_claim.is_some()),
+        ];
+        if self.jwt_issuer.is_none() {
+            return match is_given.into_iter().find(|(_, is_given)| *is_given) {
+                Some((flag, _)) => Err(format!("{flag} says something about JWTs: --jwt-issuer is needed, too")),
+                None => Ok(()),
+            };
+        }
+        if self.jwt_audience.is_none() {
+            return Err("--jwt-issuer needs --jwt-audience: JWTs for other services would hold here".to_owned());
+        }
+        if self.jwt_jwks_url.is_some() == self.jwt_jwks_file.is_some() {
+            return Err("--jwt-issuer needs either --jwt-jwks-url or --jwt-jwks-file".to_owned());
+        }
+        if self.jwt_apps.is_empty() == self.jwt_apps_claim.is_none() {
+            return Err("--jwt-issuer needs either --jwt-apps or --jwt-apps-claim".to_owned());
         }
         Ok(())
     }
@@ -579,6 +671,10 @@ impl FromStr for MetricsListen {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text == "off" { Ok(Self::Off) } else { text.parse().map(Self::At) }
     }
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::parse(text).ok_or_else(|| "must be reader, user, agent, operator or admin".to_owned())
 }
 
 fn secret(text: &str) -> Result<SecretString, std::convert::Infallible> {

@@ -74,6 +74,7 @@ pub struct Metrics {
     in_flight: Gauge,
     connections: Gauge,
     rejections: Family<Label, Counter>,
+    credentials_refused: Family<Label, Counter>,
     database_connections: Family<Label, Gauge>,
     database_wait: Histogram,
     database_retries: Family<Label, Counter>,
@@ -107,6 +108,12 @@ impl Metrics {
         registry.register("sessiond_http_connections", "HTTP connections open now", connections.clone());
         let rejections = Family::default();
         registry.register("sessiond_rejections", "Requests and connections refused, by limit", rejections.clone());
+        let credentials_refused = Family::default();
+        registry.register(
+            "sessiond_credentials_refused",
+            "Credentials that did not hold, by reason",
+            credentials_refused.clone(),
+        );
         let database_connections = Family::default();
         registry.register(
             "sessiond_database_connections",
@@ -155,6 +162,7 @@ impl Metrics {
             in_flight,
             connections,
             rejections,
+            credentials_refused,
             database_connections,
             database_wait,
             database_retries,
@@ -205,6 +213,11 @@ impl Metrics {
     pub fn rejected(&self, limit: &'static str) {
         debug_assert!(LIMITS.contains(&limit), "{limit} is not in the list of limits");
         self.rejections.get_or_create(&[("limit", limit)]).inc();
+    }
+
+    /// A credential that did not hold. The reason is told here alone.
+    pub fn credential_refused(&self, reason: &'static str) {
+        self.credentials_refused.get_or_create(&[("reason", reason)]).inc();
     }
 
     /// How much the limit of this name has refused.

@@ -1,8 +1,23 @@
 //! Who a client is: credentials, and what they are worth.
+//!
+//! - `key`, `token`, `jwt`: the forms of credentials; `jwks`: the keys of an issuer; `admin`: the key in a file
+//! - `authenticator`: from a credential to a client
+//! - `manage`: keys and tokens are made, changed and revoked
+
+mod admin;
+mod authenticator;
+mod jwks;
+pub mod jwt;
+mod key;
+mod manage;
+mod token;
+
+pub use admin::AdminKey;
+pub use authenticator::{Authenticator, Refusal, Settings};
+pub use manage::Error;
 
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::time::Micros;
-use std::sync::Arc;
 
 /// Who sent a request, as its credential says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,13 +64,5 @@ impl Client {
     /// Whoever asks, where no credential is asked for.
     pub fn anyone() -> Self {
         Self { kind: Kind::None, id: None, grant: Grant::unlimited(), expire_time: None }
-    }
-}
-
-pub struct Authenticator {}
-
-impl Authenticator {
-    pub async fn client(&self) -> Arc<Client> {
-        Arc::new(Client::anyone())
     }
 }

@@ -6,9 +6,11 @@
 use std::fmt;
 
 use super::Rejected;
-use super::ids::{AppName, UserId};
+use super::envelope::Fields;
+use super::ids::{AppName, UserId, UserKey};
 use super::json::Json;
 use super::scope::Scope;
+use super::session::{Expiry, parse_ttl};
 use super::time::Micros;
 
 /// What one may do. Each may do whatever those before it may.
@@ -305,6 +307,150 @@ pub struct ApiKey {
     pub expire_time: Option<Micros>,
     /// To about an hour.
     pub last_used_time: Option<Micros>,
+}
+
+/// What a request makes a key of; in a change, what is absent stays.
+#[derive(Debug, Default)]
+pub struct KeyDraft {
+    pub name: Option<String>,
+    pub role: Option<Role>,
+    pub apps: Option<Names>,
+    pub users: Option<Names>,
+    pub expiry: Option<Option<Expiry>>,
+}
+
+const MAX_KEY_NAME_BYTES: usize = 256;
+const MAX_PATTERNS: usize = 100;
+
+impl KeyDraft {
+    /// Reads `{name, role, apps, users?, ttl? | expireTime?}`; of a change, all are optional.
+    ///
+    /// # Errors
+    /// Every fault of the body.
+    pub fn parse(json: Json<'_>, is_change: bool) -> Result<Self, Rejected> {
+        let mut fields = Fields::of(json, "")?;
+        let name = fields.take_str_with("name", |name| match name.len() {
+            1..=MAX_KEY_NAME_BYTES if !name.chars().any(char::is_control) => Ok(name.to_owned()),
+            _ => Err("must be 1 to 256 bytes of UTF-8 without control characters"),
+        });
+        let role = fields.take_str_with("role", |role| Role::parse(role).ok_or(ROLES));
+        let apps = patterns(&mut fields, "apps");
+        let users = patterns(&mut fields, "users");
+        let expiry = Expiry::take(&mut fields);
+        let draft = Self { name, role, apps, users, expiry };
+        if !is_change {
+            for (field, is_missing) in
+                [("name", draft.name.is_none()), ("role", draft.role.is_none()), ("apps", draft.apps.is_none())]
+            {
+                if is_missing && !fields.is_refused(field) {
+                    fields.refuse(field, "is required");
+                }
+            }
+        }
+        fields.finish()?;
+        Ok(draft)
+    }
+
+    /// The key after the change.
+    ///
+    /// # Errors
+    /// A role `user` for other than one user.
+    pub fn apply(self, key: &mut ApiKey, now: Micros) -> Result<(), Rejected> {
+        let Self { name, role, apps, users, expiry } = self;
+        key.name = name.unwrap_or_else(|| key.name.clone());
+        key.grant.role = role.unwrap_or(key.grant.role);
+        key.grant.apps = apps.unwrap_or_else(|| key.grant.apps.clone());
+        key.grant.users = users.unwrap_or_else(|| key.grant.users.clone());
+        if let Some(expiry) = expiry {
+            key.expire_time = expiry.map(|expiry| expiry.at(now));
+        }
+        if key.grant.role == Role::User && key.grant.users.only().is_none() {
+            return Err(Rejected::field("users", "of the role `user` must be exactly one name"));
+        }
+        Ok(())
+    }
+}
+
+const ROLES: &str = "must be one of reader, user, agent, operator, admin";
+
+/// Takes a list of names and prefixes.
+fn patterns(fields: &mut Fields<'_>, name: &str) -> Option<Names> {
+    let list = fields.take(name)?;
+    let texts: Option<Vec<_>> = list.as_array().and_then(|items| items.map(Json::as_str).collect());
+    // A prefix obeys the rule for ids once something follows it.
+    let is_pattern = |text: &str| match text.strip_suffix('*') {
+        Some(prefix) => AppName::parse(&format!("{prefix}x")).is_ok(),
+        None => AppName::parse(text).is_ok(),
+    };
+    match texts {
+        Some(texts) if (1..=MAX_PATTERNS).contains(&texts.len()) && texts.iter().all(|text| is_pattern(text)) => {
+            Some(Names::patterns(texts.iter().map(AsRef::as_ref)))
+        }
+        _ => {
+            fields.refuse(name, "must be a list of 1 to 100 names, or prefixes with a trailing `*`");
+            None
+        }
+    }
+}
+
+/// What a request makes a token of.
+#[derive(Debug)]
+pub struct TokenDraft {
+    pub user: UserKey,
+    pub role: Role,
+    /// Microseconds.
+    pub ttl: i64,
+}
+
+const HOUR: i64 = 3_600_000_000;
+const MAX_TOKEN_TTL: i64 = 24 * HOUR;
+
+impl TokenDraft {
+    /// Reads `{app, user, role?, ttl?}`.
+    ///
+    /// # Errors
+    /// Every fault of the body.
+    pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
+        let mut fields = Fields::of(json, "")?;
+        let user = take_user(&mut fields);
+        let role = fields.take_str_with("role", |role| Role::parse(role).ok_or(ROLES)).unwrap_or(Role::User);
+        let ttl = match fields.take("ttl").map(parse_ttl) {
+            None => HOUR,
+            Some(Ok(ttl)) if ttl <= MAX_TOKEN_TTL => ttl,
+            Some(Ok(_)) => {
+                fields.refuse("ttl", "must be at most 24 hours");
+                HOUR
+            }
+            Some(Err(message)) => {
+                fields.refuse("ttl", message);
+                HOUR
+            }
+        };
+        fields.finish()?;
+        Ok(Self { user: user.ok_or_else(|| Rejected::field("user", "is required"))?, role, ttl })
+    }
+}
+
+/// Reads `{app, user}`.
+///
+/// # Errors
+/// Every fault of the body.
+pub fn parse_user(json: Json<'_>) -> Result<UserKey, Rejected> {
+    let mut fields = Fields::of(json, "")?;
+    let user = take_user(&mut fields);
+    fields.finish()?;
+    user.ok_or_else(|| Rejected::field("user", "is required"))
+}
+
+fn take_user(fields: &mut Fields<'_>) -> Option<UserKey> {
+    let app = fields.take_str_with("app", AppName::parse);
+    let user = fields.take_str_with("user", UserId::parse);
+    for (field, is_missing) in [("app", app.is_none()), ("user", user.is_none())] {
+        if is_missing && !fields.is_refused(field) {
+            fields.refuse(field, "is required");
+        }
+    }
+    Some(UserKey { app: app?, user: user? })
 }
 
 #[cfg(test)]

@@ -107,6 +107,12 @@ impl<'a> Fields<'a> {
         self.errors.push(FieldError::new(field, message));
     }
 
+    /// Whether a fault of this field was noted.
+    pub fn is_refused(&self, name: &str) -> bool {
+        let path = self.path(name);
+        self.errors.iter().any(|error| error.field == path)
+    }
+
     /// Takes a field as it is, `null` included. Both spellings at once are refused.
     pub fn take_nullable(&mut self, name: &str) -> Option<Json<'a>> {
         let at = self.members.iter().position(|field| field.name == name)?;

@@ -69,6 +69,32 @@ pub enum Expiry {
 }
 
 impl Expiry {
+    /// Takes `ttl` or `expireTime`, of which `null` clears it.
+    pub fn take(fields: &mut Fields<'_>) -> Option<Option<Self>> {
+        let mut expiry = None;
+        let ttl = fields.take_nullable("ttl");
+        let expire_time = fields.take_nullable("expireTime");
+        if ttl.is_some_and(|v| !v.is_null()) && expire_time.is_some_and(|v| !v.is_null()) {
+            fields.refuse("ttl", "and `expireTime` exclude each other");
+        }
+        for (name, value) in [("ttl", ttl), ("expireTime", expire_time)] {
+            let Some(value) = value else { continue };
+            if value.is_null() {
+                expiry.get_or_insert(None);
+                continue;
+            }
+            let parsed = match name {
+                "ttl" => parse_ttl(value).map(Self::In),
+                _ => Timestamp::parse(value).map(|time| Self::At(time.micros)),
+            };
+            match parsed {
+                Ok(parsed) => expiry = Some(Some(parsed)),
+                Err(message) => fields.refuse(name, message),
+            }
+        }
+        expiry
+    }
+
     pub fn at(self, now: Micros) -> Micros {
         match self {
             Self::At(time) => time,
@@ -204,26 +230,7 @@ impl MetadataPatch {
                 false => parse(value).map_err(|message| fields.refuse(name, message)).ok(),
             });
         }
-        let ttl = fields.take_nullable("ttl");
-        let expire_time = fields.take_nullable("expireTime");
-        if ttl.is_some_and(|v| !v.is_null()) && expire_time.is_some_and(|v| !v.is_null()) {
-            fields.refuse("ttl", "and `expireTime` exclude each other");
-        }
-        for (name, value) in [("ttl", ttl), ("expireTime", expire_time)] {
-            let Some(value) = value else { continue };
-            if value.is_null() {
-                patch.expiry.get_or_insert(None);
-                continue;
-            }
-            let parsed = match name {
-                "ttl" => parse_ttl(value).map(Expiry::In),
-                _ => Timestamp::parse(value).map(|time| Expiry::At(time.micros)),
-            };
-            match parsed {
-                Ok(expiry) => patch.expiry = Some(Some(expiry)),
-                Err(message) => fields.refuse(name, message),
-            }
-        }
+        patch.expiry = Expiry::take(fields);
         patch
     }
 }
@@ -281,7 +288,7 @@ pub fn check_label_value(value: &str) -> Result<(), &'static str> {
 }
 
 /// A duration in microseconds: seconds as a number, or as a string like `"3600s"` (protobuf's JSON form).
-fn parse_ttl(json: Json<'_>) -> Result<i64, &'static str> {
+pub fn parse_ttl(json: Json<'_>) -> Result<i64, &'static str> {
     const NOT_A_TTL: &str = "must be a positive number of seconds, or a string like \"3600s\"";
     let text = match json.kind() {
         Kind::Number => Cow::Borrowed(json.text()),

@@ -24,15 +24,15 @@ const UNSERVED_PAGES: [&str; 2] = ["/", "/console/"];
 /// For how long, in seconds, a browser may remember a preflight.
 const PREFLIGHT_SECONDS: &str = "600";
 
-/// Checks a request before anything else is done with it. Other sites may link to `pages`, which show nothing that is stored.
+/// Checks a request before anything else is done with it; with a policy, where it comes from. Other sites may link to `pages`,
+/// which show nothing that is stored.
 ///
 /// # Errors
 /// 400 `invalid_request` if the request is not one unmistakable message to one host, 403 `permission_denied` if it is
 /// foreign.
-pub fn check(policy: &Policy, pages: &[&str], request: &Request) -> Result<(), Problem> {
+pub fn check(policy: Option<&Policy>, pages: &[&str], request: &Request) -> Result<(), Problem> {
     check_message(request)?;
-    // Whoever has no credential to show is told by where the request comes from.
-    check_origin(policy, pages, request)
+    policy.map_or(Ok(()), |policy| check_origin(policy, pages, request))
 }
 
 /// Refuses what a proxy in front may have taken for another message than we do. The connection ends with it.
@@ -111,7 +111,7 @@ pub fn guarded(router: Router, policy: Arc<Policy>, metrics: Arc<Metrics>) -> Ro
     router.layer(from_fn(move |request: Request, next: Next| {
         let (policy, metrics) = (policy.clone(), metrics.clone());
         async move {
-            let Err(problem) = check(&policy, &[], &request) else { return next.run(request).await };
+            let Err(problem) = check(Some(&policy), &[], &request) else { return next.run(request).await };
             if let Some(limit) = problem.limit {
                 metrics.rejected(limit);
             }
@@ -155,7 +155,7 @@ impl Cors {
             (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, PATCH, DELETE"),
             (
                 header::ACCESS_CONTROL_ALLOW_HEADERS,
-                "content-type, if-match, if-none-match, idempotency-key, x-request-id",
+                "authorization, content-type, if-match, if-none-match, idempotency-key, x-request-id",
             ),
             (header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS),
         ];

@@ -166,7 +166,7 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     let max_rows = page_rows(&query, &call.limits())?;
     let descending = query.text(&ORDER) == Some("desc");
     let binding = |head: &SessionInfo| {
-        let mut binding = Binding::of("events")
+        let mut binding = call.binding("events")
             .with(key.app().as_str())
             .with(key.user.user.as_str())
             .with(key.session.as_str())

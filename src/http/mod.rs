@@ -1,5 +1,6 @@
 //! HTTP: the table of endpoints, of which the router and the description of the API are made.
 
+mod access;
 mod adk;
 mod admission;
 mod answer;
@@ -84,6 +85,14 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     PUT "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::put_key, PUT_KEY;
     DELETE "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::delete_key, DELETE_KEY;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/render" => render::render, RENDER;
+    POST "/v1/keys" => access::create_key, CREATE_KEY;
+    GET "/v1/keys" => access::list_keys, LIST_KEYS;
+    GET "/v1/keys/{id}" => access::get_key, GET_KEY;
+    PATCH "/v1/keys/{id}" => access::update_key, UPDATE_KEY;
+    DELETE "/v1/keys/{id}" => access::delete_key, DELETE_KEY;
+    POST "/v1/tokens" => access::create_token, CREATE_TOKEN;
+    POST "/v1/tokens/revoke" => access::revoke_tokens, REVOKE_TOKENS;
+    GET "/v1/whoami" => access::whoami, WHOAMI;
     GET "/apps/{app}/users/{user}/sessions" => adk::list, LIST;
     POST "/apps/{app}/users/{user}/sessions" => adk::create, CREATE;
     GET "/apps/{app}/users/{user}/sessions/{session}" => adk::get, GET;
@@ -143,7 +152,15 @@ mod tests {
         assert_eq!(always, ["/health", "/healthz", "/readyz"]);
         assert_eq!(API.paths.pages, ["/docs"]);
         assert_eq!(API.paths.strict_roots, ["v1"]);
-        for Endpoint { path, operation, .. } in ENDPOINTS {
+        let mut open = API.paths.open.clone();
+        open.sort_unstable();
+        assert_eq!(open, ["/docs", "/health", "/healthz", "/openapi.yaml", "/readyz", "/version"]);
+        for Endpoint { method, path, operation, .. } in ENDPOINTS {
+            let reads = matches!(operation.access, Access::Read(_) | Access::ReadShared(_) | Access::Known | Access::Open);
+            assert_eq!(reads, *method == Method::GET || path.ends_with("/render"), "{method} {path}");
+            // A name in a path is always judged.
+            assert!(!path.contains('{') || !matches!(operation.access, Access::Open | Access::Known), "{path}");
+
             assert_eq!(operation.serving.strict_path, path.starts_with("/v1/"), "{path}");
             // What has a parameter of the path shows what is stored.
             assert!(operation.serving.database || !path.contains('{'), "{path}");

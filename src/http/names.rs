@@ -28,7 +28,7 @@ pub const APPS: Operation = Operation {
 
 pub async fn apps(mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
-    let binding = Binding::of("apps");
+    let binding = call.binding("apps");
     let (after, rows) = place(&call, &query, &binding)?;
     let names = call.service.apps(&after, rows + 1, call.deadline).await?;
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
@@ -52,7 +52,7 @@ pub const USERS: Operation = Operation {
 pub async fn users(mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
     let app = call.app_name()?;
-    let binding = Binding::of("users").with(app.as_str());
+    let binding = call.binding("users").with(app.as_str());
     let (after, rows) = place(&call, &query, &binding)?;
     let names = call.service.users(&app, &after, rows + 1, call.deadline).await?;
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();

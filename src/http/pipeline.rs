@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{CONNECTION, CONTENT_LENGTH};
+use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -19,6 +19,7 @@ use super::app::App;
 use super::edge::{self, Cors};
 use super::problem::{Code, Problem, REQUEST_ID, is_write};
 use super::request::{Deadline, check_path};
+use crate::access::Refusal;
 use crate::service::{Clock as _, SystemClock};
 
 /// `routes` behind the pipeline.
@@ -71,7 +72,9 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
 
     let cors = Cors::of(&app.settings.origins, &request);
     let paths = &app.api.paths;
-    let checked = edge::check(&app.settings.origins, &paths.pages, &request);
+    // Whoever has to show a credential is told by that, and not by where the request comes from.
+    let origins = (!app.authenticator.is_on()).then_some(&*app.settings.origins);
+    let checked = edge::check(origins, &paths.pages, &request);
     let response = match (checked, cors.preflight()) {
         (Err(problem), _) => problem.into_response(),
         (Ok(()), Some(answer)) => answer,
@@ -120,10 +123,40 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
 async fn identify(app: &App, route: Option<&MatchedPath>, request: &mut Request) -> Result<(), Problem> {
     let is_open = route.is_some_and(|route| app.api.paths.open.contains(&route.as_str()));
     if !is_open {
-        let client = app.authenticator.client().await;
+        let deadline = request.extensions().get::<Deadline>().map_or_else(Instant::now, |deadline| deadline.0);
+        let credential = if app.authenticator.is_on() { credential(request)? } else { None };
+        let client = app.authenticator.client(credential.as_deref(), deadline).await.map_err(|refusal| match refusal {
+            Refusal::Unauthenticated(reason) => {
+                app.metrics.credential_refused(reason);
+                unauthenticated()
+            }
+            Refusal::Store(error) => Problem::unavailable(&error),
+        })?;
         request.extensions_mut().insert(client);
     }
     check_path(request.uri().path(), &app.api.paths.strict_roots)
+}
+
+/// One answer for all reasons.
+fn unauthenticated() -> Problem {
+    Problem::over("credential", Code::Unauthenticated, "a valid credential is needed: `Authorization: Bearer CREDENTIAL`")
+}
+
+/// The credential of a request (RFC 6750). Logs and histories keep queries, so none is taken there.
+fn credential(request: &Request) -> Result<Option<String>, Problem> {
+    let refuse = |detail| Err(Problem::new(Code::InvalidRequest, detail));
+    let query = request.uri().query().unwrap_or_default();
+    if query.split('&').any(|pair| pair.split('=').next() == Some("access_token")) {
+        return refuse("a credential in a query is not taken: send `Authorization: Bearer CREDENTIAL`");
+    }
+    let mut values = request.headers().get_all(AUTHORIZATION).iter();
+    let first = values.next();
+    if values.next().is_some() {
+        return refuse("the request has two credentials");
+    }
+    let Some(text) = first.map(|value| value.to_str().unwrap_or_default()) else { return Ok(None) };
+    let (scheme, rest) = text.split_once(' ').unwrap_or((text, ""));
+    Ok(scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim().to_owned()))
 }
 
 /// The problem that a response stands for: ours, or what the framework answers by itself.

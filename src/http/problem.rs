@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::domain::resolve::Mismatch;
 use crate::domain::{FieldError, Rejected};
 use crate::service::{Cause, Error};
+use crate::store::error::StoreError;
 
 /// Names a request in its answer and in the log.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -127,6 +128,12 @@ impl Problem {
 
     pub fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::invalid(vec![FieldError::new(field, message)])
+    }
+
+    /// The database did not answer before anything was done.
+    pub fn unavailable(error: &StoreError) -> Self {
+        let code = if error.cause == Cause::Overloaded { Code::Overloaded } else { Code::StorageUnavailable };
+        Self { cause: Some(error.to_string()), ..Self::new(code, "the database did not answer; try again") }
     }
 
     /// A panic: what it had done by then is not known.

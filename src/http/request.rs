@@ -17,6 +17,7 @@ use super::answer::not_modified;
 use super::app::App;
 use super::describe::{Access, Header, Kind, Operation, Param};
 use super::memory::Claim;
+use super::paging::Binding;
 use super::problem::{Code, Problem, is_write};
 use crate::access::Client;
 use crate::allowance::Allowance;
@@ -59,6 +60,8 @@ struct Names {
     event: Option<EventId>,
     /// A key of the merged state, prefix included.
     key: Option<String>,
+    /// The id of an API key.
+    credential: Option<String>,
 }
 
 impl Names {
@@ -71,6 +74,7 @@ impl Names {
                 "session" => names.session = Some(parsed("sessionId", SessionId::parse(value))?),
                 "event" => names.event = Some(parsed("id", EventId::parse(value))?),
                 "key" => names.key = Some(parsed("key", check_state_key(value).map(|()| value.to_owned()))?),
+                "id" => names.credential = Some(value.to_owned()),
                 _ => {}
             }
         }
@@ -153,6 +157,16 @@ impl Call {
     /// A key of the merged state, prefix included.
     pub fn state_key(&self) -> Result<String, Problem> {
         self.names.key.clone().ok_or_else(no_such_name)
+    }
+
+    /// The id of an API key.
+    pub fn credential_id(&self) -> Result<String, Problem> {
+        self.names.credential.clone().ok_or_else(no_such_name)
+    }
+
+    /// What page tokens of a list of this kind are bound to, beside its query: what the client may see.
+    pub fn binding(&self, kind: &str) -> Binding {
+        Binding::of(kind).with(&format!("{:?}", self.client.grant))
     }
 
     /// The query, for the handler to keep.

@@ -278,7 +278,7 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Response, Problem>
     };
     let descending = query.text(&ORDER) == Some("desc");
     let with_state = query.boolean(&INCLUDE_STATE);
-    let mut binding = Binding::of("sessions")
+    let mut binding = call.binding("sessions")
         .with(app.as_str())
         .with(user.as_ref().map_or("", UserId::as_str))
         .with(if order_by == OrderBy::CreateTime { "createTime" } else { "lastUpdateTime" })

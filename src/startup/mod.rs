@@ -42,6 +42,8 @@ pub enum StartError {
     Database(StoreError),
     /// The socket cannot be had.
     Socket(String),
+    /// What a setting of access names cannot be had, or others could reach what asks for no credential.
+    Access(String),
 }
 
 impl fmt::Display for StartError {
@@ -49,7 +51,7 @@ impl fmt::Display for StartError {
         match self {
             Self::Listen(error) => error.fmt(f),
             Self::Database(error) => write!(f, "database: {error}"),
-            Self::Socket(message) => f.write_str(message),
+            Self::Socket(message) | Self::Access(message) => f.write_str(message),
         }
     }
 }
@@ -72,6 +74,8 @@ impl From<StoreError> for StartError {
 pub struct Prepared {
     config: Config,
     store: Arc<dyn Store>,
+    metrics: Arc<Metrics>,
+    authenticator: Arc<Authenticator>,
     listener: TcpListener,
 }
 
@@ -92,8 +96,25 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     let addresses = config.listen_addresses().await?;
     let store = open(&config).await?;
     ready(&*store, &config, !config.no_migrate).await?;
+    let metrics = Arc::new(Metrics::new());
+    let settings = config.access().map_err(StartError::Access)?;
+    let clock = Arc::new(SystemClock);
+    let authenticator = Arc::new(Authenticator::start(store.clone(), clock, metrics.clone(), settings).await?);
+    if !authenticator.is_on() && !config.insecure_no_auth {
+        refuse_to_be_open(&addresses)?;
+    }
     let listener = bind(&config, &addresses).await?;
-    Ok(Prepared { config, store, listener })
+    Ok(Prepared { config, store, metrics, authenticator, listener })
+}
+
+/// Refuses an address that others can reach, as no credential is asked for.
+fn refuse_to_be_open(addresses: &[SocketAddr]) -> Result<(), StartError> {
+    if addresses.iter().all(|address| address.ip().to_canonical().is_loopback()) {
+        return Ok(());
+    }
+    let detail = "--listen: others could reach this address, and no credential is asked for. Give --admin-key-file, make a \
+                  key (`sessiond keys create`), or say --insecure-no-auth if everybody may do everything";
+    Err(StartError::Access(detail.to_owned()))
 }
 
 /// Brings the database into shape, and does nothing else.
@@ -137,9 +158,6 @@ async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, 
     let bound = TcpListener::bind(addresses).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
     let (address, listener) =
         bound.map_err(|error| StartError::Socket(format!("cannot listen on {}: {error}", config.listen)))?;
-    if !address.ip().to_canonical().is_loopback() {
-        tracing::warn!("no authentication: whoever reaches this address can read and change every session");
-    }
     tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), "listening");
     Ok(listener)
 }
@@ -151,18 +169,19 @@ async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, 
 /// # Errors
 /// The metrics' address, if it was asked for by name and cannot be had.
 pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Unpin) -> io::Result<()> {
-    let Prepared { config, store, listener } = prepared;
+    let Prepared { config, store, metrics, authenticator, listener } = prepared;
     let clock = Arc::new(SystemClock);
-    let metrics = Arc::new(Metrics::new());
+    if !authenticator.is_on() && !listener.local_addr()?.ip().to_canonical().is_loopback() {
+        tracing::warn!("no credential is asked for: whoever reaches this address can read and change every session");
+    }
     let watched = store.clone();
     metrics.watch_pool(move || watched.pool());
     let measured = metrics.clone();
     store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
     let service = Arc::new(Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone()));
-    let authenticator = Arc::new(Authenticator {});
     let settings = config.http_settings();
     let origins = settings.origins.clone();
-    let app = http::app(service.clone(), authenticator, settings, metrics.clone(), clock);
+    let app = http::app(service.clone(), authenticator.clone(), settings, metrics.clone(), clock);
 
     let (stop, stopped) = watch::channel(false);
     let mut metrics_stopped = stopped.clone();
@@ -176,6 +195,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
         async move { service.sweep_forever(interval, unit).await }
     });
 
+    let watcher = tokio::spawn(async move { authenticator.watch().await });
     let refusals = tokio::spawn(report_refusals(metrics.clone()));
 
     let not_ready = app.clone();
@@ -191,6 +211,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let drained = server::serve(listener, router(app), limits, metrics, refusal, shutdown).await;
     sweeper.abort();
     refusals.abort();
+    watcher.abort();
     // A request that was cut off may still wait for the database, on a connection that the pool would wait for.
     let _ = timeout(CLOSE_GRACE, store.close()).await;
     let _ = stop.send(true);

@@ -1,0 +1,253 @@
+//! From a credential to a client: which it is, whether it holds, and for how long that may be remembered.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use moka::future::Cache;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, sleep};
+
+use super::admin::AdminKey;
+use super::jwt::Verifier;
+use super::{Client, Kind, key, token};
+use crate::domain::access::{ApiKey, Grant, Names, Role};
+use crate::domain::ids::UserKey;
+use crate::domain::time::Micros;
+use crate::metrics::Metrics;
+use crate::service::Clock;
+use crate::store::Store;
+use crate::store::error::StoreError;
+
+/// For how long a credential is taken for what it was found to be. What is revoked or narrowed is so on every replica within
+/// 5 s (contract, section 11): this, and the time to look it up.
+const REMEMBERED: Duration = Duration::from_secs(3);
+
+/// How many credentials are remembered, valid and invalid ones.
+const MOST_REMEMBERED: u64 = 10_000;
+
+/// How often a process that asks for no credential looks for a first key.
+const LOOK_FOR_KEYS: Duration = Duration::from_secs(2);
+
+/// How long one look may take.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// `lastUsedTime` of a key is written when it is older than this.
+const TOUCH_AFTER: i64 = 3_600_000_000;
+
+/// What is asked for, beside keys in the database.
+pub struct Settings {
+    /// `--require-auth`
+    pub required: bool,
+    pub admin_key: Option<AdminKey>,
+    pub jwt: Option<Verifier>,
+}
+
+/// Why a request is not served.
+#[derive(Debug)]
+pub enum Refusal {
+    /// There is no credential, or none that holds. Which of these it is, is for the metrics.
+    Unauthenticated(&'static str),
+    Store(Arc<StoreError>),
+}
+
+/// Establishes who sent a request. Shared by all requests of a process.
+pub struct Authenticator {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    metrics: Arc<Metrics>,
+    settings: Settings,
+    /// A credential is asked for. Never switched off.
+    on: AtomicBool,
+    anyone: Arc<Client>,
+    remembered: Cache<[u8; 32], Option<Arc<Client>>>,
+    secret: OnceCell<[u8; 32]>,
+}
+
+impl Authenticator {
+    /// Asks for credentials if a setting says so, or if the database holds a key.
+    ///
+    /// # Errors
+    /// The database does not answer.
+    pub async fn start(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        metrics: Arc<Metrics>,
+        settings: Settings,
+    ) -> Result<Self, StoreError> {
+        let is_set = settings.required || settings.admin_key.is_some() || settings.jwt.is_some();
+        let on = is_set || store.has_keys(Instant::now() + LOOK).await?;
+        let remembered = Cache::builder().max_capacity(MOST_REMEMBERED).time_to_live(REMEMBERED).build();
+        Ok(Self {
+            store,
+            clock,
+            metrics,
+            settings,
+            on: AtomicBool::new(on),
+            anyone: Arc::new(Client::anyone()),
+            remembered,
+            secret: OnceCell::new(),
+        })
+    }
+
+    /// Whether a credential is asked for.
+    pub fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn turn_on(&self) {
+        self.on.store(true, Ordering::Relaxed);
+    }
+
+    /// Keeps up with what changes without a request: a first key in the database, the file of the admin key, the keys of the
+    /// issuer. Runs until it is dropped.
+    pub async fn watch(&self) {
+        let keys = async {
+            while !self.is_on() {
+                sleep(LOOK_FOR_KEYS).await;
+                // What fails is tried again.
+                if let Ok(true) = self.store.has_keys(Instant::now() + LOOK).await {
+                    tracing::info!("the database holds a key: credentials are asked for from now on");
+                    self.turn_on();
+                }
+            }
+        };
+        let admin_key = async {
+            if let Some(admin_key) = &self.settings.admin_key {
+                admin_key.watch().await;
+            }
+        };
+        let issuer = async {
+            if let Some(jwt) = &self.settings.jwt {
+                jwt.watch().await;
+            }
+        };
+        tokio::join!(keys, admin_key, issuer);
+    }
+
+    /// The client that shows this credential, or none.
+    ///
+    /// # Errors
+    /// A credential is asked for, and this is none that holds; the database does not answer.
+    pub async fn client(&self, credential: Option<&str>, deadline: Instant) -> Result<Arc<Client>, Refusal> {
+        if !self.is_on() {
+            return Ok(self.anyone.clone());
+        }
+        let credential = credential.ok_or(Refusal::Unauthenticated("missing"))?;
+        if !is_like_a_credential(credential) && self.settings.admin_key.is_none() {
+            return Err(Refusal::Unauthenticated("malformed"));
+        }
+        let digest = key::digest(credential);
+        let found = match self.remembered.get(&digest).await {
+            Some(found) => found,
+            None => {
+                let look_up = self.look_up(credential, digest, deadline);
+                self.remembered.try_get_with(digest, look_up).await.map_err(Refusal::Store)?
+            }
+        };
+        let client = found.ok_or(Refusal::Unauthenticated("invalid"))?;
+        match client.expire_time {
+            Some(expire_time) if expire_time <= self.clock.now() => Err(Refusal::Unauthenticated("expired")),
+            _ => Ok(client),
+        }
+    }
+
+    /// Forgets what was remembered: something was revoked or narrowed here.
+    pub(super) fn forget(&self) {
+        self.remembered.invalidate_all();
+    }
+
+    async fn look_up(
+        &self,
+        credential: &str,
+        digest: [u8; 32],
+        deadline: Instant,
+    ) -> Result<Option<Arc<Client>>, StoreError> {
+        let client = if let Some(id) = self.admin_key(&digest) {
+            Some(Client { kind: Kind::AdminKey, id: Some(id), grant: Grant::unlimited(), expire_time: None })
+        } else if let Some(id) = key::id_of(credential) {
+            self.of_key(id, &digest, deadline).await?
+        } else if credential.starts_with(token::PREFIX) {
+            self.of_token(credential, deadline).await?
+        } else if let Some(jwt) = &self.settings.jwt {
+            let verified = jwt.verify(credential).await;
+            verified.inspect_err(|reason| self.metrics.credential_refused(reason.as_str())).ok().map(|jwt| Client {
+                kind: Kind::Jwt,
+                id: Some(jwt.subject),
+                grant: jwt.grant,
+                expire_time: Some(jwt.expire_time),
+            })
+        } else {
+            None
+        };
+        Ok(client.map(Arc::new))
+    }
+
+    /// The id of the admin key, if this is its digest.
+    fn admin_key(&self, digest: &[u8; 32]) -> Option<String> {
+        self.settings.admin_key.as_ref()?.id_if(digest)
+    }
+
+    async fn of_key(&self, id: &str, digest: &[u8; 32], deadline: Instant) -> Result<Option<Client>, StoreError> {
+        let Some(found) = self.store.api_key(id, deadline).await? else { return Ok(None) };
+        if !key::are_equal(&found.digest, digest) {
+            return Ok(None);
+        }
+        let now = self.clock.now();
+        if found.last_used_time.is_none_or(|last| last.plus(TOUCH_AFTER) <= now) {
+            let (store, id) = (self.store.clone(), found.id.clone());
+            // Not worth a failure of the request.
+            tokio::spawn(async move { store.touch_api_key(&id, now, Instant::now() + LOOK).await });
+        }
+        let ApiKey { id, grant, expire_time, .. } = found;
+        Ok(Some(Client { kind: Kind::Key, id: Some(id), grant, expire_time }))
+    }
+
+    async fn of_token(&self, text: &str, deadline: Instant) -> Result<Option<Client>, StoreError> {
+        let secret = self.secret(deadline).await?;
+        let Some(claims) = token::read(&secret, text) else { return Ok(None) };
+        let (Some(role), Ok(user)) = (Role::parse(&claims.role), claims.user_key()) else { return Ok(None) };
+        // What its key may no longer do, it may not either.
+        let Some((of_key, until)) = self.minter(&claims.key, deadline).await? else { return Ok(None) };
+        if self.store.token_epoch(&user, deadline).await? != claims.epoch {
+            return Ok(None);
+        }
+        let grant = Grant {
+            role,
+            apps: Names::literal([user.app.as_str()]),
+            users: Names::literal([user.user.as_str()]),
+        };
+        let expire_time = until.map_or(claims.expire_time(), |until| until.min(claims.expire_time()));
+        Ok(Some(Client {
+            kind: Kind::Token,
+            id: Some(claims.key),
+            grant: of_key.and(&grant),
+            expire_time: Some(expire_time),
+        }))
+    }
+
+    /// The grant and the expiry of the key that minted a token, if it still holds.
+    async fn minter(&self, id: &str, deadline: Instant) -> Result<Option<(Grant, Option<Micros>)>, StoreError> {
+        if self.settings.admin_key.as_ref().is_some_and(|key| key.has_id(id)) {
+            return Ok(Some((Grant::unlimited(), None)));
+        }
+        Ok(self.store.api_key(id, deadline).await?.map(|key| (key.grant, key.expire_time)))
+    }
+
+    /// The secret of all tokens, which lies in the database, so that each replica knows it.
+    pub(super) async fn secret(&self, deadline: Instant) -> Result<[u8; 32], StoreError> {
+        let secret = self.secret.get_or_try_init(|| self.store.token_secret(key::random(), deadline)).await?;
+        Ok(*secret)
+    }
+
+    /// How often the tokens of a user were revoked.
+    pub(super) async fn epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64, StoreError> {
+        self.store.token_epoch(user, deadline).await
+    }
+}
+
+/// By its form alone: what is none costs no look-up.
+fn is_like_a_credential(text: &str) -> bool {
+    key::id_of(text).is_some() || text.starts_with(token::PREFIX) || text.split('.').count() == 3
+}

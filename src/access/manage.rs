@@ -1,0 +1,214 @@
+//! Keys and tokens: made, listed, changed and revoked, never beyond what the client that asks may do.
+
+use secrecy::SecretString;
+use tokio::time::Instant;
+
+use super::{Authenticator, Client, Kind, key, token};
+use crate::domain::Rejected;
+use crate::domain::access::{ApiKey, Grant, KeyDraft, Names, Place, Role, TokenDraft};
+use crate::domain::ids::UserKey;
+use crate::domain::time::Micros;
+use crate::store::error::StoreError;
+
+/// Why a request about credentials is refused.
+#[derive(Debug)]
+pub enum Error {
+    /// Authentication is off: the first key is made on the command line.
+    Off,
+    /// It would go beyond what the client may do.
+    Beyond(&'static str),
+    /// There is no such key, or none within the client's grant.
+    NotFound,
+    Rejected(Rejected),
+    Store(StoreError),
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Rejected> for Error {
+    fn from(rejected: Rejected) -> Self {
+        Self::Rejected(rejected)
+    }
+}
+
+type Result<T> = std::result::Result<T, Error>;
+
+const KEYS_PER_LOOK: usize = 1000;
+
+impl Authenticator {
+    /// Makes a key. It is shown here and never again.
+    ///
+    /// # Errors
+    /// It would go beyond the client's role, names or expiry.
+    pub async fn create_key(
+        &self,
+        client: &Client,
+        draft: KeyDraft,
+        deadline: Instant,
+    ) -> Result<(ApiKey, SecretString)> {
+        self.must_be_on()?;
+        let made = self.draw_key(draft)?;
+        within(client, &made.0)?;
+        self.store.insert_api_key(&made.0, deadline).await?;
+        Ok(made)
+    }
+
+    /// Makes a key for whoever has the database itself. From now on credentials are asked for.
+    ///
+    /// # Errors
+    /// A draft that breaks a rule; the database fails.
+    pub async fn create_first_key(&self, draft: KeyDraft, deadline: Instant) -> Result<(ApiKey, SecretString)> {
+        let made = self.draw_key(draft)?;
+        self.store.insert_api_key(&made.0, deadline).await?;
+        self.turn_on();
+        Ok(made)
+    }
+
+    fn draw_key(&self, draft: KeyDraft) -> Result<(ApiKey, SecretString)> {
+        let now = self.clock.now();
+        let drawn = key::draw();
+        let mut made = ApiKey {
+            digest: key::digest(secrecy::ExposeSecret::expose_secret(&drawn.key)),
+            id: drawn.id,
+            name: String::new(),
+            grant: Grant { role: Role::Reader, apps: Names::literal([]), users: Names::all() },
+            create_time: now,
+            expire_time: None,
+            last_used_time: None,
+        };
+        draft.apply(&mut made, now)?;
+        Ok((made, drawn.key))
+    }
+
+    /// A page of the keys within the client's grant, by id, and whether there are more.
+    ///
+    /// # Errors
+    /// The database fails; here as below.
+    pub async fn keys(
+        &self,
+        client: &Client,
+        after: &str,
+        rows: usize,
+        deadline: Instant,
+    ) -> Result<(Vec<ApiKey>, bool)> {
+        self.must_be_on()?;
+        let mut page = Vec::new();
+        let mut after = after.to_owned();
+        loop {
+            let looked = self.store.api_keys(&after, KEYS_PER_LOOK, deadline).await?;
+            let is_last = looked.len() < KEYS_PER_LOOK;
+            if let Some(last) = looked.last() {
+                after.clone_from(&last.id);
+            }
+            page.extend(looked.into_iter().filter(|key| client.grant.contains(&key.grant)));
+            if page.len() > rows {
+                page.truncate(rows);
+                return Ok((page, true));
+            }
+            if is_last {
+                return Ok((page, false));
+            }
+        }
+    }
+
+    /// # Errors
+    /// There is none within the client's grant.
+    pub async fn key(&self, client: &Client, id: &str, deadline: Instant) -> Result<ApiKey> {
+        self.must_be_on()?;
+        let found = self.store.api_key(id, deadline).await?;
+        found.filter(|key| client.grant.contains(&key.grant)).ok_or(Error::NotFound)
+    }
+
+    /// Changes a key. What it may no longer do, it and its tokens cannot do anywhere within 5 s.
+    ///
+    /// # Errors
+    /// There is none; it would go beyond the client's role, names or expiry.
+    pub async fn change_key(&self, client: &Client, id: &str, draft: KeyDraft, deadline: Instant) -> Result<ApiKey> {
+        let mut changed = self.key(client, id, deadline).await?;
+        draft.apply(&mut changed, self.clock.now())?;
+        within(client, &changed)?;
+        if !self.store.change_api_key(&changed, deadline).await? {
+            return Err(Error::NotFound);
+        }
+        self.forget();
+        Ok(changed)
+    }
+
+    /// Revokes a key and its tokens, everywhere within 5 s.
+    ///
+    /// # Errors
+    /// There is none within the client's grant.
+    pub async fn revoke_key(&self, client: &Client, id: &str, deadline: Instant) -> Result<()> {
+        self.key(client, id, deadline).await?;
+        self.store.revoke_api_key(id, self.clock.now(), deadline).await?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Mints a token for one user, with the key that the client has shown.
+    ///
+    /// # Errors
+    /// The client has not shown a key; it would go beyond the key's role, names or expiry.
+    pub async fn mint(
+        &self,
+        client: &Client,
+        draft: TokenDraft,
+        deadline: Instant,
+    ) -> Result<(String, Micros)> {
+        self.must_be_on()?;
+        let TokenDraft { user, role, ttl } = draft;
+        let (Kind::Key | Kind::AdminKey, Some(id)) = (client.kind, &client.id) else {
+            return Err(Error::Beyond("tokens are minted with a key, not with a token"));
+        };
+        reaches(client, &user)?;
+        if role > client.grant.role {
+            return Err(Error::Beyond("the role is above that of the key"));
+        }
+        let now = self.clock.now();
+        let until = now.plus(ttl);
+        let until = client.expire_time.map_or(until, |expire_time| expire_time.min(until));
+        let claims = token::Claims::new(id, &user, role.as_str(), self.epoch(&user, deadline).await?, now, until);
+        let secret = self.secret(deadline).await?;
+        Ok((token::mint(&secret, &claims), claims.expire_time()))
+    }
+
+    /// Voids the tokens of a user that were minted before, everywhere within 5 s. One that is minted after it holds.
+    ///
+    /// # Errors
+    /// The user is not within the client's grant.
+    pub async fn revoke_tokens(&self, client: &Client, user: &UserKey, deadline: Instant) -> Result<()> {
+        self.must_be_on()?;
+        reaches(client, user)?;
+        self.store.revoke_tokens(user, deadline).await?;
+        self.forget();
+        Ok(())
+    }
+
+    /// # Errors
+    /// No credential is asked for, so there are none.
+    pub fn must_be_on(&self) -> Result<()> {
+        if self.is_on() { Ok(()) } else { Err(Error::Off) }
+    }
+}
+
+fn within(client: &Client, key: &ApiKey) -> Result<()> {
+    if !client.grant.contains(&key.grant) {
+        return Err(Error::Beyond("the key would go beyond the role, the apps or the users of the credential"));
+    }
+    let ends_in_time = match (client.expire_time, key.expire_time) {
+        (None, _) => true,
+        (Some(end), expire_time) => expire_time.is_some_and(|expire_time| expire_time <= end),
+    };
+    if ends_in_time { Ok(()) } else { Err(Error::Beyond("the key would outlive the credential")) }
+}
+
+fn reaches(client: &Client, user: &UserKey) -> Result<()> {
+    match client.grant.reaches(Place::User(&user.app, &user.user)) {
+        true => Ok(()),
+        false => Err(Error::Beyond("the credential is not for this app and user")),
+    }
+}
