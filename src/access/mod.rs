@@ -45,8 +45,8 @@ impl Kind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
-            Self::Key => "key",
-            Self::AdminKey => "adminKey",
+            Self::Key | Self::AdminKey => "key",
+
             Self::Token => "token",
             Self::Jwt => "jwt",
         }

@@ -15,7 +15,7 @@ use axum::http::{Method, StatusCode};
 use schemas::{LABEL_NAME, label_value, reference};
 use serde_json::{Map, Value, json};
 
-use super::describe::{Endpoint, Header, Kind, PAGE_SIZE, Param, Reply};
+use super::describe::{Access, Endpoint, Header, Kind, PAGE_SIZE, Param, Reply};
 use super::problem::Code;
 use crate::domain::Limits;
 
@@ -40,6 +40,7 @@ const TAGS: &[(&str, &str)] = &[
         "The paths of ADK's own server, in its shapes, over the same sessions: for clients written for `adk api_server`. \
          Parameters that are not known are ignored here.",
     ),
+    ("Access", "API keys, tokens for one user, and what a credential is worth."),
     ("System", "Health, readiness, and this description."),
 ];
 
@@ -73,7 +74,13 @@ fn document(endpoints: &[Endpoint]) -> Value {
             "headers": headers(),
             "responses": responses,
             "schemas": schemas::all(),
+            "securitySchemes": {"bearer": {
+                "type": "http", "scheme": "bearer",
+                "description": "An API key (`sdk_...`), a user token (`sdu_...`) or a JWT of the configured issuer. Where no \
+                                credential is asked for, none is looked at.",
+            }},
         },
+        "security": [{"bearer": []}, {}],
     })
 }
 
@@ -86,6 +93,9 @@ fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
     });
     if !described.description.is_empty() {
         operation["description"] = described.description.into();
+    }
+    if described.access == Access::Open {
+        operation["security"] = json!([]);
     }
     let shared = |name: &str| json!({"$ref": format!("#/components/parameters/{name}")});
     let mut parameters: Vec<Value> =
@@ -138,6 +148,9 @@ fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
         Code::Internal,
         Code::Overloaded,
     ]);
+    if endpoint.operation.access != Access::Open {
+        codes.push(Code::Unauthenticated);
+    }
     if endpoint.operation.serving.database {
         codes.push(Code::StorageUnavailable);
     }
@@ -154,7 +167,11 @@ fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
 fn failure(status: StatusCode, codes: &[Code]) -> Value {
     let words: Vec<&str> = codes.iter().map(|code| code.entry().0).collect();
     let about: Vec<String> = codes.iter().map(|code| format!("`{}`: {}.", code.entry().0, code.entry().2)).collect();
-    let headers: &[&str] = if status == StatusCode::SERVICE_UNAVAILABLE { &["Retry-After"] } else { &[] };
+    let headers: &[&str] = match status {
+        StatusCode::SERVICE_UNAVAILABLE => &["Retry-After"],
+        StatusCode::UNAUTHORIZED => &["WWW-Authenticate"],
+        _ => &[],
+    };
     json!({
         "description": about.join(" "),
         "headers": response_headers(headers),
@@ -189,7 +206,7 @@ fn headers() -> Value {
             "schema": {"type": "string", "pattern": r#"^"[0-9]+(\.[0-9]+\.[0-9]+\.[0-9a-f]+(-[0-9]+)?)?"$"#},
         },
         "Location": {
-            "description": "The path of the session that was created.",
+            "description": "The path of what was created.",
             "required": true,
             "schema": {"type": "string", "format": "uri-reference"},
         },
@@ -201,6 +218,11 @@ fn headers() -> Value {
             "description": "Seconds to wait before trying again.",
             "required": true,
             "schema": {"type": "string", "pattern": "^[0-9]+$"},
+        },
+        "WWW-Authenticate": {
+            "description": "How to show a credential (RFC 6750).",
+            "required": true,
+            "schema": {"type": "string", "pattern": "^Bearer"},
         },
         "x-request-id": {
             "description": "The caller's, if it sent 1 to 128 visible ASCII characters; else a fresh one.",
@@ -227,6 +249,7 @@ fn parameters() -> Value {
         "app": path("app", "Id", "support-bot", "The app."),
         "user": path("user", "Id", "ada", "The user, within the app."),
         "session": path("session", "SessionId", "s1", "The session, within the user."),
+        "id": path("id", "KeyId", "k3vq7m2hx4ab", "The id of the API key."),
         "event": path("event", "Id", "evt-1", "The event's id, within the session."),
         "key": path("key", "PathKey", "user:name", "The state key, with its prefix."),
         "storedKey": path("key", "StoredPathKey", "user:name", "The state key, with its prefix; not `temp:`."),

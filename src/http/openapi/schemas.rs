@@ -10,6 +10,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::domain::access::Role;
 use crate::domain::template::{Braces, MAX_NAMES, Missing};
 use crate::http::adk::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
 
@@ -94,6 +95,29 @@ pub fn all() -> Map<String, Value> {
         ("Rendered", json!({"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}})),
         ("AppList", list("apps", named("appName", "Id"))),
         ("UserList", list("users", named("userId", "Id"))),
+        ("CreateKey", key_draft(&["name", "role", "apps"])),
+        ("UpdateKey", key_draft(&[])),
+        ("Key", key(false)),
+        ("CreatedKey", key(true)),
+        ("KeyList", list("keys", reference("Key"))),
+        ("CreateToken", create_token()),
+        (
+            "CreatedToken",
+            json!({"type": "object", "required": ["token", "expireTime"], "properties": {
+                "token": {"type": "string", "pattern": "^sdu_"}, "expireTime": reference("Time"),
+            }}),
+        ),
+        ("RevokeTokens", required(envelope("Whose tokens.", of_user()), &["app", "user"])),
+        ("Client", client()),
+        ("Role", json!({"type": "string", "enum": Role::ALL.map(Role::as_str), "description": "Each may do what those before it may."})),
+        ("KeyId", json!({"type": "string", "pattern": "^[^/]+$"})),
+        (
+            "NamePatterns",
+            json!({
+                "type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 257}, "minItems": 1, "maxItems": 100,
+                "description": "Names, or prefixes with a trailing `*`; `[\"*\"]` is all.",
+            }),
+        ),
         ("Labels", labels()),
         ("Id", id()),
         ("SessionId", session_id()),
@@ -264,6 +288,75 @@ fn labels() -> Value {
         "additionalProperties": label_value(),
         "description": "Up to 64 pairs of strings; values of up to 256 bytes, without U+0000.",
         "examples": [{"env": "prod", "team": "billing"}],
+    })
+}
+
+fn required(mut schema: Value, fields: &[&str]) -> Value {
+    if !fields.is_empty() {
+        schema["required"] = json!(fields);
+    }
+    schema
+}
+
+/// What a key is made of.
+fn key_draft(needed: &[&str]) -> Value {
+    let mut fields = metadata();
+    fields.retain(|name, _| matches!(&**name, "ttl" | "expireTime"));
+    let or_absent = |schema: Value, field: &str| if needed.contains(&field) { schema } else { or_null(schema) };
+    let name = json!({"type": "string", "minLength": 1, "maxLength": 256, "description": "For people. Up to 256 bytes."});
+    for (field, schema) in [
+        ("name", name),
+        ("role", reference("Role")),
+        ("apps", reference("NamePatterns")),
+        ("users", reference("NamePatterns")),
+    ] {
+        fields.insert(field.to_owned(), or_absent(schema, field));
+    }
+    required(envelope("Of the role `user`, `users` is exactly one name; else all, unless they are named.", fields), needed)
+}
+
+fn key(is_new: bool) -> Value {
+    let mut schema = json!({
+        "type": "object", "required": ["id", "name", "role", "apps", "users", "createTime"],
+        "properties": {
+            "id": reference("KeyId"), "name": {"type": "string"}, "role": reference("Role"),
+            "apps": reference("NamePatterns"), "users": reference("NamePatterns"), "createTime": reference("Time"),
+            "expireTime": reference("Time"),
+            "lastUsedTime": {"$ref": "#/components/schemas/Time", "description": "To about an hour."},
+        },
+    });
+    if is_new {
+        schema["properties"]["key"] = json!({"type": "string", "pattern": "^sdk_", "description": "Shown here alone."});
+        schema["required"] = json!(["id", "name", "role", "apps", "users", "createTime", "key"]);
+    }
+    schema
+}
+
+fn of_user() -> Map<String, Value> {
+    object(json!({"app": reference("Id"), "user": reference("Id")}))
+}
+
+fn create_token() -> Value {
+    let mut fields = of_user();
+    fields.insert("role".to_owned(), or_null(reference("Role")));
+    let ttl = json!({
+        "description": "Seconds, a number, or a string like `\"3600s\"`: an hour unless given, at most 24 hours.",
+        "anyOf": [{"type": "number", "minimum": 0.000_001, "maximum": 86400}, {"type": "string", "pattern": "^[0-9.]+s$"}, {"type": "null"}],
+    });
+    fields.insert("ttl".to_owned(), ttl);
+    required(envelope("For whom, and for how long.", fields), &["app", "user"])
+}
+
+fn client() -> Value {
+    json!({
+        "type": "object", "required": ["kind", "role", "apps", "users"],
+        "properties": {
+            "kind": {"type": "string", "enum": ["none", "key", "token", "jwt"]},
+            "id": {"type": "string", "description": "Of a key its id, of a token that of its key, of a JWT its subject."},
+            "role": reference("Role"),
+            "apps": {"type": "array", "items": {"type": "string"}}, "users": {"type": "array", "items": {"type": "string"}},
+            "expireTime": reference("Time"),
+        },
     })
 }
 

@@ -341,6 +341,14 @@ impl Answer {
         Self::new(status.parse().expect("a number"), headers, bytes[end + 4..].to_vec())
     }
 
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().expect("visible ASCII"))
     }

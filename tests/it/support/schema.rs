@@ -16,7 +16,7 @@ pub fn document() -> &'static Value {
 
 /// Validates an answer of the server: its status is listed for the operation, each header that is promised is there,
 /// content type and body are what is described. `path` is the request's, as sent; a query is ignored. An answer to a
-/// request that is no operation must be a problem of 400, 403, 404, 405 or 422, or the 204 of a preflight.
+/// request that is no operation must be a problem of 400, 401, 403, 404, 405 or 422, or the 204 of a preflight.
 ///
 /// Panics with what was wrong.
 pub fn check_answer(
@@ -46,7 +46,7 @@ fn answer_fault(
         if method == "OPTIONS" && status == 204 && body.is_empty() {
             return Ok(());
         }
-        if !matches!(status, 400 | 403 | 404 | 405 | 422) || media_type != Some("application/problem+json") {
+        if !matches!(status, 400 | 401 | 403 | 404 | 405 | 422) || media_type != Some("application/problem+json") {
             return Err("no operation is described there, and this is not a problem that says so".to_owned());
         }
         return if method == "HEAD" { Ok(()) } else { body_fault("/components/schemas/Problem", body) };
