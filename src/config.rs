@@ -18,8 +18,10 @@ use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
 
+use crate::access::{self, AdminKey};
 use crate::domain::Limits;
 use crate::domain::access::{Role, Writer};
+use crate::keys;
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
 use crate::store::limits::PostgresOptions;
@@ -53,7 +55,7 @@ pub struct Cli {
     pub config: Config,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Subcommand)]
 pub enum Command {
     /// Serve until SIGTERM or SIGINT, then drain (the default command)
     #[default]
@@ -69,6 +71,9 @@ pub enum Command {
     /// a summary. The exit status is 0 without differences, 1 with some, and 2 if the database cannot be read or lacks
     /// migrations.
     Verify,
+    /// Create, list, revoke and rotate API keys in the database, while servers run or not
+    #[command(subcommand)]
+    Keys(keys::Command),
     /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
     Healthcheck,
 }
@@ -141,17 +146,10 @@ pub struct Config {
 
     /// Where to serve the API; port 0 picks a free one, which the log names
     ///
-    /// An address that is not loopback needs --insecure-no-auth, as there is no authentication yet.
+    /// An address that is not loopback needs authentication (see Access), or --insecure-no-auth.
     #[arg(long, env = "SESSIOND_LISTEN", default_value = "127.0.0.1:8080")]
     #[arg(value_name = "HOST:PORT", global = true, help_heading = HTTP)]
     pub listen: Address,
-
-    /// Serve without authentication on an address that is not loopback
-    ///
-    /// Everyone who can reach the address can then read and change every session.
-    #[arg(long, env = "SESSIOND_INSECURE_NO_AUTH", value_parser = BoolishValueParser::new())]
-    #[arg(global = true, help_heading = HTTP)]
-    pub insecure_no_auth: bool,
 
     /// Host names that clients may use for this server, separated by commas: NAME, NAME:PORT, or `*` for all
     ///
@@ -178,9 +176,9 @@ pub struct Config {
     #[arg(global = true, help_heading = ACCESS)]
     pub require_auth: bool,
 
-    /// Start on an address that others can reach, although no credential is asked for
+    /// Serve without authentication on an address that is not loopback
     ///
-    /// Whoever reaches the address can then read and change every session.
+    /// Everyone who can reach the address can then read and change every session.
     #[arg(long, env = "SESSIOND_INSECURE_NO_AUTH", value_parser = BoolishValueParser::new())]
     #[arg(global = true, help_heading = ACCESS)]
     pub insecure_no_auth: bool,
@@ -402,7 +400,7 @@ impl Cli {
     }
 
     pub fn command(&self) -> Command {
-        self.command.unwrap_or_default()
+        self.command.clone().unwrap_or_default()
     }
 
     fn read<T>(command: clap::Command, args: impl IntoIterator<Item = T>) -> Result<Self, clap::Error>
@@ -494,6 +492,15 @@ impl Config {
         Ok(())
     }
 
+    /// What is asked for of clients.
+    ///
+    /// # Errors
+    /// A file that cannot be used, or an issuer; says which.
+    pub fn access(&self) -> Result<access::Settings, String> {
+        let admin_key = self.admin_key_file.as_deref().map(AdminKey::open).transpose()?;
+        Ok(access::Settings { required: self.require_auth, admin_key, jwt: self.jwt()? })
+    }
+
     pub fn limits(&self) -> Limits {
         Limits {
             writer: Writer::Anyone,
@@ -563,14 +570,18 @@ impl Config {
     /// The addresses to listen on: bind these, and not the name again, which may then mean another address.
     ///
     /// # Errors
-    /// The name means nothing, or it means an address that needs `insecure_no_auth`.
+    /// The name means nothing.
     pub async fn listen_addresses(&self) -> Result<Vec<SocketAddr>, ListenError> {
-        let addresses =
-            self.listen.resolve().await.map_err(|error| ListenError::Unknown(self.listen.clone(), error))?;
+        self.listen.resolve().await.map_err(|error| ListenError::Unknown(self.listen.clone(), error))
+    }
+
+    /// # Errors
+    /// Others can reach one of these addresses, where no credential is asked for, and `insecure_no_auth` does not allow it.
+    pub fn check_exposure(&self, addresses: &[SocketAddr]) -> Result<(), ListenError> {
         // All of them, for which one gets bound is not ours to say.
         match addresses.iter().find(|address| !is_loopback(**address)) {
             Some(exposed) if !self.insecure_no_auth => Err(ListenError::Exposed(*exposed)),
-            _ => Ok(addresses),
+            _ => Ok(()),
         }
     }
 }
@@ -595,8 +606,9 @@ impl fmt::Display for ListenError {
             Self::Unknown(address, error) => write!(f, "cannot find the listen address {address}: {error}"),
             Self::Exposed(address) => write!(
                 f,
-                "{address} is not a loopback address and there is no authentication: listen on 127.0.0.1, or give \
-                 --insecure-no-auth (SESSIOND_INSECURE_NO_AUTH=true) if only trusted clients can reach it"
+                "{address} is not a loopback address and there is no authentication: give --admin-key-file, or make a key \
+                 (`sessiond keys create`); or give --insecure-no-auth (SESSIOND_INSECURE_NO_AUTH=true) if only trusted clients \
+                 can reach it"
             ),
         }
     }
@@ -673,7 +685,7 @@ impl FromStr for MetricsListen {
     }
 }
 
-fn role(text: &str) -> Result<Role, String> {
+pub fn role(text: &str) -> Result<Role, String> {
     Role::parse(text).ok_or_else(|| "must be reader, user, agent, operator or admin".to_owned())
 }
 
@@ -740,7 +752,7 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 }
 
 /// A duration longer than 0.
-fn period(text: &str) -> Result<Duration, &'static str> {
+pub fn period(text: &str) -> Result<Duration, &'static str> {
     match duration(text) {
         Ok(Duration::ZERO) => Err("must be longer than 0"),
         other => other,
@@ -925,10 +937,10 @@ mod tests {
             ("192.0.2.1:1", false),
             ("[::ffff:192.0.2.1]:1", false),
         ] {
-            let careful = config(&["--listen", address]).listen_addresses().await;
-            assert_eq!(careful.is_ok(), loopback, "{address}");
-            assert!(loopback || matches!(careful, Err(ListenError::Exposed(_))));
-            assert!(config(&["--listen", address, "--insecure-no-auth"]).listen_addresses().await.is_ok());
+            let (careful, careless) = (config(&["--listen", address]), config(&["--listen", address, "--insecure-no-auth"]));
+            let addresses = careful.listen_addresses().await.unwrap();
+            assert_eq!(careful.check_exposure(&addresses).is_ok(), loopback, "{address}");
+            assert!(careless.check_exposure(&addresses).is_ok());
         }
     }
 

@@ -20,6 +20,7 @@ mod allowance;
 pub mod config;
 pub mod domain;
 mod http;
+pub mod keys;
 pub mod metrics;
 mod origin;
 mod server;

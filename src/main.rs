@@ -11,6 +11,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use secrecy::ExposeSecret as _;
 use sessiond::config::{Cli, Command, Config, ListenError};
+use sessiond::keys::{self, Printed};
 use sessiond::startup::{self, StartError};
 use sessiond::store::error::StoreError;
 use sessiond::store::inspect::Inspector;
@@ -74,6 +75,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Migrate => migrate(cli.config).await,
             Command::Healthcheck => healthcheck(cli.config).await,
             Command::Verify => verify(cli.config).await,
+            Command::Keys(command) => keys(cli.config, command).await,
             Command::Openapi => Ok(()),
         }
     });
@@ -132,6 +134,14 @@ async fn verify(config: Config) -> Result<(), Failure> {
         0 => Ok(()),
         _ => Err(Failure::new("the database is not what its events say")),
     }
+}
+
+async fn keys(config: Config, command: keys::Command) -> Result<(), Failure> {
+    let Printed { output, note } = keys::run(&config, command).await.map_err(|error| Failure::new(error.to_string()))?;
+    print(output)?;
+    // If nobody reads it, the key above is made all the same.
+    let _ = io::stderr().lock().write_all(note.as_bytes());
+    Ok(())
 }
 
 async fn healthcheck(config: Config) -> Result<(), Failure> {

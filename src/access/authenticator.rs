@@ -96,10 +96,6 @@ impl Authenticator {
         self.on.load(Ordering::Relaxed)
     }
 
-    pub(super) fn turn_on(&self) {
-        self.on.store(true, Ordering::Relaxed);
-    }
-
     /// Keeps up with what changes without a request: a first key in the database, the file of the admin key, the keys of the
     /// issuer. Runs until it is dropped.
     pub async fn watch(&self) {
@@ -109,7 +105,7 @@ impl Authenticator {
                 // What fails is tried again.
                 if let Ok(true) = self.store.has_keys(Instant::now() + LOOK).await {
                     tracing::info!("the database holds a key: credentials are asked for from now on");
-                    self.turn_on();
+                    self.on.store(true, Ordering::Relaxed);
                 }
             }
         };

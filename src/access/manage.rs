@@ -11,15 +11,19 @@ use crate::domain::time::Micros;
 use crate::store::error::StoreError;
 
 /// Why a request about credentials is refused.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Authentication is off: the first key is made on the command line.
+    #[error("no credential is asked for here, so there are none: `sessiond keys create` makes the first key")]
     Off,
     /// It would go beyond what the client may do.
+    #[error("{0}")]
     Beyond(&'static str),
-    /// There is no such key, or none within the client's grant.
+    /// There is none, or none within the client's grant.
+    #[error("there is no such key")]
     NotFound,
+    #[error("{0}")]
     Rejected(Rejected),
+    #[error(transparent)]
     Store(StoreError),
 }
 
@@ -54,17 +58,6 @@ impl Authenticator {
         let made = self.draw_key(draft)?;
         within(client, &made.0)?;
         self.store.insert_api_key(&made.0, deadline).await?;
-        Ok(made)
-    }
-
-    /// Makes a key for whoever has the database itself. From now on credentials are asked for.
-    ///
-    /// # Errors
-    /// A draft that breaks a rule; the database fails.
-    pub async fn create_first_key(&self, draft: KeyDraft, deadline: Instant) -> Result<(ApiKey, SecretString)> {
-        let made = self.draw_key(draft)?;
-        self.store.insert_api_key(&made.0, deadline).await?;
-        self.turn_on();
         Ok(made)
     }
 

@@ -377,18 +377,33 @@ const ROLES: &str = "must be one of reader, user, agent, operator, admin";
 fn patterns(fields: &mut Fields<'_>, name: &str) -> Option<Names> {
     let list = fields.take(name)?;
     let texts: Option<Vec<_>> = list.as_array().and_then(|items| items.map(Json::as_str).collect());
-    // A prefix obeys the rule for ids once something follows it.
-    let is_pattern = |text: &str| match text.strip_suffix('*') {
-        Some(prefix) => AppName::parse(&format!("{prefix}x")).is_ok(),
-        None => AppName::parse(text).is_ok(),
-    };
-    match texts {
-        Some(texts) if (1..=MAX_PATTERNS).contains(&texts.len()) && texts.iter().all(|text| is_pattern(text)) => {
-            Some(Names::patterns(texts.iter().map(AsRef::as_ref)))
-        }
-        _ => {
-            fields.refuse(name, "must be a list of 1 to 100 names, or prefixes with a trailing `*`");
+    let texts = texts.unwrap_or_default();
+    let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+    match Names::parse(name, &texts) {
+        Ok(names) => Some(names),
+        Err(_) => {
+            fields.refuse(name, PATTERNS);
             None
+        }
+    }
+}
+
+const PATTERNS: &str = "must be a list of 1 to 100 names, or prefixes with a trailing `*`";
+
+impl Names {
+    /// Names and prefixes that a client gives, in a field of this name.
+    ///
+    /// # Errors
+    /// None or too many, or one that no name can match.
+    pub fn parse(field: &str, texts: &[&str]) -> Result<Self, Rejected> {
+        // A prefix obeys the rule for ids once something follows it.
+        let is_pattern = |text: &&str| match text.strip_suffix('*') {
+            Some(prefix) => AppName::parse(&format!("{prefix}x")).is_ok(),
+            None => AppName::parse(text).is_ok(),
+        };
+        match (1..=MAX_PATTERNS).contains(&texts.len()) && texts.iter().all(is_pattern) {
+            true => Ok(Self::patterns(texts.iter().copied())),
+            false => Err(Rejected::field(field, PATTERNS)),
         }
     }
 }

@@ -51,6 +51,8 @@ pub mod time;
 pub(crate) mod verify;
 pub(crate) mod writes;
 
+use std::fmt;
+
 use access::Writer;
 
 /// One field at fault, as the `errors` list of an error shows it.
@@ -85,6 +87,20 @@ pub enum Rejected {
 impl Rejected {
     pub fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError::new(field, message)])
+    }
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidJson { what, .. } => f.write_str(what),
+            Self::Denied { detail } => f.write_str(detail),
+            Self::TooLarge { detail, .. } => f.write_str(detail),
+            Self::Invalid(errors) => {
+                let texts: Vec<String> = errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
+                f.write_str(&texts.join("; "))
+            }
+        }
     }
 }
 

@@ -254,12 +254,9 @@ fn push_grant(object: &mut ObjectText, grant: &Grant) {
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         match error {
-            Error::Off => Self::new(
-                Code::PermissionDenied,
-                "no credential is asked for here, so there are none: `sessiond keys create` makes the first key",
-            ),
+            Error::Off => Self::new(Code::PermissionDenied, error.to_string()),
             Error::Beyond(detail) => Self::over("grant", Code::PermissionDenied, detail),
-            Error::NotFound => Self::new(Code::NotFound, "there is no such key"),
+            Error::NotFound => Self::new(Code::NotFound, error.to_string()),
             Error::Rejected(rejected) => rejected.into(),
             Error::Store(error) => crate::service::Error::Store(error).into(),
         }

@@ -42,7 +42,7 @@ pub enum StartError {
     Database(StoreError),
     /// The socket cannot be had.
     Socket(String),
-    /// What a setting of access names cannot be had, or others could reach what asks for no credential.
+    /// What a setting of access names cannot be had.
     Access(String),
 }
 
@@ -100,21 +100,11 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     let settings = config.access().map_err(StartError::Access)?;
     let clock = Arc::new(SystemClock);
     let authenticator = Arc::new(Authenticator::start(store.clone(), clock, metrics.clone(), settings).await?);
-    if !authenticator.is_on() && !config.insecure_no_auth {
-        refuse_to_be_open(&addresses)?;
+    if !authenticator.is_on() {
+        config.check_exposure(&addresses)?;
     }
     let listener = bind(&config, &addresses).await?;
     Ok(Prepared { config, store, metrics, authenticator, listener })
-}
-
-/// Refuses an address that others can reach, as no credential is asked for.
-fn refuse_to_be_open(addresses: &[SocketAddr]) -> Result<(), StartError> {
-    if addresses.iter().all(|address| address.ip().to_canonical().is_loopback()) {
-        return Ok(());
-    }
-    let detail = "--listen: others could reach this address, and no credential is asked for. Give --admin-key-file, make a \
-                  key (`sessiond keys create`), or say --insecure-no-auth if everybody may do everything";
-    Err(StartError::Access(detail.to_owned()))
 }
 
 /// Brings the database into shape, and does nothing else.
@@ -127,6 +117,17 @@ pub async fn migrate(config: &Config) -> Result<(), StartError> {
     store.close().await;
     tracing::info!("the database is migrated");
     Ok(())
+}
+
+/// Opens the database for a command, also a file that a server holds.
+///
+/// # Errors
+/// It cannot be opened, or lacks a migration that only the server's start may apply.
+pub async fn open_beside(config: &Config) -> Result<Arc<dyn Store>, StartError> {
+    let (url, options, limits) = (&config.database_url, config.postgres_options(), config.store_limits());
+    let (store, is_alone) = open::beside(url.expose_secret(), options, limits).await?;
+    ready(&*store, config, is_alone && !config.no_migrate).await?;
+    Ok(store)
 }
 
 async fn open(config: &Config) -> Result<Arc<dyn Store>, StoreError> {
@@ -172,7 +173,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let Prepared { config, store, metrics, authenticator, listener } = prepared;
     let clock = Arc::new(SystemClock);
     if !authenticator.is_on() && !listener.local_addr()?.ip().to_canonical().is_loopback() {
-        tracing::warn!("no credential is asked for: whoever reaches this address can read and change every session");
+        tracing::warn!("no authentication: whoever reaches this address can read and change every session");
     }
     let watched = store.clone();
     metrics.watch_pool(move || watched.pool());

@@ -1,0 +1,181 @@
+//! `sessiond keys`: API keys, for whoever has the database itself. Works while servers run; what it changes holds on all of
+//! them within 5 s.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Subcommand;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::time::Instant;
+
+use crate::access::{self, Authenticator, Client, Settings};
+use crate::config::{Config, period, role};
+use crate::domain::access::{ApiKey, KeyDraft, Names, Role};
+use crate::domain::session::Expiry;
+use crate::domain::time::Micros;
+use crate::metrics::Metrics;
+use crate::service::{Clock as _, SystemClock};
+use crate::startup::{StartError, open_beside};
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum Command {
+    /// Create a key and print it: it is shown here and never again
+    Create {
+        /// For people
+        #[arg(long, default_value = "created on the command line")]
+        name: String,
+        /// reader, user, agent, operator or admin
+        #[arg(long, value_parser = role)]
+        role: Role,
+        /// Names, or prefixes with a trailing `*`, separated by commas
+        #[arg(long, value_delimiter = ',', default_value = "*")]
+        apps: Vec<String>,
+        /// As --apps; of the role `user` exactly one name
+        #[arg(long, value_delimiter = ',', default_value = "*")]
+        users: Vec<String>,
+        /// How long it holds, as a duration; for ever unless given
+        #[arg(long, value_parser = long_period)]
+        ttl: Option<Duration>,
+    },
+    /// Print the keys that were not revoked, one a line, without secrets
+    List,
+    /// Revoke a key and its tokens
+    Revoke { id: String },
+    /// Create a key like this one and print it; this one holds for the overlap
+    Rotate {
+        id: String,
+        /// How long both keys hold, as a duration
+        #[arg(long, default_value = "24h", value_parser = period)]
+        overlap: Duration,
+    },
+}
+
+/// Why a command failed.
+#[derive(Debug)]
+pub enum Error {
+    Start(StartError),
+    Access(access::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(error) => error.fmt(f),
+            Self::Access(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<access::Error> for Error {
+    fn from(error: access::Error) -> Self {
+        Self::Access(error)
+    }
+}
+
+/// What a command prints: for programs to standard output, for people to standard error.
+#[derive(Debug, Default)]
+pub struct Printed {
+    pub output: String,
+    pub note: String,
+}
+
+/// # Errors
+/// The database cannot be had; there is no such key; a name or a pattern breaks a rule.
+pub async fn run(config: &Config, command: Command) -> Result<Printed, Error> {
+    let store = open_beside(config).await.map_err(Error::Start)?;
+    let settings = Settings { required: true, admin_key: None, jwt: None };
+    let (clock, metrics) = (Arc::new(SystemClock), Arc::new(Metrics::new()));
+    let started = Authenticator::start(store.clone(), clock, metrics, settings).await;
+    let authenticator = started.map_err(|error| Error::Start(error.into()))?;
+    let deadline = Instant::now() + config.request_timeout;
+    let done = perform(&authenticator, command, deadline).await;
+    store.close().await;
+    done
+}
+
+async fn perform(authenticator: &Authenticator, command: Command, deadline: Instant) -> Result<Printed, Error> {
+    // Who has the database may do everything.
+    let client = Client::anyone();
+    match command {
+        Command::Create { name, role, apps, users, ttl } => {
+            let draft = KeyDraft {
+                name: Some(name),
+                role: Some(role),
+                apps: Some(patterns("apps", &apps)?),
+                users: Some(patterns("users", &users)?),
+                expiry: ttl.map(|ttl| Some(Expiry::In(micros(ttl)))),
+            };
+            let (key, text) = authenticator.create_key(&client, draft, deadline).await?;
+            Ok(made(&key, &text))
+        }
+        Command::List => {
+            let (keys, _) = authenticator.keys(&client, "", usize::MAX, deadline).await?;
+            Ok(Printed { output: keys.iter().map(|key| line(key) + "\n").collect(), ..Printed::default() })
+        }
+        Command::Revoke { id } => {
+            authenticator.revoke_key(&client, &id, deadline).await?;
+            Ok(Printed { note: format!("{id} is revoked\n"), ..Printed::default() })
+        }
+        Command::Rotate { id, overlap } => {
+            let old = authenticator.key(&client, &id, deadline).await?;
+            let draft = KeyDraft {
+                name: Some(old.name),
+                role: Some(old.grant.role),
+                apps: Some(old.grant.apps),
+                users: Some(old.grant.users),
+                expiry: old.expire_time.map(|time| Some(Expiry::At(time))),
+            };
+            let (key, text) = authenticator.create_key(&client, draft, deadline).await?;
+            let until = SystemClock.now().plus(micros(overlap));
+            let until = old.expire_time.map_or(until, |end| end.min(until));
+            let ends = KeyDraft { expiry: Some(Some(Expiry::At(until))), ..KeyDraft::default() };
+            authenticator.change_key(&client, &id, ends, deadline).await?;
+            let mut printed = made(&key, &text);
+            printed.note += &format!("{id} holds until {}\n", shown(until));
+            Ok(printed)
+        }
+    }
+}
+
+fn patterns(field: &str, texts: &[String]) -> Result<Names, access::Error> {
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    Ok(Names::parse(field, &texts)?)
+}
+
+fn made(key: &ApiKey, text: &SecretString) -> Printed {
+    Printed { output: format!("{}\n", text.expose_secret()), note: format!("{}\n", line(key)) }
+}
+
+/// A line for people: no secret.
+fn line(key: &ApiKey) -> String {
+    let ApiKey { id, name, grant, expire_time, last_used_time, .. } = key;
+    let time = |time: &Option<Micros>| time.map_or_else(|| "never".to_owned(), shown);
+    format!(
+        "{id} role={} apps={} users={} expires={} used={} name={name}",
+        grant.role,
+        grant.apps.to_patterns().join(","),
+        grant.users.to_patterns().join(","),
+        time(expire_time),
+        time(last_used_time)
+    )
+}
+
+/// Unix seconds.
+fn shown(time: Micros) -> String {
+    time.to_number()
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// Days, too: no setting is as long.
+fn long_period(text: &str) -> Result<Duration, String> {
+    match text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
+        Some(days) if days > 0 => Ok(Duration::from_secs(u64::from(days) * 24 * 60 * 60)),
+        _ => period(text).map_err(str::to_owned),
+    }
+}
