@@ -8,6 +8,7 @@ use super::describe::{Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
 use super::paging::{Binding, page_rows};
 use super::problem::Problem;
 use super::request::{Call, Query};
+use crate::domain::access::Names;
 use crate::domain::ids::AppName;
 use crate::domain::json::ObjectText;
 
@@ -28,7 +29,7 @@ pub async fn apps(call: Call) -> Result<Response, Problem> {
     let query = call.query(&APPS)?;
     let binding = Binding::of("apps");
     let (after, rows) = place(&call, &query, &binding)?;
-    let names = call.app.service.apps(&after, rows + 1, call.deadline).await?;
+    let names = call.app.service.apps(&after, rows + 1, &Names::all(), call.deadline).await?;
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     Ok(page("apps", "appName", &names, rows, &binding))
 }
@@ -51,7 +52,7 @@ pub async fn users(call: Call) -> Result<Response, Problem> {
     let app = call.app_name()?;
     let binding = Binding::of("users").with(app.as_str());
     let (after, rows) = place(&call, &query, &binding)?;
-    let names = call.app.service.users(&app, &after, rows + 1, call.deadline).await?;
+    let names = call.app.service.users(&app, &after, rows + 1, &Names::all(), call.deadline).await?;
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     Ok(page("users", "userId", &names, rows, &binding))
 }

@@ -24,6 +24,7 @@ use super::describe::{Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use crate::domain::Limits;
+use crate::domain::access::Names;
 use crate::domain::change::{Keys, WrittenEdit, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionId, SessionKey, UserKey};
@@ -259,6 +260,7 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     let query = ListQuery {
         app,
         user: Some(user),
+        users: Names::all(),
         order_by: OrderBy::LastUpdateTime,
         descending: false,
         labels: Vec::new(),
@@ -317,7 +319,7 @@ impl Pages {
             }
             Self::Apps { after } => {
                 let rows = app.service.limits().page_rows;
-                let names = app.service.apps(after, rows, deadline).await?;
+                let names = app.service.apps(after, rows, &Names::all(), deadline).await?;
                 if let Some(last) = names.last() {
                     last.as_str().clone_into(after);
                 }
