@@ -67,3 +67,41 @@ pub fn list<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<'a> {
     sql += &format!(" order by {} limit 0 + {limit}", order.join(", "));
     values.sql(&sql)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::access::Names;
+    use crate::domain::ids::{AppName, SessionId};
+    use crate::domain::query::ListPosition;
+    use crate::store::{postgres, sqlite};
+
+    /// So that what is one user's is found by the index of users, however large the app is.
+    #[test]
+    fn whoever_may_see_one_user_lists_as_if_for_that_user() {
+        let user = UserId::parse("u*").unwrap();
+        let after = ListPosition { time: Micros(1), user: user.clone(), session: SessionId::parse("s").unwrap() };
+        let of_user = ListQuery {
+            app: AppName::parse("a").unwrap(),
+            user: Some(user),
+            users: Names::all(),
+            order_by: OrderBy::CreateTime,
+            descending: false,
+            labels: Vec::new(),
+            after: Some(after),
+            with_state: false,
+            max_rows: 9,
+            max_bytes: 9,
+        };
+        let within = |user: Option<UserId>, users| ListQuery { user, users, ..of_user.clone() };
+        for statements in [&*postgres::words::STATEMENTS, &*sqlite::words::STATEMENTS] {
+            let text = |query: &ListQuery| list(statements.words, query, Micros(0)).text().to_owned();
+            let expected = text(&of_user);
+            assert_eq!(text(&within(None, Names::literal(["u*"]))), expected);
+            assert_eq!(text(&within(of_user.user.clone(), Names::patterns(["u*", "v"]))), expected);
+            // Of a user who is not within, nothing is left.
+            let outside = text(&within(of_user.user.clone(), Names::patterns(["v"])));
+            assert!(outside.contains("user_id = $2 and (s.user_id >= $3 and s.user_id < $4)"), "{outside}");
+        }
+    }
+}

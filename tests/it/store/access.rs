@@ -25,7 +25,7 @@ fn grant(role: Role, apps: &[&str], users: &[&str]) -> Grant {
     Grant { role, apps: Names::patterns(apps.iter().copied()), users: Names::patterns(users.iter().copied()) }
 }
 
-fn api_key(id: &str) -> ApiKey {
+pub fn api_key(id: &str) -> ApiKey {
     ApiKey {
         id: id.to_owned(),
         name: format!("the key {id}"),
