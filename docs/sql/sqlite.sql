@@ -243,20 +243,61 @@ delete from app_patches where (app_name, request_key) in (select app_name, reque
     time < $1 order by time limit 0 + $2);
 
 -- apps
-with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name > $1
-    union all select min(app_name) from app_scopes where app_name > $1 union all select min(app_name) from
-    user_scopes where app_name > $1) as first union all select (select min(n) from (select min(app_name) as n
+with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name >= $1
+    union all select min(app_name) from app_scopes where app_name >= $1 union all select min(app_name) from
+    user_scopes where app_name >= $1) as first union all select (select min(n) from (select min(app_name) as n
     from sessions where app_name > names.name union all select min(app_name) from app_scopes where app_name >
     names.name union all select min(app_name) from user_scopes where app_name > names.name) as next) from names
-    where names.name is not null) select name from names where name is not null limit 0 + $2;
+    where coalesce(name < $3, name is not null)) select name from names where coalesce(name < $3, name is not
+    null) limit 0 + $2;
 
 -- users
-with recursive names(name) as (select min(n) from (select min(user_id) as n from sessions where app_name = $3
-    and user_id > $1 union all select min(user_id) from user_scopes where app_name = $3 and user_id > $1) as
-    first union all select (select min(n) from (select min(user_id) as n from sessions where app_name = $3 and
-    user_id > names.name union all select min(user_id) from user_scopes where app_name = $3 and user_id >
-    names.name) as next) from names where names.name is not null) select name from names where name is not null
-    limit 0 + $2;
+with recursive names(name) as (select min(n) from (select min(user_id) as n from sessions where app_name = $4
+    and user_id >= $1 union all select min(user_id) from user_scopes where app_name = $4 and user_id >= $1) as
+    first union all select (select min(n) from (select min(user_id) as n from sessions where app_name = $4 and
+    user_id > names.name union all select min(user_id) from user_scopes where app_name = $4 and user_id >
+    names.name) as next) from names where coalesce(name < $3, name is not null)) select name from names where
+    coalesce(name < $3, name is not null) limit 0 + $2;
+
+-- any_api_key
+select id from api_keys where id > '' limit 1;
+
+-- api_key
+select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id =
+    $1 and revoke_time is null;
+
+-- api_keys
+select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id >
+    $1 and revoke_time is null order by id limit 0 + $2;
+
+-- insert_api_key
+insert into api_keys (id, name, digest, role, apps, users, create_time, expire_time, last_used_time) values
+    ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do update set digest = excluded.digest where
+    api_keys.digest = excluded.digest;
+
+-- change_api_key
+update api_keys set name = $2, role = $3, apps = $4, users = $5, expire_time = $6 where id = $1 and revoke_time
+    is null;
+
+-- revoke_api_key
+update api_keys set revoke_time = $2, digest = null where id = $1 and (revoke_time is null or revoke_time = $2);
+
+-- touch_api_key
+update api_keys set last_used_time = $2 where id = $1 and revoke_time is null and coalesce(last_used_time < $2
+    - 3600000000, true);
+
+-- token_secret
+select secret from token_secrets where name = 'current';
+
+-- insert_token_secret
+insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
+
+-- token_epoch
+select epoch from token_epochs where app_name = $1 and user_id = $2;
+
+-- revoke_tokens
+insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) on conflict (app_name, user_id) do
+    update set epoch = token_epochs.epoch + 1 returning epoch;
 
 -- list_of_app_by_update
 select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
@@ -266,6 +307,16 @@ select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadat
     s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null
     or s.expire_time > $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) order by o.update_time asc,
     o.user_id asc, o.id asc limit 0 + $6;
+
+-- list_of_app_by_update_within
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
+    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (o.user_id >= $2 and
+    o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time > $6) and
+    (o.update_time, o.user_id, o.id) > ($7, $8, $9) order by o.update_time asc, o.user_id asc, o.id asc limit 0
+    + $10;
 
 -- list_of_app_by_update_backwards
 select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
@@ -330,6 +381,15 @@ select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadat
     coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
     (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5) order by
     s.create_time asc, s.user_id asc, s.id asc limit 0 + $6;
+
+-- list_of_app_by_create_within
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
+    (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id < $5) and (s.expire_time is null or
+    s.expire_time > $6) and (s.create_time, s.user_id, s.id) > ($7, $8, $9) order by s.create_time asc,
+    s.user_id asc, s.id asc limit 0 + $10;
 
 -- list_of_app_by_create_backwards
 select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,

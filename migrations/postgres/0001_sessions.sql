@@ -203,6 +203,37 @@ create table buried_sessions (
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
 );
 
+-- Who may do what. Of a key there is the digest of its secret alone; apps and users are JSON arrays of patterns. A revoked
+-- key keeps its row, without the digest: as long as there is a row, whoever asks must say who they are.
+create table api_keys (
+    id             text collate "C" not null,
+    name           text not null,
+    digest         bytea,
+    role           text not null,
+    apps           text not null,
+    users          text not null,
+    create_time    bigint not null,
+    expire_time    bigint,
+    last_used_time bigint,
+    revoke_time    bigint,
+    constraint api_keys_pkey primary key (id)
+);
+
+-- What signs the tokens of users: one row, `current`. Whoever can read it can make tokens.
+create table token_secrets (
+    name   text collate "C" not null,
+    secret bytea not null,
+    constraint token_secrets_pkey primary key (name)
+);
+
+-- How often the tokens of a user were revoked.
+create table token_epochs (
+    app_name text collate "C" not null,
+    user_id  text collate "C" not null,
+    epoch    bigint not null,
+    constraint token_epochs_pkey primary key (app_name, user_id)
+);
+
 -- Writes all that a batch of appends changes in one app, if the heads that it was decided on are still what they were.
 -- Losing a race is a result, and nothing that the server would log. `verdict` is
 --

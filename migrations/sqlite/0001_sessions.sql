@@ -200,3 +200,34 @@ create table buried_sessions (
     incarnation integer not null,
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
 );
+
+-- Who may do what. Of a key there is the digest of its secret alone; apps and users are JSON arrays of patterns. A revoked
+-- key keeps its row, without the digest: as long as there is a row, whoever asks must say who they are.
+create table api_keys (
+    id             text not null,
+    name           text not null,
+    digest         blob,
+    role           text not null,
+    apps           text not null,
+    users          text not null,
+    create_time    integer not null,
+    expire_time    integer,
+    last_used_time integer,
+    revoke_time    integer,
+    constraint api_keys_pkey primary key (id)
+) without rowid;
+
+-- What signs the tokens of users: one row, `current`. Whoever can read it can make tokens.
+create table token_secrets (
+    name   text not null,
+    secret blob not null,
+    constraint token_secrets_pkey primary key (name)
+) without rowid;
+
+-- How often the tokens of a user were revoked.
+create table token_epochs (
+    app_name text not null,
+    user_id  text not null,
+    epoch    integer not null,
+    constraint token_epochs_pkey primary key (app_name, user_id)
+) without rowid;

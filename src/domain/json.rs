@@ -252,6 +252,19 @@ impl fmt::Debug for RawJson {
     }
 }
 
+/// The JSON array of these strings.
+pub fn string_array(strings: &[String]) -> String {
+    let mut out = String::from("[");
+    for string in strings {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        push_string(&mut out, string);
+    }
+    out.push(']');
+    out
+}
+
 /// Appends `s` as a JSON string: quotes around it, and only the escapes that RFC 8259 (section 7) demands, the short ones where there
 /// are any and `\u00xx` in lower case otherwise.
 pub fn push_string(out: &mut String, s: &str) {

@@ -1,5 +1,6 @@
 //! The queries of readers and their results.
 
+use super::access::Names;
 use super::event::StoredEvent;
 use super::ids::{AppName, SessionId, SessionKey, UserId};
 use super::json::RawJson;
@@ -171,11 +172,12 @@ pub struct ScopeView {
     pub state: String,
 }
 
-/// A page of an app's sessions, or of one user's.
+/// A page of an app's sessions, or of one user's: of those, the sessions of `users`.
 #[derive(Debug, Clone)]
 pub struct ListQuery {
     pub app: AppName,
     pub user: Option<UserId>,
+    pub users: Names,
     pub order_by: OrderBy,
     pub descending: bool,
     /// Pairs that a session's labels must hold.

@@ -30,7 +30,7 @@ pub async fn apps(mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
     let binding = call.binding("apps");
     let (after, rows) = place(&call, &query, &binding)?;
-    let names = call.service.apps(&after, rows + 1, call.deadline).await?;
+    let names = call.service.apps(&after, rows + 1, &call.client.grant.apps, call.deadline).await?;
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     Ok(page("apps", "appName", &names, rows, &binding))
 }
@@ -54,7 +54,7 @@ pub async fn users(mut call: Call) -> Result<Response, Problem> {
     let app = call.app_name()?;
     let binding = call.binding("users").with(app.as_str());
     let (after, rows) = place(&call, &query, &binding)?;
-    let names = call.service.users(&app, &after, rows + 1, call.deadline).await?;
+    let names = call.service.users(&app, &after, rows + 1, &call.client.grant.users, call.deadline).await?;
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     Ok(page("users", "userId", &names, rows, &binding))
 }

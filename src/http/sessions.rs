@@ -10,7 +10,7 @@ use super::paging::{Binding, page_rows};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use crate::domain::FieldError;
-use crate::domain::access::Role;
+use crate::domain::access::{Names, Role};
 use crate::domain::ids::{SessionId, SessionKey, UserId};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
@@ -291,6 +291,7 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Response, Problem>
     let list = ListQuery {
         app,
         user,
+        users: Names::all(),
         order_by,
         descending,
         labels: query.labels().to_vec(),

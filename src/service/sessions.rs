@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
 use super::{Error, Result, Service};
+use crate::domain::access::Names;
 use crate::domain::command::{CreateOutcome, DeleteOutcome, Deletion, MetadataUpdate, UpdateOutcome};
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::query::{EventQuery, ListQuery, Page, SessionQuery, SessionView, StateFilter};
@@ -121,20 +122,27 @@ impl Service {
         self.read(deadline, || self.store.sessions(&query, now, deadline)).await
     }
 
-    /// Names of apps, in byte order, after `after`.
+    /// Names of apps, in byte order, after `after`: those within a grant.
     ///
     /// # Errors
     /// Only [`Error::Store`].
-    pub async fn apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<AppName>> {
-        self.read(deadline, || self.store.apps(after, limit, deadline)).await
+    pub async fn apps(&self, after: &str, limit: usize, within: &Names, deadline: Instant) -> Result<Vec<AppName>> {
+        self.read(deadline, || self.store.apps(after, limit, within, deadline)).await
     }
 
-    /// Names of an app's users, in byte order, after `after`.
+    /// Names of an app's users, in byte order, after `after`: those within a grant.
     ///
     /// # Errors
     /// Only [`Error::Store`].
-    pub async fn users(&self, app: &AppName, after: &str, limit: usize, deadline: Instant) -> Result<Vec<UserId>> {
-        self.read(deadline, || self.store.users(app, after, limit, deadline)).await
+    pub async fn users(
+        &self,
+        app: &AppName,
+        after: &str,
+        limit: usize,
+        within: &Names,
+        deadline: Instant,
+    ) -> Result<Vec<UserId>> {
+        self.read(deadline, || self.store.users(app, after, limit, within, deadline)).await
     }
 
     /// Changes metadata; the answer is the session with the first of its events.

@@ -10,6 +10,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use super::sql::statements::Statements;
 use super::sql::words::Words;
 use super::{postgres, sqlite};
+use crate::domain::access::Names;
 use crate::domain::ids::{AppName, SessionId, UserId};
 use crate::domain::query::{ListPosition, ListQuery, OrderBy};
 use crate::domain::time::Micros;
@@ -33,6 +34,7 @@ fn lists(words: &Words) -> Vec<Named> {
                 let query = ListQuery {
                     app: app.clone(),
                     user: user_filter.clone(),
+                    users: Names::all(),
                     order_by,
                     descending,
                     labels,
@@ -43,6 +45,11 @@ fn lists(words: &Words) -> Vec<Named> {
                 };
                 let text = list(words, &query, Micros(0)).text().to_owned();
                 lists.push((format!("list_of_{of}_by_{order}{variant}"), text));
+                if of == "app" && variant.is_empty() {
+                    let query = ListQuery { users: Names::patterns(["a", "b*"]), ..query };
+                    let text = list(words, &query, Micros(0)).text().to_owned();
+                    lists.push((format!("list_of_{of}_by_{order}_within"), text));
+                }
             }
         }
     }

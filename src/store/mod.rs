@@ -11,6 +11,7 @@
 //! - `transactions`: the transactions, written once over [`backend::Tx`], one file for each use
 //! - `sql`: the statements and rows that both databases share; `postgres`, `sqlite`: the two backends
 //! - [`open`]: the database that a URL names
+//! - [`nowhere`]: a store that holds nothing
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
 //!
 //! Here is [`Store`] alone: one method is one transaction, and no transaction handle leaves this folder.
@@ -22,6 +23,7 @@ pub mod error;
 pub mod inspect;
 pub mod limits;
 mod migrations;
+pub mod nowhere;
 pub mod open;
 pub(crate) mod pool;
 mod postgres;
@@ -43,13 +45,14 @@ use runner::{OnCommit, OnWait};
 use together::Sharing;
 use tokio::time::Instant;
 
+use crate::domain::access::{ApiKey, Names};
 use crate::domain::append::Append;
 use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, ScopeOutcome,
     UpdateOutcome,
 };
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId};
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
@@ -132,15 +135,56 @@ pub trait Store: Send + Sync + 'static {
         deadline: Instant,
     ) -> Result<Page<SessionView>, StoreError>;
 
-    /// Names in byte order, after `after`: of apps, or of the users of an app.
-    async fn apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<AppName>, StoreError>;
+    /// Up to `limit` names in byte order, after `after`, all of them `within`: of apps, or of the users of an app. Fewer than
+    /// `limit` only if there are no more.
+    async fn apps(
+        &self,
+        after: &str,
+        limit: usize,
+        within: &Names,
+        deadline: Instant,
+    ) -> Result<Vec<AppName>, StoreError>;
     async fn users(
         &self,
         app: &AppName,
         after: &str,
         limit: usize,
+        within: &Names,
         deadline: Instant,
     ) -> Result<Vec<UserId>, StoreError>;
+
+    /// Whether there is any key, be it revoked or expired. Once there is one, there always is.
+    async fn has_keys(&self, deadline: Instant) -> Result<bool, StoreError>;
+
+    /// A key that is not revoked; it may have expired.
+    async fn api_key(&self, id: &str, deadline: Instant) -> Result<Option<ApiKey>, StoreError>;
+
+    /// Up to `limit` keys that are not revoked, by id in byte order, after `after`; some may have expired.
+    async fn api_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<ApiKey>, StoreError>;
+
+    /// Stores a key. The same call again changes nothing; another key of that id is an error, and so are names that
+    /// [`Names::to_patterns`] cannot say.
+    async fn insert_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<(), StoreError>;
+
+    /// Gives the key of this id another name, grant and expiry; `false` if there is none, or it is revoked. Names as of
+    /// [`Store::insert_api_key`].
+    async fn change_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<bool, StoreError>;
+
+    /// Revokes a key for good, and forgets its digest; `false` if there is none, or it was revoked at another time than
+    /// `now`: the same call again says `true` again.
+    async fn revoke_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<bool, StoreError>;
+
+    /// Notes that a key was used, unless that was noted within the last hour, or there is no such key.
+    async fn touch_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<(), StoreError>;
+
+    /// The secret that signs the tokens of users: the same for every process. The first call stores its `draw`.
+    async fn token_secret(&self, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32], StoreError>;
+
+    /// How often the tokens of a user were revoked.
+    async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64, StoreError>;
+
+    /// Adds one to [`Store::token_epoch`], and returns it. No call is lost; one whose answer was lost may be repeated.
+    async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64, StoreError>;
 
     /// What time the database thinks it is.
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock, StoreError>;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use sessiond::domain::Limits;
+use sessiond::domain::access::Names;
 use sessiond::domain::event::EventDraft;
 use sessiond::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use sessiond::domain::json::Json;
@@ -90,6 +91,7 @@ impl Replica {
         let query = ListQuery {
             app: user().app,
             user: None,
+            users: Names::all(),
             order_by,
             descending: false,
             labels: Vec::new(),

@@ -16,21 +16,30 @@ const STATEMENTS: &str = include_str!("../../docs/sql/postgres.sql");
 const MIGRATION: &str = include_str!("../../migrations/postgres/0001_sessions.sql");
 
 /// Statements that are of all apps, and why.
-const OF_ALL_APPS: [(&str, &str); 5] = [
+const OF_ALL_APPS: [(&str, &str); 12] = [
     ("apps", "lists them"),
     ("expired", "the sweep goes through all"),
     ("next_buried", "the sweep goes through all"),
     ("forget_user_patches", "the sweep goes through all"),
     ("forget_app_patches", "the sweep goes through all"),
+    ("any_api_key", "a key is of no app"),
+    ("api_key", "a key is of no app: looked up by its id"),
+    ("api_keys", "lists them: a key is of no app"),
+    ("change_api_key", "a key is of no app: looked up by its id"),
+    ("revoke_api_key", "a key is of no app: looked up by its id"),
+    ("touch_api_key", "a key is of no app: looked up by its id"),
+    ("token_secret", "there is one for all"),
 ];
 
 /// Statements that are of all users of an app, and why.
-const OF_ALL_USERS: [(&str, &str); 7] = [
+const OF_ALL_USERS: [(&str, &str); 9] = [
     ("users", "lists them"),
     ("list_of_app_by_update", "lists an app's sessions"),
+    ("list_of_app_by_update_within", "lists the sessions of some of an app's users"),
     ("list_of_app_by_update_backwards", "lists an app's sessions"),
     ("list_of_app_by_update_labelled_with_state", "lists an app's sessions"),
     ("list_of_app_by_create", "lists an app's sessions"),
+    ("list_of_app_by_create_within", "lists the sessions of some of an app's users"),
     ("list_of_app_by_create_backwards", "lists an app's sessions"),
     ("list_of_app_by_create_labelled_with_state", "lists an app's sessions"),
 ];

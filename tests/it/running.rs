@@ -3,13 +3,18 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sessiond::domain::ids::{AppName, UserId, UserKey};
+use sessiond::domain::time::Micros;
+use sessiond::store::limits::{PostgresOptions, StoreLimits};
+use sessiond::store::open;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
+use crate::store::access::api_key;
 use crate::support::{
     binary::{PATIENT, Server, ended, log_says, spawn, together},
     client::Client,
@@ -430,6 +435,28 @@ async fn a_role_that_owns_nothing_serves() {
         .await
         .unwrap();
     }
+    // Keys, the secret and revocations of tokens, of which none can be removed.
+    let store = open::database(url.as_str(), PostgresOptions::default(), StoreLimits::default()).await.unwrap();
+    let (now, deadline) = (Micros(1), Instant::now() + PATIENCE);
+    let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
+    let key = api_key("k");
+    store.insert_api_key(&key, deadline).await.unwrap();
+    assert!(store.change_api_key(&key, deadline).await.unwrap());
+    store.touch_api_key("k", now, deadline).await.unwrap();
+    assert!(store.api_key("k", deadline).await.unwrap().is_some());
+    assert!(store.revoke_api_key("k", now, deadline).await.unwrap());
+    assert!(store.has_keys(deadline).await.unwrap());
+    for draw in [[1; 32], [2; 32]] {
+        assert_eq!(store.token_secret(draw, deadline).await.unwrap(), [1; 32]);
+    }
+    assert_eq!(store.revoke_tokens(&user, deadline).await.unwrap(), 1);
+    store.close().await;
+    let mut serving = PgConnection::connect(url.as_str()).await.unwrap();
+    for removal in ["delete from api_keys", "delete from token_secrets", "update token_secrets set secret = ''"] {
+        let error = sqlx::raw_sql(removal).execute(&mut serving).await.unwrap_err();
+        assert!(error.to_string().contains("permission denied"), "{error}");
+    }
+    serving.close().await.unwrap();
     let (status, log) = ended(url.as_str(), &["migrate"]).await;
     assert_eq!(status.code(), Some(0), "nothing is to be done: {log}");
     sqlx::raw_sql("delete from _sqlx_migrations").execute(&mut owner).await.unwrap();

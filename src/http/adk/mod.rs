@@ -24,7 +24,7 @@ use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Servi
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use crate::domain::Limits;
-use crate::domain::access::Role;
+use crate::domain::access::{Names, Role};
 use crate::domain::change::{Keys, WrittenEdit, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionId, SessionKey, UserKey};
@@ -266,6 +266,7 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     let query = ListQuery {
         app,
         user: Some(user),
+        users: Names::all(),
         order_by: OrderBy::LastUpdateTime,
         descending: false,
         labels: Vec::new(),
@@ -298,13 +299,14 @@ pub const APPS: Operation = Operation {
 };
 
 pub async fn apps(call: Call) -> Result<Response, Problem> {
-    array(call, Pages::Apps { after: String::new() }).await
+    let within = call.client.grant.apps.clone();
+    array(call, Pages::Apps { after: String::new(), within }).await
 }
 
 /// What ADK lists without pages, and is read by page all the same, so that memory does not grow with it.
 enum Pages {
     Sessions(ListQuery),
-    Apps { after: String },
+    Apps { after: String, within: Names },
 }
 
 impl Pages {
@@ -322,9 +324,9 @@ impl Pages {
                     |view: &&SessionView| !HIDDEN.iter().any(|mark| view.head.key.session.as_str().starts_with(mark));
                 Ok((page.items.iter().filter(is_shown).map(shape::summary).collect(), page.more))
             }
-            Self::Apps { after } => {
+            Self::Apps { after, within } => {
                 let rows = service.limits().page_rows;
-                let names = service.apps(after, rows, deadline).await?;
+                let names = service.apps(after, rows, within, deadline).await?;
                 if let Some(last) = names.last() {
                     last.as_str().clone_into(after);
                 }

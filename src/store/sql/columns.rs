@@ -49,6 +49,9 @@ pub const SPAN: &str = "node, key, valid_from, valid_to, value";
 /// The metadata that a client gives a session, and may change.
 pub const SESSION_METADATA: &str = "display_name, labels, expire_time";
 
+/// The columns of an [`ApiKeyRow`](super::rows::ApiKeyRow): all of a key that is not revoked.
+pub const API_KEY: &str = "id, name, digest, role, apps, users, create_time, expire_time, last_used_time";
+
 /// The key of a session's rows in other tables.
 pub const OWNER: &str = "app_name, user_id, session_id, incarnation";
 

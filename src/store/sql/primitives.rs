@@ -9,6 +9,7 @@ use super::query::{Query, Sql, Value};
 use super::rows::{
     DifferenceRow, EventRow, HeadRow, ListedRow, PagedEventRow, ScopeRow, StateRow, ViewRow, event_page, listed,
 };
+use crate::domain::access::NameRange;
 use crate::domain::command::Fork;
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
@@ -30,13 +31,13 @@ type Result<T> = std::result::Result<T, StoreError>;
 const COPIED_EVENTS: i64 = 10_000;
 
 /// The one row of a statement that always has one.
-async fn one<R: super::query::Row>(db: &mut impl Sql, query: Query<'_>) -> Result<R> {
+pub async fn one<R: super::query::Row>(db: &mut impl Sql, query: Query<'_>) -> Result<R> {
     let row = db.fetch(query).await?.pop();
     row.ok_or_else(|| StoreError::new(Cause::Internal, "a statement that always has a row had none"))
 }
 
 /// The row of a statement that has at most one.
-async fn at_most_one<R: super::query::Row>(db: &mut impl Sql, query: Query<'_>) -> Result<Option<R>> {
+pub async fn at_most_one<R: super::query::Row>(db: &mut impl Sql, query: Query<'_>) -> Result<Option<R>> {
     Ok(db.fetch(query).await?.pop())
 }
 
@@ -304,13 +305,15 @@ pub async fn list(db: &mut impl Sql, query: &ListQuery, now: Micros) -> Result<P
     Ok(page)
 }
 
-pub async fn apps(db: &mut impl Sql, after: &str, limit: i64) -> Result<Vec<String>> {
-    let query = Query::new(&*db.statements().apps).bind(after).bind(limit);
-    Ok(db.fetch(query).await?.into_iter().map(|(name,)| name).collect())
-}
-
-pub async fn users(db: &mut impl Sql, app: &AppName, after: &str, limit: i64) -> Result<Vec<String>> {
-    let query = Query::new(&*db.statements().users).bind(after).bind(limit).app(app);
+/// Names in a range, of the users of an app, or without one of apps.
+pub async fn names(db: &mut impl Sql, of: Option<&AppName>, range: &NameRange, limit: i64) -> Result<Vec<String>> {
+    let statements = db.statements();
+    let text = if of.is_some() { &statements.users } else { &statements.apps };
+    let query = Query::new(&**text).bind(&range.begin).bind(limit).bind(range.end.as_deref());
+    let query = match of {
+        Some(app) => query.app(app),
+        None => query,
+    };
     Ok(db.fetch(query).await?.into_iter().map(|(name,)| name).collect())
 }
 

@@ -2,9 +2,11 @@
 
 use sqlx::FromRow;
 
+use super::filter::plain_text;
+use crate::domain::access::{ApiKey, Grant, Names, Role};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
-use crate::domain::json::RawJson;
+use crate::domain::json::{Json, RawJson};
 use crate::domain::loaded::{LockedSession, SessionHead, UNREAD};
 use crate::domain::query::{EventPage, EventQuery, SessionQuery, SessionView};
 use crate::domain::rewind::Difference;
@@ -256,6 +258,44 @@ pub struct IncarnationRow {
 impl IncarnationRow {
     pub fn decode(self) -> Result<(SessionKey, i64), StoreError> {
         Ok((session_key(&self.app_name, &self.user_id, &self.session_id)?, self.incarnation))
+    }
+}
+
+#[derive(FromRow)]
+pub struct ApiKeyRow {
+    id: String,
+    name: String,
+    digest: Option<Vec<u8>>,
+    role: String,
+    apps: String,
+    users: String,
+    create_time: i64,
+    expire_time: Option<i64>,
+    last_used_time: Option<i64>,
+}
+
+impl TryFrom<ApiKeyRow> for ApiKey {
+    type Error = StoreError;
+
+    fn try_from(row: ApiKeyRow) -> Result<Self, StoreError> {
+        let odd = || StoreError::new(Cause::Internal, "a stored API key is not what its statement writes");
+        let names = |text| {
+            let patterns: Option<Vec<_>> = Json::trusted(text).as_array()?.map(Json::as_str).collect();
+            Some(Names::patterns(patterns?.iter().map(|pattern| &**pattern)))
+        };
+        Ok(Self {
+            digest: row.digest.and_then(|digest| digest.try_into().ok()).ok_or_else(odd)?,
+            grant: Grant {
+                role: Role::parse(&row.role).ok_or_else(odd)?,
+                apps: names(&row.apps).ok_or_else(odd)?,
+                users: names(&row.users).ok_or_else(odd)?,
+            },
+            id: row.id,
+            name: plain_text(&row.name),
+            create_time: Micros(row.create_time),
+            expire_time: row.expire_time.map(Micros),
+            last_used_time: row.last_used_time.map(Micros),
+        })
     }
 }
 

@@ -5,12 +5,15 @@
 //! session, `$4` the incarnation. A bound limit is written as a sum, `0 + $1`: SQLite plans a statement again whenever a
 //! bare limit is bound.
 
-use super::columns::{EVENT_NAMES, HEAD_COLUMNS, SESSION_METADATA, SPAN, STATE, state_columns};
+use super::columns::{API_KEY, EVENT_NAMES, HEAD_COLUMNS, SESSION_METADATA, SPAN, STATE, state_columns};
 use super::words::Words;
 use crate::store::limits::CLOCK_TOLERANCE;
 
 /// The rows of a session that its incarnation keys.
 const OF_INCARNATION: &str = "app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
+
+/// How old the time of a key's last use may be, in microseconds: an hour.
+const LAST_USED_TO: i64 = 3600 * 1_000_000;
 
 /// Makes the fields of [`Statements`], and their list, from one list of names and texts: none can be missing in the other.
 macro_rules! statements {
@@ -171,21 +174,47 @@ statements! { words,
     /// Removes up to `$2` requests of before `$1`.
     forget_user_patches: forget_patches(words, "user_patches", "app_name, user_id, request_key"),
     forget_app_patches: forget_patches(words, "app_patches", "app_name, request_key"),
-    /// Names of apps after `$1`, up to `$2`.
-    apps: names(|after| {
+    /// Names of apps from `$1` on, up to `$2` of them, those before `$3`, or all if that is null.
+    apps: names(|from| {
         format!(
-            "select min(app_name) as n from sessions where app_name > {after} \
-             union all select min(app_name) from app_scopes where app_name > {after} \
-             union all select min(app_name) from user_scopes where app_name > {after}"
+            "select min(app_name) as n from sessions where app_name {from} \
+             union all select min(app_name) from app_scopes where app_name {from} \
+             union all select min(app_name) from user_scopes where app_name {from}"
         )
     }),
-    /// Names of the users of the app `$3` after `$1`, up to `$2`.
-    users: names(|after| {
+    /// Names of the users of the app `$4`, in the same way.
+    users: names(|from| {
         format!(
-            "select min(user_id) as n from sessions where app_name = $3 and user_id > {after} \
-             union all select min(user_id) from user_scopes where app_name = $3 and user_id > {after}"
+            "select min(user_id) as n from sessions where app_name = $4 and user_id {from} \
+             union all select min(user_id) from user_scopes where app_name = $4 and user_id {from}"
         )
     }),
+    /// One key, if there is any. All ids are after the empty one, so it is found by the index.
+    any_api_key: "select id from api_keys where id > '' limit 1",
+    api_key: format!("select {API_KEY} from api_keys where id = $1 and revoke_time is null"),
+    /// Keys after the id `$1`, up to `$2`.
+    api_keys: format!(
+        "select {API_KEY} from api_keys where id > $1 and revoke_time is null order by id limit 0 + $2"
+    ),
+    /// Affects the row, too, if the same key is there already; no row, if it is another one.
+    insert_api_key: format!(
+        "insert into api_keys ({API_KEY}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+         on conflict (id) do update set digest = excluded.digest where api_keys.digest = excluded.digest"
+    ),
+    change_api_key: "update api_keys set name = $2, role = $3, apps = $4, users = $5, expire_time = $6 \
+                     where id = $1 and revoke_time is null",
+    /// Affects the row again if it was revoked at this very time: an earlier try did it.
+    revoke_api_key: "update api_keys set revoke_time = $2, digest = null \
+                     where id = $1 and (revoke_time is null or revoke_time = $2)",
+    touch_api_key: format!(
+        "update api_keys set last_used_time = $2 where id = $1 and revoke_time is null \
+           and coalesce(last_used_time < $2 - {LAST_USED_TO}, true)"
+    ),
+    token_secret: "select secret from token_secrets where name = 'current'",
+    insert_token_secret: "insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing",
+    token_epoch: "select epoch from token_epochs where app_name = $1 and user_id = $2",
+    revoke_tokens: "insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) \
+                    on conflict (app_name, user_id) do update set epoch = token_epochs.epoch + 1 returning epoch",
 }
 
 /// The condition that finds the session of a query: its key, and that it has not expired.
@@ -272,14 +301,15 @@ fn forget_patches(words: &Words, table: &str, key: &str) -> String {
     )
 }
 
-/// The next names after `$1`, each found by one lookup in each index (a loose index scan): the cost grows with names, not
-/// rows.
+/// The next names from `$1` on, each found by one lookup in each index (a loose index scan): the cost grows with names, not
+/// rows. It ends with the first that is not before `$3`; that this is no part of the lookups keeps one plan for all.
 fn names(next: impl Fn(&str) -> String) -> String {
+    const WITHIN: &str = "coalesce(name < $3, name is not null)";
     format!(
         "with recursive names(name) as (select min(n) from ({}) as first \
-           union all select (select min(n) from ({}) as next) from names where names.name is not null) \
-         select name from names where name is not null limit 0 + $2",
-        next("$1"),
-        next("names.name")
+           union all select (select min(n) from ({}) as next) from names where {WITHIN}) \
+         select name from names where {WITHIN} limit 0 + $2",
+        next(">= $1"),
+        next("> names.name")
     )
 }

@@ -41,7 +41,7 @@ use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
-use crate::domain::json::{RawJson, push_string};
+use crate::domain::json::{RawJson, string_array};
 use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::tag::Timeline;
@@ -321,9 +321,9 @@ impl SqliteTx {
             .bind(query.key.user.user.to_arc())
             .bind(query.key.session.to_arc())
             .bind(query.now.0)
-            .bind(filter.app.as_deref().map(json_texts))
-            .bind(filter.user.as_deref().map(json_texts))
-            .bind(filter.session.as_deref().map(json_texts))
+            .bind(filter.app.as_deref().map(string_array))
+            .bind(filter.user.as_deref().map(string_array))
+            .bind(filter.session.as_deref().map(string_array))
             .bind(events.after)
             .bind(events.last)
             .bind(events.before)
@@ -501,24 +501,12 @@ fn arguments(values: Vec<Value<'_>>) -> Result<SqliteArguments> {
             Value::Integer(number) => arguments.add(number),
             Value::Bytes(bytes) => arguments.add(bytes.map(<[u8]>::to_vec)),
             Value::Flag(flag) => arguments.add(flag),
-            Value::Texts(texts) => arguments.add(texts.map(json_texts)),
+            Value::Texts(texts) => arguments.add(texts.map(string_array)),
             Value::Integers(numbers) => arguments.add(json_numbers(&numbers)),
         }
         .map_err(sqlx::Error::Encode)?;
     }
     Ok(arguments)
-}
-
-fn json_texts(texts: &[String]) -> String {
-    let mut out = String::from("[");
-    for text in texts {
-        if out.len() > 1 {
-            out.push(',');
-        }
-        push_string(&mut out, text);
-    }
-    out.push(']');
-    out
 }
 
 fn json_numbers(numbers: &[i64]) -> String {

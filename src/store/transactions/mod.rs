@@ -3,6 +3,7 @@
 //! Locks are taken in one order everywhere: sessions, then users, then apps, rows of one kind in key order. What
 //! everybody shares is locked last and so held the shortest, and no two transactions can wait for each other.
 
+mod access;
 mod append;
 mod change;
 mod create;
@@ -27,13 +28,14 @@ use super::sql::primitives;
 use super::together::Sharing;
 use super::together::appends::Appends;
 use super::together::calls::Calls;
+use crate::domain::access::{ApiKey, Names};
 use crate::domain::append::Append;
 use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, ScopeOutcome,
     UpdateOutcome,
 };
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId};
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
@@ -65,6 +67,23 @@ impl<B: Backend> Transactions<B> {
             })
         };
         Self { runner, remembered, appends, reads: Arc::default(), creations: Arc::default() }
+    }
+
+    /// Names of the users of an app, or without one of apps; a statement for each range of `within`.
+    async fn names(
+        &self,
+        of: Option<&AppName>,
+        after: &str,
+        limit: usize,
+        within: &Names,
+        deadline: Instant,
+    ) -> Result<Vec<String>> {
+        let ranges = read::ranges_after(within, after);
+        if ranges.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = async |tx: &mut B::Tx| read::names(tx, of, &ranges, limit).await;
+        self.runner.read(ranges.len() == 1, self.runner.deadline(deadline), names).await
     }
 }
 
@@ -186,6 +205,9 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn sessions(&self, query: &ListQuery, now: Micros, deadline: Instant) -> Result<Page<SessionView>> {
+        if query.users.is_empty() {
+            return Ok(Page { items: Vec::new(), more: false, cut: false });
+        }
         let deadline = self.runner.deadline(deadline);
         let mut tx = self.runner.begin(deadline, self.runner.backend.read(true)).await?;
         let mut page = self.runner.within(deadline, primitives::list(&mut tx, query, now)).await?;
@@ -199,16 +221,62 @@ impl<B: Backend> Store for Transactions<B> {
         Ok(page)
     }
 
-    async fn apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<AppName>> {
-        let names = async |tx: &mut B::Tx| primitives::apps(tx, after, limit as i64).await;
-        let names = self.runner.read(true, self.runner.deadline(deadline), names).await?;
+    async fn apps(&self, after: &str, limit: usize, within: &Names, deadline: Instant) -> Result<Vec<AppName>> {
+        let names = self.names(None, after, limit, within, deadline).await?;
         names.iter().map(|name| AppName::parse(name).map_err(corrupt)).collect()
     }
 
-    async fn users(&self, app: &AppName, after: &str, limit: usize, deadline: Instant) -> Result<Vec<UserId>> {
-        let names = async |tx: &mut B::Tx| primitives::users(tx, app, after, limit as i64).await;
-        let names = self.runner.read(true, self.runner.deadline(deadline), names).await?;
+    async fn users(
+        &self,
+        app: &AppName,
+        after: &str,
+        limit: usize,
+        within: &Names,
+        deadline: Instant,
+    ) -> Result<Vec<UserId>> {
+        let names = self.names(Some(app), after, limit, within, deadline).await?;
         names.iter().map(|name| UserId::parse(name).map_err(corrupt)).collect()
+    }
+
+    async fn has_keys(&self, deadline: Instant) -> Result<bool> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| access::has_keys(tx).await).await
+    }
+
+    async fn api_key(&self, id: &str, deadline: Instant) -> Result<Option<ApiKey>> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| access::api_key(tx, id).await).await
+    }
+
+    async fn api_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<ApiKey>> {
+        let keys = async |tx: &mut B::Tx| access::api_keys(tx, after, limit).await;
+        self.runner.read(true, self.runner.deadline(deadline), keys).await
+    }
+
+    async fn insert_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<()> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| access::insert_api_key(tx, key).await).await
+    }
+
+    async fn change_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<bool> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| access::change_api_key(tx, key).await).await
+    }
+
+    async fn revoke_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<bool> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| access::revoke_api_key(tx, id, now).await).await
+    }
+
+    async fn touch_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<()> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| access::touch_api_key(tx, id, now).await).await
+    }
+
+    async fn token_secret(&self, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32]> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| access::token_secret(tx, &draw).await).await
+    }
+
+    async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| access::token_epoch(tx, user).await).await
+    }
+
+    async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| access::revoke_tokens(tx, user).await).await
     }
 
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock> {

@@ -1,12 +1,14 @@
-//! Reads of a session.
+//! Reads of a session, and lists of names.
 
-use crate::domain::ids::SessionKey;
+use crate::domain::access::{NameRange, Names};
+use crate::domain::ids::{AppName, SessionKey};
 use crate::domain::query::{ANY_TIME, EventQuery, SessionQuery, SessionView, StateFilter};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
+use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -52,4 +54,26 @@ pub fn not_there() -> StoreError {
 
 pub async fn head<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<SessionInfo>> {
     Ok(session(tx, &head_alone(key, now)).await?.map(|view| view.head))
+}
+
+/// The ranges of `within` as far as they come after the name `after`, in byte order.
+pub fn ranges_after(within: &Names, after: &str) -> Vec<NameRange> {
+    // Names have no control characters, so nothing is between a name and this.
+    let next = format!("{after}\u{1}");
+    let ranges = within.ranges().into_iter();
+    let left = ranges.filter(|range| range.end.as_ref().is_none_or(|end| next < *end));
+    left.map(|range| NameRange { begin: range.begin.max(next.clone()), ..range }).collect()
+}
+
+/// Up to `limit` names in these ranges, of the users of an app, or without one of apps.
+pub async fn names<X: Tx>(tx: &mut X, of: Option<&AppName>, ranges: &[NameRange], limit: usize) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for range in ranges {
+        let rest = limit.saturating_sub(found.len());
+        if rest == 0 {
+            break;
+        }
+        found.extend(primitives::names(tx, of, range, rest as i64).await?);
+    }
+    Ok(found)
 }

@@ -4,6 +4,7 @@
 //! Most of it the contract tests see through HTTP as well. Here are the outcomes that a client cannot tell apart, such as a
 //! second try of a write whose answer was lost, and races of single transactions, without the service's retries.
 
+pub mod access;
 mod append;
 mod change;
 mod commits;

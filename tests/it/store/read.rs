@@ -1,6 +1,7 @@
 //! Reads: a session, an event, a value, a scope, lists, names.
 
 use futures_util::future::join_all;
+use sessiond::domain::access::Names;
 use sessiond::domain::query::{ANY_TIME, ListPosition, ListQuery, OrderBy};
 use sessiond::domain::tag::Timeline;
 
@@ -14,10 +15,11 @@ async fn selected(store: &TestStore, query: EventQuery) -> (String, bool) {
     (events(&view).join(" "), view.events.more)
 }
 
-fn list(order_by: OrderBy) -> ListQuery {
+pub fn list(order_by: OrderBy) -> ListQuery {
     ListQuery {
         app: user().app,
         user: None,
+        users: Names::all(),
         order_by,
         descending: false,
         labels: Vec::new(),
@@ -33,6 +35,24 @@ async fn listed(store: &TestStore, query: &ListQuery) -> (String, bool) {
     let page = store.sessions(query, now(), deadline()).await.unwrap();
     let ids: Vec<&str> = page.items.iter().map(|view| view.head.key.session.as_str()).collect();
     (ids.join(" "), page.more)
+}
+
+/// The ids of all pages, each of them full but for the last.
+pub async fn paged(store: &TestStore, query: &ListQuery, max_rows: usize) -> String {
+    let (mut after, mut ids) = (None, Vec::new());
+    loop {
+        let page = ListQuery { after: after.take(), max_rows, ..query.clone() };
+        let page = store.sessions(&page, now(), deadline()).await.unwrap();
+        assert!(page.items.len() == max_rows || page.items.len() < max_rows && !page.more, "{query:?}");
+        ids.extend(page.items.iter().map(|view| view.head.key.session.as_str().to_owned()));
+        let Some(last) = page.items.last().filter(|_| page.more) else { return ids.join(" ") };
+        let time = match query.order_by {
+            OrderBy::CreateTime => last.head.create_time,
+            OrderBy::LastUpdateTime => last.head.update_time.micros,
+        };
+        let key = &last.head.key;
+        after = Some(ListPosition { time, user: key.user.user.clone(), session: key.session.clone() });
+    }
 }
 
 on_both_databases! {
@@ -224,21 +244,7 @@ on_both_databases! {
             assert_eq!(listed(store, &query).await, (expected.to_owned(), false), "{query:?}");
             // Page by page, it is the same.
             for max_rows in [1, 2] {
-                let (mut after, mut ids) = (None, Vec::new());
-                loop {
-                    let page = ListQuery { after: after.take(), max_rows, ..query.clone() };
-                    let page = store.sessions(&page, now(), deadline()).await.unwrap();
-                    assert!(page.items.len() <= max_rows);
-                    ids.extend(page.items.iter().map(|view| view.head.key.session.as_str().to_owned()));
-                    let Some(last) = page.items.last().filter(|_| page.more) else { break };
-                    let time = match query.order_by {
-                        OrderBy::CreateTime => last.head.create_time,
-                        OrderBy::LastUpdateTime => last.head.update_time.micros,
-                    };
-                    let key = &last.head.key;
-                    after = Some(ListPosition { time, user: key.user.user.clone(), session: key.session.clone() });
-                }
-                assert_eq!(ids.join(" "), expected, "{max_rows} {query:?}");
+                assert_eq!(paged(store, &query, max_rows).await, expected, "{max_rows} {query:?}");
             }
         }
         let with_state = ListQuery { with_state: true, ..one(made()) };
@@ -254,7 +260,7 @@ on_both_databases! {
             created(store.create(&creation.into(), deadline()).await);
         }
         let apps = async |after: &str, limit| {
-            let apps = store.apps(after, limit, deadline()).await.unwrap();
+            let apps = store.apps(after, limit, &Names::all(), deadline()).await.unwrap();
             apps.iter().map(|app| app.as_str().to_owned()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(apps("", 9).await, "B a b é");
@@ -262,7 +268,7 @@ on_both_databases! {
         assert_eq!(apps("a", 9).await, "b é");
         assert_eq!(apps("c", 9).await, "é");
         let users = async |after: &str| {
-            let users = store.users(&AppName::parse("b").unwrap(), after, 9, deadline()).await.unwrap();
+            let users = store.users(&AppName::parse("b").unwrap(), after, 9, &Names::all(), deadline()).await.unwrap();
             users.iter().map(|user| user.as_str().to_owned()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(users("").await, "Z z é");

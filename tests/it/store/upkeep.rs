@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use sessiond::domain::access::Names;
 use sessiond::domain::command::ScopeOutcome;
 use sessiond::domain::session::Expiry;
 use sessiond::store::backend::DatabaseClock;
@@ -56,7 +57,7 @@ on_both_databases! {
         assert!(swept(store, now(), true).await > 0);
         assert!(rows(store).await < before);
         assert!(store.shown("kept").await.is_some() && store.shown("forever").await.is_some());
-        assert_eq!(store.apps("", 9, deadline()).await.unwrap().len(), 1);
+        assert_eq!(store.apps("", 9, &Names::all(), deadline()).await.unwrap().len(), 1);
     }
 
     /// A chunk at a time, so that no transaction is long.

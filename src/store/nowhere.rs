@@ -1,0 +1,184 @@
+//! A store that holds nothing: what lies outside of a client's grant looks exactly like a database without any row.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use super::Store;
+use super::backend::DatabaseClock;
+use super::error::{Cause, StoreError};
+use super::pool::PoolUse;
+use super::runner::{OnCommit, OnWait};
+use super::together::Sharing;
+use crate::domain::access::{ApiKey, Names};
+use crate::domain::append::Append;
+use crate::domain::command::{
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, ScopeOutcome,
+    UpdateOutcome,
+};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
+use crate::domain::json::RawJson;
+use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
+use crate::domain::rewind::{RewindOutcome, RewindRequest};
+use crate::domain::scope::{Scope, join};
+use crate::domain::scope_write::ScopeWrite;
+use crate::domain::session::{Creation, SessionInfo};
+use crate::domain::time::Micros;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Answers every read as a database without any row does, and asks none. Every write is an error, as nothing may be written
+/// where a client sees nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nowhere;
+
+fn written<T>() -> Result<T> {
+    Err(StoreError::new(Cause::Internal, "there is nowhere to write"))
+}
+
+#[async_trait]
+impl Store for Nowhere {
+    async fn migrate(&self) -> Result<()> {
+        written()
+    }
+
+    async fn check(&self, _: Instant) -> Result<()> {
+        Ok(())
+    }
+
+    async fn create(&self, _: &Arc<Creation>, _: Instant) -> Result<CreateOutcome> {
+        written()
+    }
+
+    async fn append(&self, _: &Arc<Append>, _: Sharing, _: Instant) -> Result<AppendOutcome> {
+        written()
+    }
+
+    async fn update_metadata(&self, _: &MetadataUpdate, _: Instant) -> Result<UpdateOutcome> {
+        written()
+    }
+
+    async fn delete(&self, _: &Deletion, _: Instant) -> Result<DeleteOutcome> {
+        written()
+    }
+
+    async fn fork(&self, _: &Fork, _: Instant) -> Result<ForkOutcome> {
+        written()
+    }
+
+    async fn rewind(&self, _: &RewindRequest, _: Instant) -> Result<RewindOutcome> {
+        written()
+    }
+
+    async fn moment(&self, _: &MomentQuery, _: Instant) -> Result<Moment> {
+        Ok(Moment::SessionNotFound)
+    }
+
+    async fn write_scope(&self, _: &ScopeWrite, _: Instant) -> Result<ScopeOutcome> {
+        written()
+    }
+
+    async fn session(&self, _: &SessionQuery, _: Instant) -> Result<Option<SessionView>> {
+        Ok(None)
+    }
+
+    async fn event(
+        &self,
+        _: &SessionKey,
+        _: &EventId,
+        _: Micros,
+        _: Instant,
+    ) -> Result<Option<(SessionInfo, Option<StoredEvent>)>> {
+        Ok(None)
+    }
+
+    async fn value(
+        &self,
+        _: &SessionKey,
+        _: Scope,
+        _: &str,
+        _: Micros,
+        _: Instant,
+    ) -> Result<Option<(SessionInfo, Option<RawJson>)>> {
+        Ok(None)
+    }
+
+    async fn scope(&self, _: &ScopeKey, _: Instant) -> Result<ScopeView> {
+        Ok(ScopeView { revision: 0, state: join([None]) })
+    }
+
+    async fn sessions(&self, _: &ListQuery, _: Micros, _: Instant) -> Result<Page<SessionView>> {
+        Ok(Page { items: Vec::new(), more: false, cut: false })
+    }
+
+    async fn apps(&self, _: &str, _: usize, _: &Names, _: Instant) -> Result<Vec<AppName>> {
+        Ok(Vec::new())
+    }
+
+    async fn users(&self, _: &AppName, _: &str, _: usize, _: &Names, _: Instant) -> Result<Vec<UserId>> {
+        Ok(Vec::new())
+    }
+
+    async fn has_keys(&self, _: Instant) -> Result<bool> {
+        Ok(false)
+    }
+
+    async fn api_key(&self, _: &str, _: Instant) -> Result<Option<ApiKey>> {
+        Ok(None)
+    }
+
+    async fn api_keys(&self, _: &str, _: usize, _: Instant) -> Result<Vec<ApiKey>> {
+        Ok(Vec::new())
+    }
+
+    async fn insert_api_key(&self, _: &ApiKey, _: Instant) -> Result<()> {
+        written()
+    }
+
+    async fn change_api_key(&self, _: &ApiKey, _: Instant) -> Result<bool> {
+        written()
+    }
+
+    async fn revoke_api_key(&self, _: &str, _: Micros, _: Instant) -> Result<bool> {
+        written()
+    }
+
+    async fn touch_api_key(&self, _: &str, _: Micros, _: Instant) -> Result<()> {
+        written()
+    }
+
+    /// A write: the first call of a database stores what it draws.
+    async fn token_secret(&self, _: [u8; 32], _: Instant) -> Result<[u8; 32]> {
+        written()
+    }
+
+    async fn token_epoch(&self, _: &UserKey, _: Instant) -> Result<i64> {
+        Ok(0)
+    }
+
+    async fn revoke_tokens(&self, _: &UserKey, _: Instant) -> Result<i64> {
+        written()
+    }
+
+    async fn clock(&self, _: Instant) -> Result<DatabaseClock> {
+        Ok(DatabaseClock::OfProcess(None))
+    }
+
+    async fn sweep(&self, _: Micros, _: bool, _: Instant) -> Result<bool> {
+        written()
+    }
+
+    fn pool(&self) -> PoolUse {
+        PoolUse::default()
+    }
+
+    /// Nothing waits here.
+    fn watch_waits(&self, _: OnWait) {}
+
+    /// Nothing is committed here.
+    fn watch_commits(&self, _: OnCommit) {}
+
+    async fn close(&self) {}
+}

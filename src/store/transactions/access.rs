@@ -1,0 +1,109 @@
+//! Keys, and what tokens are signed and revoked by.
+
+use crate::domain::access::{ApiKey, Names};
+use crate::domain::ids::UserKey;
+use crate::domain::json::string_array;
+use crate::domain::time::Micros;
+use crate::store::backend::Tx;
+use crate::store::error::{Cause, StoreError};
+use crate::store::runner::End;
+use crate::store::sql::filter::filter_text;
+use crate::store::sql::primitives::{at_most_one, one};
+use crate::store::sql::query::Query;
+use crate::store::sql::rows::ApiKeyRow;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+pub async fn has_keys<X: Tx>(tx: &mut X) -> Result<bool> {
+    let any: Option<(String,)> = at_most_one(tx, Query::new(&*tx.statements().any_api_key)).await?;
+    Ok(any.is_some())
+}
+
+pub async fn api_key<X: Tx>(tx: &mut X, id: &str) -> Result<Option<ApiKey>> {
+    let row: Option<ApiKeyRow> = at_most_one(tx, Query::new(&*tx.statements().api_key).bind(id)).await?;
+    row.map(ApiKey::try_from).transpose()
+}
+
+pub async fn api_keys<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<ApiKey>> {
+    let rows: Vec<ApiKeyRow> = tx.fetch(Query::new(&*tx.statements().api_keys).bind(after).bind(limit as i64)).await?;
+    rows.into_iter().map(ApiKey::try_from).collect()
+}
+
+pub async fn insert_api_key<X: Tx>(tx: &mut X, key: &ApiKey) -> Result<((), End)> {
+    let query = Query::new(&*tx.statements().insert_api_key)
+        .bind(&*key.id)
+        .bind(filter_text(&key.name))
+        .bind(&key.digest[..])
+        .bind(key.grant.role.as_str())
+        .bind(patterns(&key.grant.apps)?)
+        .bind(patterns(&key.grant.users)?)
+        .bind(key.create_time.0)
+        .bind(key.expire_time.map(|time| time.0))
+        .bind(key.last_used_time.map(|time| time.0));
+    match tx.execute(query).await? {
+        0 => Err(StoreError::new(Cause::Internal, "the id of an API key is taken")),
+        _ => Ok(((), End::WITHOUT_EVENTS)),
+    }
+}
+
+pub async fn change_api_key<X: Tx>(tx: &mut X, key: &ApiKey) -> Result<(bool, End)> {
+    let query = Query::new(&*tx.statements().change_api_key)
+        .bind(&*key.id)
+        .bind(filter_text(&key.name))
+        .bind(key.grant.role.as_str())
+        .bind(patterns(&key.grant.apps)?)
+        .bind(patterns(&key.grant.users)?)
+        .bind(key.expire_time.map(|time| time.0));
+    changed(tx, query).await
+}
+
+pub async fn revoke_api_key<X: Tx>(tx: &mut X, id: &str, now: Micros) -> Result<(bool, End)> {
+    changed(tx, Query::new(&*tx.statements().revoke_api_key).bind(id).bind(now.0)).await
+}
+
+pub async fn touch_api_key<X: Tx>(tx: &mut X, id: &str, now: Micros) -> Result<((), End)> {
+    let (_, end) = changed(tx, Query::new(&*tx.statements().touch_api_key).bind(id).bind(now.0)).await?;
+    Ok(((), end))
+}
+
+pub async fn token_secret<X: Tx>(tx: &mut X, draw: &[u8; 32]) -> Result<([u8; 32], End)> {
+    if let Some(stored) = stored_secret(tx).await? {
+        return Ok((stored, End::Release));
+    }
+    // Another process may be first: this waits for it, and the next statement sees what it stored.
+    tx.execute(Query::new(&*tx.statements().insert_token_secret).bind(&draw[..])).await?;
+    let stored = stored_secret(tx).await?;
+    let stored = stored.ok_or_else(|| StoreError::new(Cause::Internal, "a secret that was stored is not there"))?;
+    Ok((stored, End::WITHOUT_EVENTS))
+}
+
+async fn stored_secret<X: Tx>(tx: &mut X) -> Result<Option<[u8; 32]>> {
+    let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&*tx.statements().token_secret)).await?;
+    let odd = |_| StoreError::new(Cause::Internal, "the stored secret does not have 32 bytes");
+    row.map(|(secret,)| secret.try_into().map_err(odd)).transpose()
+}
+
+pub async fn token_epoch<X: Tx>(tx: &mut X, user: &UserKey) -> Result<i64> {
+    let row: Option<(i64,)> = at_most_one(tx, Query::new(&*tx.statements().token_epoch).user(user)).await?;
+    Ok(row.map_or(0, |(epoch,)| epoch))
+}
+
+pub async fn revoke_tokens<X: Tx>(tx: &mut X, user: &UserKey) -> Result<(i64, End)> {
+    let (epoch,) = one(tx, Query::new(&*tx.statements().revoke_tokens).user(user)).await?;
+    Ok((epoch, End::WITHOUT_EVENTS))
+}
+
+/// Whether a statement changed anything, and how its transaction ends.
+async fn changed<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<(bool, End)> {
+    let changed = tx.execute(query).await? > 0;
+    Ok((changed, if changed { End::WITHOUT_EVENTS } else { End::Release }))
+}
+
+/// The column of these names. Literal ones that end with `*` would be read as prefixes, and allow more.
+fn patterns(names: &Names) -> Result<String> {
+    let patterns = names.to_patterns();
+    if Names::patterns(patterns.iter().map(String::as_str)) != *names {
+        return Err(StoreError::new(Cause::Internal, "a key cannot have a literal name that ends with `*`"));
+    }
+    Ok(string_array(&patterns))
+}
