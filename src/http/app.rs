@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::admission::Places;
 use super::memory::Memory;
+use super::rates::Rates;
 use crate::config::HttpSettings;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service};
@@ -39,6 +40,7 @@ pub struct App {
     pub clock: Arc<dyn Clock>,
     pub places: Places,
     pub memory: Memory,
+    pub rates: Rates,
     stopping: AtomicBool,
 }
 
@@ -57,6 +59,7 @@ impl App {
             clock,
             places: Places::new(&settings),
             memory: Memory::new(settings.max_buffered_bytes, settings.max_body_bytes),
+            rates: Rates::new(settings.rates),
             stopping: AtomicBool::new(false),
             settings,
         })

@@ -15,7 +15,7 @@ use axum::http::{Method, StatusCode};
 use schemas::{LABEL_NAME, label_value, reference};
 use serde_json::{Map, Value, json};
 
-use super::describe::{Endpoint, Header, Kind, PAGE_SIZE, Param, Reply};
+use super::describe::{Charge, Endpoint, Header, Kind, PAGE_SIZE, Param, Reply};
 use super::problem::Code;
 use crate::domain::Limits;
 
@@ -141,6 +141,9 @@ fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
     if endpoint.operation.serving.database {
         codes.push(Code::StorageUnavailable);
     }
+    if endpoint.operation.serving.charge != Charge::Nothing {
+        codes.push(Code::RateLimited);
+    }
     if endpoint.operation.body.is_some() {
         codes.extend([Code::InvalidJson, Code::RequestTimeout, Code::PayloadTooLarge, Code::UnsupportedMediaType]);
     }
@@ -154,7 +157,11 @@ fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
 fn failure(status: StatusCode, codes: &[Code]) -> Value {
     let words: Vec<&str> = codes.iter().map(|code| code.entry().0).collect();
     let about: Vec<String> = codes.iter().map(|code| format!("`{}`: {}.", code.entry().0, code.entry().2)).collect();
-    let headers: &[&str] = if status == StatusCode::SERVICE_UNAVAILABLE { &["Retry-After"] } else { &[] };
+    let headers: &[&str] = match status {
+        StatusCode::SERVICE_UNAVAILABLE => &["Retry-After"],
+        StatusCode::TOO_MANY_REQUESTS => &["Retry-After", "RateLimit", "RateLimit-Policy"],
+        _ => &[],
+    };
     json!({
         "description": about.join(" "),
         "headers": response_headers(headers),
@@ -201,6 +208,17 @@ fn headers() -> Value {
             "description": "Seconds to wait before trying again.",
             "required": true,
             "schema": {"type": "string", "pattern": "^[0-9]+$"},
+        },
+        "RateLimit": {
+            "description": "The limit that refused (`app`, `key` or `user`), the events that are left of it, and in how many \
+                            seconds the request would pass (draft-ietf-httpapi-ratelimit-headers).",
+            "required": true,
+            "schema": {"type": "string", "pattern": r#"^"[a-z]+";r=[0-9]+;t=[0-9]+$"#},
+        },
+        "RateLimit-Policy": {
+            "description": "The limits that apply: how many events at once, and in how many seconds they come back.",
+            "required": true,
+            "schema": {"type": "string", "pattern": r#"^"[a-z]+";q=[0-9]+;w=[0-9]+(, "[a-z]+";q=[0-9]+;w=[0-9]+)*$"#},
         },
         "x-request-id": {
             "description": "The caller's, if it sent 1 to 128 visible ASCII characters; else a fresh one.",

@@ -13,9 +13,10 @@ use tokio::time::{Instant, timeout_at};
 
 use super::answer::not_modified;
 use super::app::App;
-use super::describe::{Header, Kind, Operation, Param};
+use super::describe::{Charge, Header, Kind, Operation, Param};
 use super::memory::Claim;
 use super::problem::{Code, Problem, is_write};
+use super::rates::{Limited, Payers, Rates};
 use crate::allowance::Allowance;
 use crate::domain::envelope::{parse_body, to_camel};
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
@@ -45,14 +46,15 @@ type Parse<T> = fn(&str) -> Result<T, &'static str>;
 
 impl Call {
     /// # Errors
-    /// A path that cannot be read; a header that asks a write for safety which this operation cannot give.
+    /// A path that cannot be read; a header that asks a write for safety which this operation cannot give; a rate that is
+    /// used up.
     pub async fn new(app: Arc<App>, request: Request, operation: &'static Operation) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
         let path = RawPathParams::from_request_parts(&mut parts, &app).await.map_err(IntoResponse::into_response)?;
         if is_write(&parts.method) {
             check_headers(operation, &parts.headers).map_err(IntoResponse::into_response)?;
         }
-        Ok(Self {
+        let call = Self {
             app,
             operation,
             deadline: parts.extensions.get::<Deadline>().map_or_else(Instant::now, |deadline| deadline.0),
@@ -60,7 +62,30 @@ impl Call {
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: parts.headers,
             body,
-        })
+        };
+        let charged = match operation.serving.charge {
+            Charge::Nothing => Ok(()),
+            Charge::Request => call.charge(1),
+            Charge::Events => call.judge(|rates, payers| rates.peek(payers, Instant::now())),
+        };
+        charged.map_err(IntoResponse::into_response)?;
+        Ok(call)
+    }
+
+    /// Takes so many events from what the app and the user of the path may ask for.
+    ///
+    /// # Errors
+    /// 429 `rate_limited`, and nothing was taken.
+    pub fn charge(&self, events: usize) -> Result<(), Problem> {
+        let cost = u32::try_from(events).unwrap_or(u32::MAX);
+        self.judge(|rates, payers| rates.check(payers, cost, Instant::now()))
+    }
+
+    fn judge(&self, judge: impl FnOnce(&Rates, Payers<'_>) -> Result<(), Limited>) -> Result<(), Problem> {
+        // What is no name is refused as such later, and is nobody's.
+        let (app, user) = (self.app_name().ok(), self.user().ok());
+        let payers = Payers { app: app.as_ref(), key: None, user: user.as_ref() };
+        judge(&self.app.rates, payers).map_err(|limited| limited.problem(|limit| self.app.clock.jitter(limit)))
     }
 
     fn segment<T>(&self, name: &str, field: &str, parse: Parse<T>) -> Result<T, Problem> {
