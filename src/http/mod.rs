@@ -18,6 +18,7 @@ mod rates;
 mod render;
 mod request;
 mod sessions;
+mod shares;
 mod state;
 mod system;
 
