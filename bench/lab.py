@@ -259,16 +259,16 @@ def end(process: subprocess.Popen, signal_number: int = signal.SIGTERM) -> None:
 
 
 class Sessiond:
-    """A running server, with the settings that it has by default. To be used in a `with`."""
+    """A running server, with the settings that it has by default and those given. To be used in a `with`."""
 
-    def __init__(self, binary: Path, database_url: str, folder: Path):
+    def __init__(self, binary: Path, database_url: str, folder: Path, *settings: str):
         log = folder / "sessiond.log"
         log.unlink(missing_ok=True)
         self.log = log
         with open(log, "wb") as out:
             self.process = subprocess.Popen(
                 [binary, "serve", "--database-url", database_url, "--listen", "127.0.0.1:0", "--metrics-listen", "off",
-                 "--log-format", "json"],
+                 "--log-format", "json", *settings],
                 cwd=folder, env=settings_removed(), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                 preexec_fn=dies_with_us(signal.SIGKILL),
             )  # fmt: skip

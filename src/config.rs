@@ -291,7 +291,8 @@ pub struct Config {
 
     /// Requests served at once; further ones are answered 503 `overloaded`
     ///
-    /// A request counts until its answer begins. Streamed answers are bounded by --max-streams.
+    /// A request counts until its answer begins. Streamed answers are bounded by --max-streams. While another app has asked within
+    /// the last 10 s, requests of one app get at most half of the places.
     #[arg(long, env = "SESSIOND_MAX_IN_FLIGHT", default_value = "1024")]
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_in_flight: usize,
@@ -346,6 +347,26 @@ pub struct Config {
     #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
     pub max_page_bytes: usize,
 
+    /// Events per second of one app in this process; more are 429 `rate_limited` [default: no limit]
+    ///
+    /// A batch costs as many as it has events, any other request one. 2 seconds' worth may come at once. A batch that is larger
+    /// passes when nothing was asked for a while, and what it took beyond has to be waited for.
+    #[arg(long, env = "SESSIOND_RATE_LIMIT_APP")]
+    #[arg(value_name = "N", global = true, help_heading = LIMITS)]
+    pub rate_limit_app: Option<Rate>,
+
+    /// Events per second of one API key in this process, counted as of --rate-limit-app [default: no limit]
+    #[arg(long, env = "SESSIOND_RATE_LIMIT_KEY")]
+    #[arg(value_name = "N", global = true, help_heading = LIMITS)]
+    pub rate_limit_key: Option<Rate>,
+
+    /// Events per second of one user of an app in this process, counted as of --rate-limit-app [default: no limit]
+    ///
+    /// The user is the one of the path, whoever asks.
+    #[arg(long, env = "SESSIOND_RATE_LIMIT_USER")]
+    #[arg(value_name = "N", global = true, help_heading = LIMITS)]
+    pub rate_limit_user: Option<Rate>,
+
     /// Where to serve GET /metrics for Prometheus, or `off`
     ///
     /// Metrics hold no state of any session, so they may be served on any address. If the default address is taken, the
@@ -388,8 +409,43 @@ pub struct HttpSettings {
     pub max_buffered_bytes: usize,
     /// From the end of a request's head to the beginning of its answer.
     pub request_timeout: Duration,
+    pub rates: RateLimits,
     /// Which requests are foreign.
     pub origins: Arc<Policy>,
+}
+
+/// The rates beyond which requests are refused; `None` for no limit.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RateLimits {
+    /// Of each app.
+    pub app: Option<Rate>,
+    /// Of each API key.
+    pub key: Option<Rate>,
+    /// Of each user of an app.
+    pub user: Option<Rate>,
+}
+
+/// Events per second: from 0.001 to 1,000,000.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate(f64);
+
+impl Rate {
+    pub fn per_second(self) -> f64 {
+        self.0
+    }
+}
+
+impl FromStr for Rate {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // No exponents, no signs, no `inf`.
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        match text.parse() {
+            Ok(rate @ 0.001..=1_000_000.0) if is_plain => Ok(Self(rate)),
+            _ => Err("write a number of events per second between 0.001 and 1000000, like 50 or 0.5"),
+        }
+    }
 }
 
 impl Cli {
@@ -553,6 +609,7 @@ impl Config {
             min_rate: self.min_rate,
             max_buffered_bytes: self.max_buffered_bytes,
             request_timeout: self.request_timeout,
+            rates: RateLimits { app: self.rate_limit_app, key: self.rate_limit_key, user: self.rate_limit_user },
             origins: Arc::new(Policy { hosts: self.allowed_hosts.clone(), origins: self.cors_origins.clone() }),
         }
     }
@@ -873,6 +930,10 @@ mod tests {
             "--database-connections=0",
             "--request-timeout=0s",
             "--sweep-interval=0",
+            "--rate-limit-app=0",
+            "--rate-limit-key=-1",
+            "--rate-limit-user=1e3",
+            "--rate-limit-user=inf",
             "--listen=8080",
             "--log=info,sessiond=loud",
             "--log-format=xml",

@@ -39,8 +39,8 @@ struct RequestLabels {
     status: u16,
 }
 
-/// What refuses: limits, and the checks of `Host` and `Origin`.
-const LIMITS: [&str; 17] = [
+/// What refuses: limits, rates, grants, and the checks of `Host` and `Origin`.
+const LIMITS: [&str; 20] = [
     "connections",
     "in_flight",
     "streams",
@@ -53,6 +53,9 @@ const LIMITS: [&str; 17] = [
     "operators",
     "template",
     "rendered",
+    "rate_app",
+    "rate_key",
+    "rate_user",
     "host",
     "origin",
     "credential",

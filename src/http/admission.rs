@@ -3,6 +3,7 @@
 //! Under overload, refusals are the most frequent answer, so they must be cheap: each is made without a task, from a
 //! prepared text, and is not logged on its own; [`report_refusals`] logs once a second how many there were.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,10 +11,12 @@ use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::Response;
 use http_body_util::BodyExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use percent_encoding::percent_decode_str;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::problem::{Code, Problem, REQUEST_ID};
+use super::shares::{App, Shares};
 use crate::config::HttpSettings;
 use crate::metrics::{InFlight, Metrics};
 use crate::server::Pause;
@@ -31,7 +34,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The places that there are.
 pub struct Places {
-    requests: Arc<Semaphore>,
+    requests: Arc<Mutex<Shares>>,
+    /// Makes numbers of apps' names. Which names share one is nothing that a client can find out.
+    numbers: RandomState,
     streams: Arc<Semaphore>,
     /// When the last of the refused connections comes back.
     last_return: Mutex<Instant>,
@@ -40,27 +45,43 @@ pub struct Places {
 /// A request's place, and its part of what the metrics show as in flight. Dropping it gives both back.
 pub struct Place {
     /// `None` for a request that is always served.
-    permit: Option<OwnedSemaphorePermit>,
+    share: Option<Share>,
     in_flight: InFlight,
+}
+
+/// One of the places for requests. Dropping it gives it back.
+struct Share {
+    requests: Arc<Mutex<Shares>>,
+    app: App,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).give_back(self.app);
+    }
 }
 
 impl Places {
     pub fn new(settings: &HttpSettings) -> Self {
-        let places = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
         Self {
-            requests: places(settings.max_in_flight),
-            streams: places(settings.max_streams),
+            requests: Arc::new(Mutex::new(Shares::new(settings.max_in_flight))),
+            numbers: RandomState::new(),
+            streams: Arc::new(Semaphore::new(settings.max_streams.min(Semaphore::MAX_PERMITS))),
             last_return: Mutex::new(Instant::now()),
         }
     }
 
-    /// A place for a request, if there is one. One that is `always` served takes no permit.
-    pub fn take(&self, metrics: &Metrics, always: bool) -> Option<Place> {
-        let permit = match always {
+    /// A place for a request with this path, if there is one for its app. One that is `always` served takes none.
+    pub fn take(&self, metrics: &Metrics, route: Option<&str>, path: &str, always: bool) -> Option<Place> {
+        let share = match always {
             true => None,
-            false => Some(self.requests.clone().try_acquire_owned().ok()?),
+            false => {
+                let app = self.numbers.hash_one(route.and_then(|route| app_of(route, path)));
+                let mut shares = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+                Some(shares.take(app, Instant::now()).then(|| Share { requests: self.requests.clone(), app })?)
+            }
         };
-        Some(Place { permit, in_flight: metrics.in_flight() })
+        Some(Place { share, in_flight: metrics.in_flight() })
     }
 
     /// The response, with its place: given back if it is complete; exchanged for one among the streams, which it keeps
@@ -77,8 +98,8 @@ impl Places {
             let detail = "more answers are being streamed than can be; try again";
             return Err(Problem::over("streams", Code::Overloaded, detail));
         };
-        let Place { permit, in_flight } = place;
-        drop(permit);
+        let Place { share, in_flight } = place;
+        drop(share);
         let held = (stream, in_flight);
         Ok(response.map(|body| {
             Body::new(body.map_frame(move |frame| {
@@ -95,6 +116,12 @@ impl Places {
         *last = next_return(*last, now);
         Pause(*last - now)
     }
+}
+
+/// The bytes of the app's name in a path that this route matched. Nobody has asked yet who may say it.
+fn app_of(route: &str, path: &str) -> Option<Vec<u8>> {
+    let (_, segment) = route.split('/').zip(path.split('/')).find(|(name, _)| *name == "{app}")?;
+    Some(percent_decode_str(segment).collect())
 }
 
 /// When the connection of a request that is refused now comes back, if the last one does then.
@@ -193,6 +220,15 @@ mod tests {
                 assert_eq!(body.to_bytes(), expected);
             }
         }
+    }
+
+    #[test]
+    fn an_app_is_one_however_its_name_is_written() {
+        let of = |path| app_of("/v1/apps/{app}/users/{user}/state", path);
+        assert_eq!(of("/v1/apps/a%2Fb/users/u/state"), Some(b"a/b".to_vec()));
+        assert_eq!(of("/v1/apps/%61/users/u/state"), of("/v1/apps/a/users/a/state"));
+        assert_ne!(of("/v1/apps/a/users/b/state"), of("/v1/apps/b/users/a/state"));
+        assert_eq!(app_of("/v1/apps", "/v1/apps"), None);
     }
 
     #[test]

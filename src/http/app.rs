@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::admission::Places;
 use super::memory::Memory;
+use super::rates::Rates;
 use crate::access::Authenticator;
 use crate::config::HttpSettings;
 use crate::metrics::Metrics;
@@ -46,6 +47,7 @@ pub struct App {
     pub clock: Arc<dyn Clock>,
     pub places: Places,
     pub memory: Memory,
+    pub rates: Rates,
     stopping: AtomicBool,
 }
 
@@ -67,6 +69,7 @@ impl App {
             clock,
             places: Places::new(&settings),
             memory: Memory::new(settings.max_buffered_bytes, settings.max_body_bytes),
+            rates: Rates::new(settings.rates),
             stopping: AtomicBool::new(false),
             settings,
         })

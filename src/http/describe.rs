@@ -88,16 +88,37 @@ pub struct Serving {
     pub strict_query: bool,
     /// A page for people, to which other sites may link. It shows nothing that is stored.
     pub page: bool,
+    pub charge: Charge,
+}
+
+/// What a request costs the rates of its app, its key and its user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Charge {
+    Nothing,
+    /// One event, before anything else is done with it.
+    Request,
+    /// As many events as it brings, by its handler: [`Call::charge`](super::request::Call::charge). It is refused before its
+    /// body is read if not even one would pass.
+    Events,
 }
 
 impl Serving {
     /// What is stored, in the API's own forms.
-    pub const NATIVE: Self = Self { always: false, database: true, strict_path: true, strict_query: true, page: false };
+    pub const NATIVE: Self = Self {
+        always: false,
+        database: true,
+        strict_path: true,
+        strict_query: true,
+        page: false,
+        charge: Charge::Request,
+    };
+    /// What appends events.
+    pub const APPEND: Self = Self { charge: Charge::Events, ..Self::NATIVE };
     /// What is stored, in ADK's forms.
     pub const ADK: Self = Self { strict_path: false, strict_query: false, ..Self::NATIVE };
     /// What the process knows by itself.
     pub const PROCESS: Self =
-        Self { always: false, database: false, strict_path: false, strict_query: true, page: false };
+        Self { always: false, database: false, strict_path: false, charge: Charge::Nothing, ..Self::NATIVE };
 }
 
 #[derive(Debug, Clone, Copy)]

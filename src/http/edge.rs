@@ -164,8 +164,9 @@ impl Cors {
 
     /// Lets the page read the answer, if its origin is listed.
     pub fn mark(self, response: &mut Response) {
-        const EXPOSED: HeaderValue =
-            HeaderValue::from_static("etag, location, idempotent-replayed, retry-after, allow, x-request-id");
+        const EXPOSED: HeaderValue = HeaderValue::from_static(
+            "etag, location, idempotent-replayed, retry-after, ratelimit, ratelimit-policy, allow, x-request-id",
+        );
         let headers = response.headers_mut();
         if self.varies {
             headers.append(header::VARY, HeaderValue::from_static("Origin"));

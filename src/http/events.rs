@@ -7,12 +7,14 @@ use super::answer::{self, Answer};
 use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
 use super::paging::{Binding, page_rows};
 use super::problem::{Code, Problem};
-use super::request::Call;
+use super::request::{Call, Received};
 use crate::domain::access::Role;
 use crate::domain::event::EventDraft;
+use crate::domain::ids::SessionKey;
 use crate::domain::json::Kind as JsonKind;
 use crate::domain::query::EventQuery;
 use crate::domain::session::{SessionInfo, parse_events};
+use crate::domain::tag::IfMatch;
 use crate::service::Answered;
 
 const OUTPUT_KEY: Param = Param {
@@ -25,7 +27,7 @@ const OUTPUT_KEY: Param = Param {
 pub const APPEND: Operation = Operation {
     id: "appendEvents",
     tag: "Events",
-    serving: Serving::NATIVE,
+    serving: Serving::APPEND,
     access: Access::Write(Role::User),
     summary: "Append an event, or several",
     description: "One event object, or an array of 1 to 1000: all are appended or none. The state changes by each \
@@ -53,6 +55,45 @@ pub const APPEND: Operation = Operation {
 };
 
 pub async fn append(mut call: Call) -> Result<Response, Problem> {
+    let given = read(&mut call).await;
+    // What cannot be read costs as much as any other request.
+    call.charge(given.as_ref().map_or(1, |given| given.drafts.len()))?;
+    let Given { key, if_match, drafts, several, body: _body } = given?;
+    let appended = call.service.append(key, drafts, if_match, call.deadline).await?;
+
+    let mut text = String::new();
+    let (mut fresh, mut replayed) = (0, 0);
+    for (n, event) in appended.events.iter().enumerate() {
+        if n > 0 {
+            text.push(',');
+        }
+        match event {
+            Answered::Stored { event, replayed: again } => {
+                *if *again { &mut replayed } else { &mut fresh } += 1;
+                event.write_json(&mut text);
+            }
+            Answered::Partial(given) => text.push_str(given.text()),
+        }
+    }
+    if several {
+        text = format!("[{text}]");
+    }
+    let status = if fresh > 0 { StatusCode::CREATED } else { StatusCode::OK };
+    Ok(Answer::new(status).tag(appended.tag).replayed(fresh == 0 && replayed > 0).json(text))
+}
+
+/// What a request asks to append.
+struct Given {
+    key: SessionKey,
+    if_match: Option<IfMatch>,
+    drafts: Vec<EventDraft>,
+    /// They came as an array.
+    several: bool,
+    /// Its memory counts until the request is answered.
+    body: Received,
+}
+
+async fn read(call: &mut Call) -> Result<Given, Problem> {
     let query = call.take_query();
     let key = call.session()?;
     let if_match = call.if_match()?;
@@ -83,27 +124,7 @@ pub async fn append(mut call: Call) -> Result<Response, Problem> {
             _ => draft,
         }]
     };
-    let appended = call.service.append(key, drafts, if_match, call.deadline).await?;
-
-    let mut text = String::new();
-    let (mut fresh, mut replayed) = (0, 0);
-    for (n, event) in appended.events.iter().enumerate() {
-        if n > 0 {
-            text.push(',');
-        }
-        match event {
-            Answered::Stored { event, replayed: again } => {
-                *if *again { &mut replayed } else { &mut fresh } += 1;
-                event.write_json(&mut text);
-            }
-            Answered::Partial(given) => text.push_str(given.text()),
-        }
-    }
-    if several {
-        text = format!("[{text}]");
-    }
-    let status = if fresh > 0 { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(Answer::new(status).tag(appended.tag).replayed(fresh == 0 && replayed > 0).json(text))
+    Ok(Given { key, if_match, drafts, several, body })
 }
 
 const ORDER: Param =

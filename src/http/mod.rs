@@ -15,9 +15,11 @@ mod openapi;
 mod paging;
 mod pipeline;
 mod problem;
+mod rates;
 mod render;
 mod request;
 mod sessions;
+mod shares;
 mod state;
 mod system;
 
@@ -144,6 +146,7 @@ pub fn openapi_yaml() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::describe::Charge;
 
     #[test]
     fn few_endpoints_are_exempt_from_a_rule() {
@@ -164,6 +167,17 @@ mod tests {
             assert_eq!(operation.serving.strict_path, path.starts_with("/v1/"), "{path}");
             // What has a parameter of the path shows what is stored.
             assert!(operation.serving.database || !path.contains('{'), "{path}");
+        }
+    }
+
+    #[test]
+    fn whatever_names_an_app_is_charged_and_health_is_not() {
+        for Endpoint { path, operation, .. } in ENDPOINTS {
+            let charge = operation.serving.charge;
+            assert!(charge != Charge::Nothing || !path.contains('{'), "{path}");
+            assert!(charge == Charge::Nothing || !operation.serving.always, "{path}");
+            // By its handler, which has to know of it.
+            assert_eq!(charge == Charge::Events, operation.id == "appendEvents", "{}", operation.id);
         }
     }
 }

@@ -15,7 +15,7 @@ use axum::http::{Method, StatusCode};
 use schemas::{LABEL_NAME, label_value, reference};
 use serde_json::{Map, Value, json};
 
-use super::describe::{Access, Endpoint, Header, Kind, PAGE_SIZE, Param, Reply};
+use super::describe::{Access, Charge, Endpoint, Header, Kind, PAGE_SIZE, Param, Reply};
 use super::problem::Code;
 use crate::domain::Limits;
 
@@ -154,6 +154,9 @@ fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
     if endpoint.operation.serving.database {
         codes.push(Code::StorageUnavailable);
     }
+    if endpoint.operation.serving.charge != Charge::Nothing {
+        codes.push(Code::RateLimited);
+    }
     if endpoint.operation.body.is_some() {
         codes.extend([Code::InvalidJson, Code::RequestTimeout, Code::PayloadTooLarge, Code::UnsupportedMediaType]);
     }
@@ -170,6 +173,7 @@ fn failure(status: StatusCode, codes: &[Code]) -> Value {
     let headers: &[&str] = match status {
         StatusCode::SERVICE_UNAVAILABLE => &["Retry-After"],
         StatusCode::UNAUTHORIZED => &["WWW-Authenticate"],
+        StatusCode::TOO_MANY_REQUESTS => &["Retry-After", "RateLimit", "RateLimit-Policy"],
         _ => &[],
     };
     json!({
@@ -223,6 +227,17 @@ fn headers() -> Value {
             "description": "How to show a credential (RFC 6750).",
             "required": true,
             "schema": {"type": "string", "pattern": "^Bearer"},
+        },
+        "RateLimit": {
+            "description": "The limit that refused (`app`, `key` or `user`), the events that are left of it, and in how many \
+                            seconds the request would pass (draft-ietf-httpapi-ratelimit-headers).",
+            "required": true,
+            "schema": {"type": "string", "pattern": r#"^"[a-z]+";r=[0-9]+;t=[0-9]+$"#},
+        },
+        "RateLimit-Policy": {
+            "description": "The limits that apply: how many events at once, and in how many seconds they come back.",
+            "required": true,
+            "schema": {"type": "string", "pattern": r#"^"[a-z]+";q=[0-9]+;w=[0-9]+(, "[a-z]+";q=[0-9]+;w=[0-9]+)*$"#},
         },
         "x-request-id": {
             "description": "The caller's, if it sent 1 to 128 visible ASCII characters; else a fresh one.",

@@ -42,7 +42,7 @@ fn panicked(_: Box<dyn Any + Send>) -> Response {
 async fn serve(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let always = route.is_some_and(|route| app.api.paths.always_served.contains(&route));
-    match app.places.take(&app.metrics, always) {
+    match app.places.take(&app.metrics, route, request.uri().path(), always) {
         Some(place) => tokio::spawn(answer(app, place, request, next))
             .await
             .unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response()),

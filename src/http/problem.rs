@@ -12,6 +12,9 @@ use crate::store::error::StoreError;
 /// Names a request in its answer and in the log.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
 /// Whether a request with this method may write, so that its errors tell the outcome.
 pub fn is_write(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
@@ -52,6 +55,7 @@ codes! {
     UriTooLong, "uri_too_long", URI_TOO_LONG, "The URI is too long";
     UnsupportedMediaType, "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is not application/json";
     InvalidArgument, "invalid_argument", UNPROCESSABLE_ENTITY, "The request breaks a rule";
+    RateLimited, "rate_limited", TOO_MANY_REQUESTS, "Over a rate";
     HeaderFieldsTooLarge, "header_fields_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The head is too large";
     Internal, "internal", INTERNAL_SERVER_ERROR, "A bug in the server";
     Overloaded, "overloaded", SERVICE_UNAVAILABLE, "More than can be served now";
@@ -63,6 +67,17 @@ codes! {
 enum Outcome {
     NotApplied,
     Unknown,
+}
+
+/// What a refusal by a rate says beside its document: fields of RFC 9110 and draft-ietf-httpapi-ratelimit-headers-11.
+#[derive(Debug, Clone)]
+pub struct Throttle {
+    /// The limit, as the document names it.
+    pub limit: &'static str,
+    /// Whole seconds.
+    pub retry_after: String,
+    pub rate_limit: String,
+    pub policy: String,
 }
 
 /// An error on its way to the client. It becomes text in [`Problem::finish`], where the request is known.
@@ -78,6 +93,8 @@ pub struct Problem {
     pub limit: Option<&'static str>,
     /// The body came in a content coding; the answer says that none is taken.
     pub content_coding: bool,
+    /// Where a rate refused.
+    throttle: Option<Box<Throttle>>,
     /// For the log, not for the client.
     pub cause: Option<String>,
 }
@@ -94,6 +111,7 @@ impl Problem {
             outcome,
             limit: None,
             content_coding: false,
+            throttle: None,
             cause: None,
         }
     }
@@ -101,6 +119,11 @@ impl Problem {
     /// Over a limit, which the metrics know by `limit`.
     pub fn over(limit: &'static str, code: Code, detail: impl Into<String>) -> Self {
         Self { limit: Some(limit), ..Self::new(code, detail) }
+    }
+
+    /// Over a rate, which the metrics know by `limit`.
+    pub fn throttled(limit: &'static str, throttle: Throttle, detail: impl Into<String>) -> Self {
+        Self { throttle: Some(Box::new(throttle)), ..Self::over(limit, Code::RateLimited, detail) }
     }
 
     /// Shows the first faults; a body may have as many as it has fields.
@@ -165,6 +188,8 @@ impl Problem {
             #[serde(skip_serializing_if = "Option::is_none")]
             app_revision: Option<i64>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            limit: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             outcome: Option<&'a str>,
             request_id: &'a str,
         }
@@ -180,6 +205,7 @@ impl Problem {
             revision: self.mismatch.as_ref().map(|mismatch| mismatch.revision),
             user_revision: shared.map(|(user, _)| user),
             app_revision: shared.map(|(_, app)| app),
+            limit: self.throttle.as_ref().map(|throttle| throttle.limit),
             outcome: of_write.then_some(match self.outcome {
                 Outcome::NotApplied => "not_applied",
                 Outcome::Unknown => "unknown",
@@ -201,6 +227,16 @@ impl Problem {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if let Some(throttle) = &self.throttle {
+            let Throttle { retry_after, rate_limit, policy, .. } = &**throttle;
+            for (name, value) in
+                [(header::RETRY_AFTER, retry_after), (RATE_LIMIT, rate_limit), (RATE_LIMIT_POLICY, policy)]
+            {
+                if let Ok(value) = HeaderValue::from_str(value) {
+                    headers.insert(name, value);
+                }
+            }
         }
         if self.code == Code::InvalidRequest {
             // Where it ends is in doubt, and so is where the next one begins.

@@ -15,11 +15,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::answer::not_modified;
 use super::app::App;
-use super::describe::{Access, Header, Kind, Operation, Param};
+use super::describe::{Access, Charge, Header, Kind, Operation, Param};
 use super::memory::Claim;
 use super::paging::Binding;
 use super::problem::{Code, Problem, is_write};
-use crate::access::Client;
+use super::rates::{Limited, Payers, Rates};
+use crate::access::{Client, Kind as ClientKind};
 use crate::allowance::Allowance;
 use crate::domain::access::{Place, Role, Writer};
 use crate::domain::envelope::{parse_body, to_camel};
@@ -43,6 +44,8 @@ pub struct Call {
     pub service: Arc<Service>,
     pub client: Arc<Client>,
     pub deadline: Instant,
+    /// Its names are within the client's grant.
+    is_within: bool,
     operation: &'static Operation,
     names: Names,
     path: Vec<(String, String)>,
@@ -97,7 +100,7 @@ impl Call {
     ///
     /// # Errors
     /// A path or a query that breaks a rule; what the client may not do; a header that asks a write for safety which this
-    /// operation cannot give.
+    /// operation cannot give; a rate that is used up.
     pub async fn new(app: Arc<App>, request: Request, operation: &'static Operation) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
         let path = RawPathParams::from_request_parts(&mut parts, &app).await.map_err(IntoResponse::into_response)?;
@@ -118,8 +121,9 @@ impl Call {
         if is_write(&parts.method) {
             check_headers(operation, &parts.headers)?;
         }
-        Ok(Self {
+        let call = Self {
             service: app.service(is_within).clone(),
+            is_within,
             app,
             client,
             operation,
@@ -129,7 +133,33 @@ impl Call {
             query,
             headers: parts.headers,
             body,
-        })
+        };
+        let charged = match operation.serving.charge {
+            Charge::Nothing => Ok(()),
+            Charge::Request => call.charge(1),
+            Charge::Events => call.judge(|rates, payers| rates.peek(payers, Instant::now())),
+        };
+        charged?;
+        Ok(call)
+    }
+
+    /// Takes so many events from what the app and the user of the path, and the client's key, may ask for.
+    ///
+    /// # Errors
+    /// 429 `rate_limited`, and nothing was taken.
+    pub fn charge(&self, events: usize) -> Result<(), Problem> {
+        let cost = u32::try_from(events).unwrap_or(u32::MAX);
+        self.judge(|rates, payers| rates.check(payers, cost, Instant::now()))
+    }
+
+    fn judge(&self, judge: impl FnOnce(&Rates, Payers<'_>) -> Result<(), Limited>) -> Result<(), Problem> {
+        // What is outside of the grant pays nothing, or its answers would tell how busy it is.
+        let app = self.names.app.as_ref().filter(|_| self.is_within);
+        let user = self.user().ok().filter(|_| self.is_within);
+        // A token pays what its key pays.
+        let key = self.client.id.as_deref().filter(|_| self.client.kind != ClientKind::Jwt);
+        let payers = Payers { app, key, user: user.as_ref() };
+        judge(&self.app.rates, payers).map_err(|limited| limited.problem(|limit| self.app.clock.jitter(limit)))
     }
 
     /// The limits on what the client may write.

@@ -291,7 +291,7 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Response, Problem>
     let list = ListQuery {
         app,
         user,
-        users: Names::all(),
+        users: call.client.grant.users.clone(),
         order_by,
         descending,
         labels: query.labels().to_vec(),

@@ -23,6 +23,7 @@ mod overload;
 mod plans;
 mod quickstart;
 mod races;
+mod rates;
 mod rolling_restart;
 mod running;
 mod store;

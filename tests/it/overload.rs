@@ -395,6 +395,9 @@ async fn the_counters_of_refusals_are_there_from_the_start(place: Place) {
         "operators",
         "template",
         "rendered",
+        "rate_app",
+        "rate_key",
+        "rate_user",
     ] {
         let name = format!("sessiond_rejections_total{{limit=\"{limit}\"}}");
         assert_eq!(sample(&metrics, &name).await, Some(0.0), "{name}");

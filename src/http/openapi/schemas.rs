@@ -799,6 +799,7 @@ fn problem() -> Value {
             "revision": {"type": "integer", "description": "The current one, where a precondition failed."},
             "userRevision": {"type": "integer", "description": "That of the user's state, where a session was addressed."},
             "appRevision": {"type": "integer", "description": "That of the app's state, where a session was addressed."},
+            "limit": {"type": "string", "description": "The rate that refused: `app`, `key` or `user`."},
             "outcome": {
                 "type": "string", "enum": ["not_applied", "unknown"],
                 "description": "Of a write: it did not happen and never will, or it may have happened.",

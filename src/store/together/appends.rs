@@ -4,9 +4,11 @@
 //! alone, at once. A session is in one transaction at a time, so its appends keep their order and never wait for each other's
 //! locks. Each append is judged on its own; a batch shares the round trips and the commit.
 //!
-//! The wait is bounded: the running transactions are of limited size, and waiting sessions take turns, so an append waits
-//! for at most one batch's worth of each session that was there before. A slow transaction holds up only its own sessions:
-//! after a moment it no longer counts.
+//! The wait is bounded: the running transactions are of limited size, and waiting apps take turns, and so do the sessions of
+//! an app. An append waits for at most one batch's worth of each session of its app that was there before, and of the other
+//! apps, however much they have waiting, for about one batch: what of them runs already, and one turn. Where a batch is of
+//! several apps, each takes one place of it in turn, so none is crowded out of it. A slow transaction holds up only its own
+//! sessions: after a moment it no longer counts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +19,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::turns::Turns;
 use crate::domain::append::{Append, Outcome};
 use crate::domain::command::AppendOutcome;
 use crate::domain::ids::{AppName, ScopeKey, SessionKey};
@@ -76,8 +79,8 @@ struct Queue {
     batching: Batching,
     /// Sessions with appends that wait or run.
     lines: HashMap<SessionKey, Line>,
-    /// The sessions that can start now, in the order of their turns.
-    ready: VecDeque<SessionKey>,
+    /// The sessions that can start now.
+    ready: Turns,
     /// Sessions that wait for a shared scope that a running transaction holds. They wait here, where they hold nothing, and
     /// not in the database.
     blocked: Vec<SessionKey>,
@@ -216,7 +219,7 @@ impl Shared {
         line.waiting.remove(at);
         if line.waiting.is_empty() && !line.under_way {
             queue.lines.remove(key);
-            queue.ready.retain(|ready| ready != key);
+            queue.ready.remove(key);
             queue.blocked.retain(|blocked| blocked != key);
         }
         true
@@ -226,8 +229,8 @@ impl Shared {
     fn begin(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) -> Vec<Transaction> {
         let mut begun = Vec::new();
         while let Some(first) = queue.next() {
-            let Batch { sessions, scopes, waiting } = queue.take(first);
-            // A session that waits for a scope leaves the ready list, so the loop ends.
+            let Batch { sessions, scopes, waiting } = queue.take(&first);
+            // A session that waits for a scope leaves the ready ones, so the loop ends.
             let Some(app) = sessions.first().map(|key| key.app().clone()) else { continue };
             queue.tickets += 1;
             let ticket = queue.tickets;
@@ -248,7 +251,7 @@ impl Queue {
         Self {
             batching,
             lines: HashMap::new(),
-            ready: VecDeque::new(),
+            ready: Turns::default(),
             blocked: Vec::new(),
             held: HashSet::new(),
             writers: Vec::new(),
@@ -256,60 +259,77 @@ impl Queue {
         }
     }
 
-    /// The place among the ready of the session with which a transaction is to begin now, if one is.
-    fn next(&self) -> Option<usize> {
-        if self.ready.is_empty() || self.writers.len() >= self.batching.writers {
+    /// The app with which a transaction is to begin now, if one is.
+    fn next(&self) -> Option<AppName> {
+        if self.writers.len() >= self.batching.writers {
             return None;
         }
+        let first = || self.ready.apps().next();
+        // Where a batch is of one app, an app for which nothing runs goes before one that has its turn now.
+        let idle = || self.ready.apps().find(|app| self.writers.iter().all(|writer| writer.app != **app));
+        let in_turn = || if self.batching.one_app { idle().or_else(first) } else { first() };
         let quick = self.writers.iter().filter(|writer| writer.is_quick());
-        match quick.clone().count() {
-            0 => Some(0),
-            count if count < QUICK && self.ready.len() >= LARGE => Some(0),
+        let app = match quick.clone().count() {
+            0 => in_turn(),
+            count if count < QUICK && self.ready.len() >= LARGE => in_turn(),
             // A session of another app would never be in the batches of the running ones.
-            _ if self.batching.one_app => {
-                self.ready.iter().position(|key| quick.clone().all(|writer| writer.app != *key.app()))
-            }
+            _ if self.batching.one_app => self.ready.apps().find(|app| quick.clone().all(|writer| writer.app != **app)),
             _ => None,
-        }
+        };
+        app.cloned()
     }
 
-    /// The next batch, beginning with the session at that place: from each session in turn what it has waiting, within the
-    /// limits, and as far as the shared scopes that it needs are free.
-    fn take(&mut self, first: usize) -> Batch {
-        let app = self.ready.get(first).filter(|_| self.batching.one_app).map(|key| key.app().clone());
+    /// The next batch, beginning with that app: what its sessions have waiting, one after the other, within the limits, and as
+    /// far as the shared scopes that it needs are free. If a batch is of several apps, they take its places in turn, one each.
+    fn take(&mut self, first: &AppName) -> Batch {
+        self.ready.begin(first);
         let mut batch = Batch::default();
-        let mut of_others = VecDeque::new();
         let mut bytes = 0;
-        let mut full = false;
-        while !full && let Some(key) = self.ready.pop_front() {
-            if app.as_ref().is_some_and(|app| app != key.app()) {
-                of_others.push_back(key);
+        while let Some(key) = self.ready.front().cloned() {
+            if self.batching.one_app && key.app() != first {
+                break;
+            }
+            let next = self.lines.get_mut(&key).and_then(|line| Some((line.waiting.front()?.append.weight(), line)));
+            let Some((weight, line)) = next else {
+                self.ready.remove(&key);
+                continue;
+            };
+            let is_full = batch.waiting.len() == MOST_APPENDS || bytes + weight > MOST_BYTES;
+            if is_full && !batch.waiting.is_empty() {
+                // Whose append does not fit any more begins the next batch.
+                break;
+            }
+            let needs = line.waiting.front().map(|next| next.scopes.as_slice()).unwrap_or_default();
+            if needs.iter().any(|scope| self.held.contains(scope)) {
+                self.ready.remove(&key);
+                if !line.under_way {
+                    self.blocked.push(key);
+                }
                 continue;
             }
-            let Some(line) = self.lines.get_mut(&key) else { continue };
-            let mut blocked = false;
-            while let Some(next) = line.waiting.front() {
-                bytes += next.append.weight();
-                full = !batch.waiting.is_empty() && (batch.waiting.len() == MOST_APPENDS || bytes > MOST_BYTES);
-                blocked = next.scopes.iter().any(|scope| self.held.contains(scope));
-                if full || blocked {
-                    break;
-                }
-                batch.scopes.extend(next.scopes.iter().cloned());
-                batch.waiting.extend(line.waiting.pop_front());
-                line.under_way = true;
+            bytes += weight;
+            batch.scopes.extend(needs.iter().cloned());
+            batch.waiting.extend(line.waiting.pop_front());
+            if line.waiting.is_empty() {
+                self.ready.remove(&key);
             }
-            if line.under_way {
+            if !self.batching.one_app {
+                self.ready.end(key.app());
+            }
+            if !line.under_way {
+                line.under_way = true;
                 batch.sessions.push(key);
-            } else if blocked {
-                self.blocked.push(key);
-            } else {
-                self.ready.push_front(key);
             }
         }
-        // They keep their turns: the next batch is of the app whose session has waited longest.
-        of_others.append(&mut self.ready);
-        self.ready = of_others;
+        // A session is in one transaction at a time, also if it has more waiting than was taken.
+        for key in &batch.sessions {
+            if self.lines.get(key).is_some_and(|line| !line.waiting.is_empty()) {
+                self.ready.remove(key);
+            }
+        }
+        if self.batching.one_app {
+            self.ready.end(first);
+        }
         self.held.extend(batch.scopes.iter().cloned());
         batch
     }
@@ -414,6 +434,8 @@ impl Drop for Turn {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::domain::Limits;
     use crate::domain::event::EventDraft;
@@ -421,6 +443,15 @@ mod tests {
     use crate::domain::json::Json;
     use crate::domain::time::Micros;
     use crate::store::limits::StoreLimits;
+
+    fn app(name: &str) -> AppName {
+        AppName::parse(name).unwrap()
+    }
+
+    fn of(app: &str, session: &str) -> SessionKey {
+        let key = key(session);
+        SessionKey { user: UserKey { app: AppName::parse(app).unwrap(), ..key.user }, ..key }
+    }
 
     fn key(session: &str) -> SessionKey {
         let user = UserKey { app: AppName::parse("app").unwrap(), user: UserId::parse("user").unwrap() };
@@ -472,7 +503,8 @@ mod tests {
 
         /// The tickets of the next batch.
         fn next_batch(&mut self) -> Vec<u64> {
-            self.take(0).waiting.iter().map(|waiting| waiting.ticket).collect()
+            let Some(first) = self.ready.apps().next().cloned() else { return Vec::new() };
+            self.take(&first).waiting.iter().map(|waiting| waiting.ticket).collect()
         }
 
         fn write(&mut self, app: &str, begun: Instant) {
@@ -520,7 +552,7 @@ mod tests {
         let mut queue = Queue { batching: Batching { one_app: false, writers: 3 }, ..queue() };
         let (quick, slow) = (Instant::now() + Duration::from_secs(3600), Instant::now().checked_sub(2 * LONG).unwrap());
         queue.push("a", "k", 0);
-        assert_eq!(queue.next(), Some(0));
+        assert_eq!(queue.next(), Some(app("app")));
         queue.next_batch();
         queue.write("app", quick);
         queue.push("b", "k", 0);
@@ -528,14 +560,14 @@ mod tests {
         for n in 1..LARGE {
             queue.push(&format!("s{n}"), "k", 0);
         }
-        assert_eq!(queue.next(), Some(0), "many wait");
+        assert_eq!(queue.next(), Some(app("app")), "many wait");
         queue.next_batch();
         queue.push("c", "k", 0);
         assert_eq!(queue.next(), None);
         queue.writers.clear();
         queue.write("app", slow);
         queue.write("app", slow);
-        assert_eq!(queue.next(), Some(0), "what is slow does not count");
+        assert_eq!(queue.next(), Some(app("app")), "what is slow does not count");
         queue.write("app", quick);
         queue.writers.swap_remove(0);
         assert_eq!(queue.next(), None, "but beside it, others do");
@@ -547,10 +579,6 @@ mod tests {
 
     #[test]
     fn batches_of_one_app_take_turns() {
-        let of = |app: &str, session: &str| {
-            let key = key(session);
-            SessionKey { user: UserKey { app: AppName::parse(app).unwrap(), ..key.user }, ..key }
-        };
         let mut queue = Queue { batching: Batching { one_app: true, writers: 3 }, ..queue() };
         for (app, session) in [("a", "1"), ("b", "1"), ("a", "2"), ("c", "1"), ("b", "2"), ("a", "3")] {
             queue.push_key(of(app, session), "k", 0);
@@ -559,12 +587,107 @@ mod tests {
         assert_eq!(queue.next_batch(), [1, 3, 6]);
         queue.write("a", soon);
         queue.push_key(of("a", "4"), "k", 0);
-        assert_eq!(queue.next(), Some(0), "b waits for nobody of a");
+        assert_eq!(queue.next(), Some(app("b")), "b waits for nobody of a");
         queue.write("c", soon);
         assert_eq!(queue.next_batch(), [2, 5]);
         queue.push_key(of("b", "3"), "k", 0);
-        assert_eq!(queue.ready, [of("c", "1"), of("a", "4"), of("b", "3")]);
-        assert_eq!(queue.next(), Some(2), "c and a have one under way");
+        assert_eq!(queue.ready.apps().map(AppName::as_str).collect::<Vec<_>>(), ["c", "a", "b"]);
+        assert_eq!(queue.next(), Some(app("b")), "c and a have one under way");
+    }
+
+    #[test]
+    fn an_app_with_many_waiting_makes_another_one_wait_for_one_batch() {
+        for one_app in [true, false] {
+            let mut queue = Queue { batching: Batching { one_app, writers: 2 }, ..queue() };
+            for n in 0..10 * MOST_APPENDS {
+                queue.push_key(of("noisy", &n.to_string()), "k", 0);
+            }
+            assert_eq!(queue.next_batch().len(), MOST_APPENDS);
+            queue.push_key(of("quiet", "q"), "k", 0);
+            let quiet = queue.tickets;
+            let batches: Vec<usize> = (0..2)
+                .map(|_| queue.next_batch())
+                .map(|batch| batch.iter().filter(|&&ticket| ticket == quiet).count())
+                .collect();
+            // Where a batch is of one app, it is the turn of the noisy one once; else both are in the next.
+            assert_eq!(batches, if one_app { [0, 1] } else { [1, 0] });
+        }
+    }
+
+    #[test]
+    fn an_app_for_which_nothing_runs_goes_first() {
+        let mut queue = Queue { batching: Batching { one_app: true, writers: 8 }, ..queue() };
+        for n in 0..2 * MOST_APPENDS {
+            queue.push_key(of("noisy", &n.to_string()), "k", 0);
+        }
+        queue.next_batch();
+        queue.push_key(of("quiet", "q"), "k", 0);
+        assert_eq!(queue.ready.apps().next(), Some(&app("noisy")));
+        // Also beside slow ones, which do not count otherwise.
+        for begun in [Instant::now() + Duration::from_secs(3600), Instant::now().checked_sub(2 * LONG).unwrap()] {
+            queue.writers.clear();
+            queue.write("noisy", begun);
+            assert_eq!(queue.next(), Some(app("quiet")));
+        }
+    }
+
+    proptest! {
+        /// Whatever waits, and in whatever order it came: every append is in one batch, those of a session keep their order,
+        /// no app is left out of a batch that it could be in, and none gets much more than another one that has more waiting.
+        #[test]
+        fn the_places_of_a_batch_are_shared(
+            pushes in prop::collection::vec((0..4usize, 0..8usize), 1..900),
+            one_app in any::<bool>(),
+        ) {
+            let mut queue = Queue { batching: Batching { one_app, writers: 2 }, ..queue() };
+            let mut waiting: HashMap<AppName, usize> = HashMap::new();
+            for (app, session) in &pushes {
+                // The first app is the noisy one.
+                let app = of(&format!("a{}", app * app / 4), &session.to_string());
+                *waiting.entry(app.app().clone()).or_default() += 1;
+                queue.push_key(app, "k", 0);
+            }
+            let mut last: HashMap<SessionKey, u64> = HashMap::new();
+            let mut since: HashMap<AppName, usize> = HashMap::new();
+            let mut count = 0;
+            while let Some(first) = queue.next() {
+                let batch = queue.take(&first);
+                let mut got: HashMap<AppName, usize> = HashMap::new();
+                for append in &batch.waiting {
+                    let before = last.insert(append.append.key.clone(), append.ticket);
+                    prop_assert!(before < Some(append.ticket), "the order of a session");
+                    *got.entry(append.append.key.app().clone()).or_default() += 1;
+                }
+                count += batch.waiting.len();
+                prop_assert!(batch.waiting.len() <= MOST_APPENDS);
+                for (app, waiting) in &waiting {
+                    let got_now = got.get(app).copied().unwrap_or(0);
+                    if one_app {
+                        let since = since.entry(app.clone()).or_default();
+                        *since = if got_now > 0 { 0 } else { *since + 1 };
+                        prop_assert!(*waiting == 0 || *since <= 4, "its turn comes");
+                    } else if got_now < *waiting {
+                        prop_assert!(got.values().all(|other| *other <= got_now + 1), "{got:?}");
+                    }
+                }
+                for (app, got) in got {
+                    *waiting.entry(app).or_default() -= got;
+                }
+                // It is over.
+                queue.held.clear();
+                for key in batch.sessions {
+                    let line = queue.lines.get_mut(&key).unwrap();
+                    line.under_way = false;
+                    if line.waiting.is_empty() {
+                        queue.lines.remove(&key);
+                    } else {
+                        queue.ready.push_back(key);
+                    }
+                }
+            }
+            prop_assert_eq!(count, pushes.len());
+            prop_assert_eq!(queue.ready.len(), 0);
+        }
     }
 
     #[test]

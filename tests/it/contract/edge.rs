@@ -211,7 +211,7 @@ on_both_databases! {
             assert_eq!(error.header("access-control-allow-origin"), listed.then_some(origin), "{error}");
             if listed {
                 let exposed = answer.header("access-control-expose-headers").unwrap().to_owned();
-                assert!(["etag", "location", "x-request-id", "idempotent-replayed"].iter().all(|name| exposed.contains(name)));
+                assert!(["etag", "location", "x-request-id", "idempotent-replayed", "retry-after", "ratelimit", "ratelimit-policy"].iter().all(|name| exposed.contains(name)));
             }
         }
         for origin in ["https://app.example.com:8443", "http://app.example.com", "https://evil.example", "null"] {

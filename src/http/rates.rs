@@ -1,0 +1,434 @@
+//! Rates: how many events per second the requests of an app, a key and a user may cost, in this process (contract,
+//! section 11).
+//!
+//! Each has a bucket that holds 2 s worth and fills at its rate (GCRA, the generic cell rate algorithm: a bucket is one number,
+//! the time at which it is full). A request takes its cost from all its buckets, or from none and is refused. One that costs
+//! more than a full bucket passes when the bucket is full, and leaves a debt that has to be filled up first. So over any time
+//! T, at most the larger of 2 s worth and of its largest request passes, and T's worth.
+//!
+//! Not the `governor` crate (0.10): it refuses for ever what costs more than a full bucket, and it takes from one bucket before
+//! it judges the next.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::problem::{Problem, Throttle};
+use crate::config::{Rate, RateLimits};
+use crate::domain::ids::{AppName, UserKey};
+
+/// Time since the process began to count, or a length of time, in nanoseconds: enough for 584 years.
+type Nanos = u64;
+
+/// A full bucket holds what comes in this time.
+const BURST: Nanos = 2_000_000_000;
+
+/// The buckets of one limit that are kept. Beyond, the one that is full soonest is forgotten, which forgives the least: to have
+/// a debt forgotten takes so many others that are deeper in debt.
+const MOST: usize = 100_000;
+
+/// Each request adds a bucket at most, and drops so many that are full: they never pile up, and no request pays for many.
+const DROPPED_AT_ONCE: usize = 2;
+
+/// A wait longer than this gets up to a quarter more, so that clients that were refused together do not return together.
+const JITTER_BEYOND: Duration = Duration::from_secs(3);
+
+/// What a request is charged to, as far as it names it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Payers<'a> {
+    pub app: Option<&'a AppName>,
+    /// The id of the key that it shows.
+    pub key: Option<&'a str>,
+    /// The user of the path.
+    pub user: Option<&'a UserKey>,
+}
+
+/// The rates of a process, and what is left of them.
+#[derive(Debug)]
+pub struct Rates {
+    began: Instant,
+    limits: RateLimits,
+    /// Makes numbers of names, so that the buckets hold no names and are of one size. No client can find two names of one
+    /// number, and by chance hardly two of 100,000 share one (1 : 10^9).
+    numbers: RandomState,
+    /// By [`Limit`]. Held for a few look-ups, and not touched where there is no limit.
+    buckets: Mutex<[Buckets; 3]>,
+}
+
+/// Which limit refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    App,
+    Key,
+    User,
+}
+
+impl Limit {
+    const ALL: [Self; 3] = [Self::App, Self::Key, Self::User];
+
+    /// As answers call it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::App => "app",
+            Self::Key => "key",
+            Self::User => "user",
+        }
+    }
+
+    /// As the metrics call it.
+    fn metric(self) -> &'static str {
+        match self {
+            Self::App => "rate_app",
+            Self::Key => "rate_key",
+            Self::User => "rate_user",
+        }
+    }
+}
+
+/// A refusal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limited {
+    pub limit: Limit,
+    /// After this time the request passes, if nothing else was taken from its buckets meanwhile.
+    pub retry_after: Duration,
+    /// Events that the bucket still holds; a request that costs more is refused all the same.
+    pub remaining: u64,
+    /// The limits that apply to the request.
+    policies: Vec<(Limit, Rate)>,
+}
+
+impl Limited {
+    /// The answer. `jitter` is a random time of at most its argument.
+    pub fn problem(&self, jitter: impl FnOnce(Duration) -> Duration) -> Problem {
+        let name = self.limit.name();
+        let seconds = |time: Duration| time.as_nanos().div_ceil(1_000_000_000).max(1);
+        let wait = match self.retry_after > JITTER_BEYOND {
+            true => self.retry_after + jitter(self.retry_after / 4),
+            false => self.retry_after,
+        };
+        let policy = |(limit, rate): &(Limit, Rate)| {
+            let (quota, window) = quota(*rate);
+            format!(r#""{}";q={quota};w={window}"#, limit.name())
+        };
+        let throttle = Throttle {
+            limit: name,
+            retry_after: seconds(wait).to_string(),
+            rate_limit: format!(r#""{name}";r={};t={}"#, self.remaining, seconds(self.retry_after)),
+            policy: self.policies.iter().map(policy).collect::<Vec<_>>().join(", "),
+        };
+        Problem::throttled(self.limit.metric(), throttle, format!("the {name} is over its rate; try again later"))
+    }
+}
+
+/// The events that a full bucket lets pass at once, and in how many seconds it fills: whole numbers, as the headers want them.
+fn quota(rate: Rate) -> (u64, u64) {
+    let burst = rate.per_second() * 2.0;
+    match burst >= 1.0 {
+        true => (burst.floor() as u64, 2),
+        false => (1, rate.per_second().recip().ceil() as u64),
+    }
+}
+
+impl Rates {
+    pub fn new(limits: RateLimits) -> Self {
+        Self { began: Instant::now(), limits, numbers: RandomState::new(), buckets: Mutex::default() }
+    }
+
+    /// Takes the cost of a request, in events, from all its buckets.
+    ///
+    /// # Errors
+    /// One of them holds too little. Then nothing was taken from any. Of several, the one with the longest wait is told.
+    pub fn check(&self, payers: Payers<'_>, cost: u32, now: Instant) -> Result<(), Limited> {
+        self.judge(payers, cost, true, now)
+    }
+
+    /// For a request of which the cost is not known yet: takes nothing.
+    ///
+    /// # Errors
+    /// Not even one event would pass now.
+    pub fn peek(&self, payers: Payers<'_>, now: Instant) -> Result<(), Limited> {
+        self.judge(payers, 1, false, now)
+    }
+
+    fn judge(&self, payers: Payers<'_>, cost: u32, take: bool, now: Instant) -> Result<(), Limited> {
+        let number = |limit| match limit {
+            Limit::App => payers.app.map(|app| self.numbers.hash_one(app)),
+            Limit::Key => payers.key.map(|key| self.numbers.hash_one(key)),
+            Limit::User => payers.user.map(|user| self.numbers.hash_one(user)),
+        };
+        let applies = |limit| Some((limit, self.rate(limit)?, number(limit)?));
+        let applying = Limit::ALL.map(applies);
+        if applying.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let now = u64::try_from(now.saturating_duration_since(self.began).as_nanos()).unwrap_or(Nanos::MAX);
+        let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut filled = [None; 3];
+        let mut refused: Option<(Limit, Nanos, u64)> = None;
+        for ((applies, buckets), filled) in applying.iter().zip(&*all).zip(&mut filled) {
+            let Some((limit, rate, number)) = *applies else { continue };
+            let full_at = buckets.full_at(number);
+            match pass(full_at, time_of(cost, rate), now) {
+                Ok(full_at) => *filled = Some((number, full_at)),
+                Err(wait) if refused.is_none_or(|(_, longest, _)| wait > longest) => {
+                    refused = Some((limit, wait, remaining(full_at, rate, now)));
+                }
+                Err(_) => {}
+            }
+        }
+        if let Some((limit, wait, remaining)) = refused {
+            let policies = applying.iter().flatten().map(|(limit, rate, _)| (*limit, *rate)).collect();
+            return Err(Limited { limit, retry_after: Duration::from_nanos(wait), remaining, policies });
+        }
+        if take {
+            for (buckets, filled) in all.iter_mut().zip(filled) {
+                let Some((number, full_at)) = filled else { continue };
+                buckets.put(number, full_at, now, MOST);
+            }
+        }
+        Ok(())
+    }
+
+    fn rate(&self, limit: Limit) -> Option<Rate> {
+        match limit {
+            Limit::App => self.limits.app,
+            Limit::Key => self.limits.key,
+            Limit::User => self.limits.user,
+        }
+    }
+}
+
+/// In how much time so many events come in.
+fn time_of(cost: u32, rate: Rate) -> Nanos {
+    // Cut, so that a bucket of six events holds six.
+    (f64::from(cost) * 1e9 / rate.per_second()) as Nanos
+}
+
+/// The events that the bucket holds.
+fn remaining(full_at: Nanos, rate: Rate, now: Nanos) -> u64 {
+    let held = BURST.saturating_sub(full_at.saturating_sub(now));
+    (held as f64 / 1e9 * rate.per_second()) as u64
+}
+
+/// The judgement of a bucket that is full at `full_at` on a request that costs as much as comes in `cost`.
+///
+/// `Ok`: when the bucket is full if the request passes. `Err`: after which time it passes.
+fn pass(full_at: Nanos, cost: Nanos, now: Nanos) -> Result<Nanos, Nanos> {
+    let missing = full_at.saturating_sub(now);
+    // Of what is larger than the bucket, nothing may be missing.
+    let may_be_missing = BURST.saturating_sub(cost);
+    if missing <= may_be_missing { Ok(now.max(full_at).saturating_add(cost)) } else { Err(missing - may_be_missing) }
+}
+
+/// The buckets of one limit that are not full.
+#[derive(Debug, Default)]
+struct Buckets {
+    /// When each is full.
+    full_at: HashMap<u64, Nanos>,
+    /// The same, in the order in which they will be full.
+    in_order: BTreeSet<(Nanos, u64)>,
+}
+
+impl Buckets {
+    fn full_at(&self, number: u64) -> Nanos {
+        self.full_at.get(&number).copied().unwrap_or(0)
+    }
+
+    /// Sets when a bucket is full, and keeps at most so many.
+    fn put(&mut self, number: u64, full_at: Nanos, now: Nanos, most: usize) {
+        if let Some(before) = self.full_at.insert(number, full_at) {
+            self.in_order.remove(&(before, number));
+        }
+        self.in_order.insert((full_at, number));
+        for _ in 0..DROPPED_AT_ONCE {
+            let is_due = |(full_at, _): &&(Nanos, u64)| *full_at <= now || self.full_at.len() > most;
+            let Some(&first) = self.in_order.first().filter(is_due) else { break };
+            self.in_order.remove(&first);
+            self.full_at.remove(&first.1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::ids::UserId;
+
+    fn rate(per_second: f64) -> Rate {
+        per_second.to_string().parse().unwrap()
+    }
+
+    fn app(name: &str) -> AppName {
+        AppName::parse(name).unwrap()
+    }
+
+    fn of_app(app: &AppName) -> Payers<'_> {
+        Payers { app: Some(app), ..Payers::default() }
+    }
+
+    fn secs(seconds: f64) -> Duration {
+        Duration::from_secs_f64(seconds)
+    }
+
+    #[test]
+    fn a_bucket_holds_two_seconds_worth_and_fills_at_its_rate() {
+        let rates = Rates::new(RateLimits { app: Some(rate(3.0)), ..RateLimits::default() });
+        let (a, b, began) = (app("a"), app("b"), rates.began);
+        for _ in 0..6 {
+            rates.check(of_app(&a), 1, began).unwrap();
+        }
+        let limited = rates.check(of_app(&a), 1, began).unwrap_err();
+        assert_eq!((limited.limit, limited.remaining), (Limit::App, 0));
+        assert!(limited.retry_after > secs(0.333) && limited.retry_after < secs(0.334), "{limited:?}");
+        assert_eq!(rates.check(of_app(&a), 1, began + secs(0.33)).unwrap_err().limit, Limit::App);
+        rates.check(of_app(&a), 1, began + limited.retry_after).unwrap();
+        rates.check(of_app(&b), 6, began).unwrap();
+        rates.check(Payers::default(), 1000, began).unwrap();
+    }
+
+    #[test]
+    fn what_is_larger_than_the_bucket_passes_when_it_is_full_and_leaves_a_debt() {
+        let rates = Rates::new(RateLimits { app: Some(rate(10.0)), ..RateLimits::default() });
+        let (a, began) = (app("a"), rates.began);
+        rates.check(of_app(&a), 1, began).unwrap();
+        assert_eq!(rates.check(of_app(&a), 1000, began).unwrap_err().retry_after, secs(0.1));
+        let full = began + secs(0.1);
+        rates.check(of_app(&a), 1000, full).unwrap();
+        // 100 s worth were taken, and 2 s worth were there.
+        for seconds in [0.0, 50.0, 98.05] {
+            let limited = rates.peek(of_app(&a), full + secs(seconds)).unwrap_err();
+            assert_eq!((limited.retry_after, limited.remaining), (secs(98.1) - secs(seconds), 0));
+        }
+        rates.peek(of_app(&a), full + secs(98.1)).unwrap();
+        rates.check(of_app(&a), 1, full + secs(98.1)).unwrap();
+    }
+
+    #[test]
+    fn a_rate_below_one_event_in_two_seconds_passes_one_at_a_time() {
+        let rates = Rates::new(RateLimits { app: Some(rate(0.1)), ..RateLimits::default() });
+        let (a, began) = (app("a"), rates.began);
+        rates.check(of_app(&a), 1, began).unwrap();
+        assert_eq!(rates.check(of_app(&a), 1, began + secs(4.0)).unwrap_err().retry_after, secs(6.0));
+        rates.check(of_app(&a), 1, began + secs(10.0)).unwrap();
+    }
+
+    #[test]
+    fn who_is_refused_by_one_bucket_takes_from_none() {
+        let limits = RateLimits { app: Some(rate(10.0)), key: Some(rate(5.0)), user: Some(rate(1.0)) };
+        let rates = Rates::new(limits);
+        let user = UserKey { app: app("a"), user: UserId::parse("u").unwrap() };
+        let began = rates.began;
+        let all = Payers { app: Some(&user.app), key: Some("k"), user: Some(&user) };
+        rates.check(all, 2, began).unwrap();
+        for _ in 0..100 {
+            let limited = rates.check(all, 1, began).unwrap_err();
+            assert_eq!((limited.limit, limited.retry_after), (Limit::User, secs(1.0)));
+        }
+        // 18 and 8 are left to others.
+        rates.check(Payers { user: None, ..all }, 8, began).unwrap();
+        assert_eq!(rates.check(Payers { user: None, ..all }, 1, began).unwrap_err().limit, Limit::Key);
+        rates.check(of_app(&user.app), 10, began).unwrap();
+        let limited = rates.check(all, 1, began).unwrap_err();
+        assert_eq!(limited.limit, Limit::User, "the longest wait");
+        // One user's name in another app is another user's.
+        let other = UserKey { app: app("b"), ..user.clone() };
+        rates.check(Payers { app: Some(&other.app), key: None, user: Some(&other) }, 2, began).unwrap();
+    }
+
+    #[test]
+    fn a_refusal_says_when_to_come_back() {
+        let limits = RateLimits { app: Some(rate(10.0)), key: None, user: Some(rate(0.3)) };
+        let rates = Rates::new(limits);
+        let user = UserKey { app: app("a"), user: UserId::parse("u").unwrap() };
+        let payers = Payers { app: Some(&user.app), key: Some("k"), user: Some(&user) };
+        rates.check(payers, 1, rates.began).unwrap();
+        let limited = rates.check(payers, 1, rates.began).unwrap_err();
+        let headers = |jitter: fn(Duration) -> Duration| {
+            let response = limited.problem(jitter).finish("id", true);
+            assert_eq!(response.status(), 429);
+            ["retry-after", "ratelimit", "ratelimit-policy"]
+                .map(|name| response.headers()[name].to_str().unwrap().to_owned())
+        };
+        let policy = r#""app";q=20;w=2, "user";q=1;w=4"#;
+        assert_eq!(headers(|_| Duration::ZERO), ["4", r#""user";r=0;t=4"#, policy]);
+        assert_eq!(headers(|limit| limit), ["5", r#""user";r=0;t=4"#, policy]);
+        let text: serde_json::Value = serde_json::from_str(&limited.problem(|limit| limit).text("id", true)).unwrap();
+        assert_eq!(text["code"], "rate_limited");
+        assert_eq!(text["limit"], "user");
+        assert_eq!(text["outcome"], "not_applied");
+    }
+
+    #[test]
+    fn full_buckets_are_dropped_and_beyond_the_limit_those_that_are_full_soonest() {
+        let mut buckets = Buckets::default();
+        for number in 0..10 {
+            buckets.put(number, 100 + number, 0, 5);
+        }
+        assert_eq!(buckets.full_at.len(), 5);
+        assert_eq!(buckets.in_order.first(), Some(&(105, 5)));
+        // A debt stays, however many come after it.
+        buckets.put(77, 1_000_000, 0, 5);
+        for number in 0..10_000 {
+            buckets.put(1000 + number, 1000 + number, number, 5);
+        }
+        assert_eq!(buckets.full_at(77), 1_000_000);
+        for number in 0..10 {
+            buckets.put(number, 20_000 + number, 20_000, 100);
+        }
+        assert_eq!(buckets.full_at.len(), 1 + 9, "what is full is gone");
+        assert_eq!(buckets.full_at.len(), buckets.in_order.len());
+    }
+
+    proptest! {
+        /// Whoever asks what and when: over any time, no more passes than is promised.
+        #[test]
+        fn no_more_than_the_rate_passes_over_any_time(
+            per_second in 0.01..100_000.0,
+            requests in prop::collection::vec((0..3_000_000_000u64, 1..2000u32), 1..60),
+        ) {
+            let rate = rate(per_second);
+            let (mut now, mut full_at) = (0, 0);
+            let mut passed: Vec<(Nanos, Nanos)> = Vec::new();
+            for (pause, cost) in requests {
+                now += pause;
+                let cost = time_of(cost, rate);
+                match pass(full_at, cost, now) {
+                    Ok(next) => {
+                        passed.push((now, cost));
+                        full_at = next;
+                    }
+                    Err(wait) => {
+                        prop_assert!(wait > 0);
+                        prop_assert!(pass(full_at, cost, now + wait).is_ok(), "it passes when it was told");
+                        prop_assert!(pass(full_at, cost, now + wait - 1).is_err(), "and not before");
+                    }
+                }
+            }
+            for (from, (begin, _)) in passed.iter().enumerate() {
+                let (mut sum, mut largest) = (0, BURST);
+                for (end, cost) in &passed[from..] {
+                    sum += cost;
+                    largest = largest.max(*cost);
+                    prop_assert!(sum <= largest + (end - begin), "{sum} in {}", end - begin);
+                }
+            }
+        }
+
+        /// Who asks for less than the rate is never refused.
+        #[test]
+        fn whoever_keeps_to_the_rate_passes(per_second in 0.01..100_000.0, costs in prop::collection::vec(1..2000u32, 1..60)) {
+            let rate = rate(per_second);
+            let (mut now, mut full_at) = (0, 0);
+            for cost in costs {
+                let cost = time_of(cost, rate);
+                full_at = pass(full_at, cost, now).unwrap();
+                now += cost;
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Rates: what is refused, what that costs, and whom it does not concern.
+//!
+//! Real time passes in these tests. So the rates are such that a bucket is full again only long after, or that slowness
+//! cannot make a right server fail.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    binary::{PATIENT, Server},
+    client::{Answer, Client},
+    databases::{Place, on_both_databases},
+};
+
+on_both_databases!(a_large_batch_leaves_a_debt, an_app_with_half_of_the_places_gets_no_more_beside_another);
+
+/// An event in 1000 s.
+const SLOW: &str = "0.001";
+
+fn sessions(app: &str, user: &str) -> String {
+    format!("/v1/apps/{app}/users/{user}/sessions")
+}
+
+fn events(app: &str) -> String {
+    format!("/v1/apps/{app}/users/u/sessions/s/events")
+}
+
+/// A refusal by this limit, as it is promised; the seconds until the bucket is full enough.
+#[track_caller]
+fn limited(answer: &Answer, limit: &str, policy: &str) -> u64 {
+    let problem = answer.problem(429, "rate_limited");
+    assert_eq!(problem["limit"], limit, "{answer}");
+    assert_eq!(answer.header("ratelimit-policy"), Some(policy), "{answer}");
+    let service = answer.header("ratelimit").expect("RateLimit");
+    let start = format!("\"{limit}\";r=0;t=");
+    let seconds: u64 = service.strip_prefix(&start).expect(service).parse().expect(service);
+    let retry: u64 = answer.header("retry-after").expect("Retry-After").parse().expect("seconds");
+    // Up to a quarter more, rounded up.
+    assert!((seconds..=seconds + seconds.div_ceil(4) + 1).contains(&retry), "{answer}");
+    seconds
+}
+
+async fn create(api: &Client, app: &str) {
+    api.post(sessions(app, "u")).json(json!({"sessionId": "s"})).await.expect(201);
+}
+
+fn batch(count: usize) -> Value {
+    (0..count).map(|n| json!({"id": n.to_string(), "author": "agent"})).collect()
+}
+
+#[tokio::test]
+async fn beyond_its_rate_an_app_is_refused_and_no_other() {
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), &[&format!("--rate-limit-app={SLOW}")]).await;
+    create(&server, "a").await;
+    let policy = r#""app";q=1;w=1000"#;
+    for _ in 0..3 {
+        let read = server.get(events("a")).await;
+        assert!((1..=1000).contains(&limited(&read, "app", policy)), "{read}");
+        assert_eq!(read.json()["outcome"], Value::Null);
+        let write = server.post(events("a")).json(json!({"author": "agent"})).await;
+        limited(&write, "app", policy);
+        assert_eq!(write.json()["outcome"], "not_applied");
+        // Whatever the path, and however it writes the name.
+        for path in ["/v1/apps/%61/state", "/v1/apps/a/users", "/apps/a/users/u/sessions"] {
+            limited(&server.get(path).await, "app", policy);
+        }
+    }
+    for path in ["/healthz", "/readyz", "/health", "/version", "/v1/apps", "/openapi.yaml"] {
+        for _ in 0..3 {
+            server.get(path).await.expect(200);
+        }
+    }
+    server.get("/nothing").await.problem(404, "not_found");
+    create(&server, "b").await;
+    drop(server);
+    // What was refused did not happen.
+    let server = Server::start(&place.url(), &[]).await;
+    assert_eq!(server.get(events("a")).await.expect(200).json()["events"], json!([]));
+    drop(server);
+    place.finish().await;
+}
+
+async fn a_large_batch_leaves_a_debt(place: Place) {
+    let server = Server::start(&place.url(), &[]).await;
+    create(&server, "a").await;
+    create(&server, "b").await;
+    drop(server);
+    let server = Server::start(&place.url(), &["--rate-limit-app=1", "--rate-limit-key=1"]).await;
+    server.post(events("a")).json(batch(1000)).await.expect(201);
+    // 1000 s worth were taken, of which 2 s worth were there. A key's limit concerns no one without a key.
+    let policy = r#""app";q=2;w=2"#;
+    let again = server.post(events("a")).json(batch(1000)).await;
+    assert!((500..=1000).contains(&limited(&again, "app", policy)), "{again}");
+    let one = server.get(events("a")).await;
+    assert!((500..=1000).contains(&limited(&one, "app", policy)), "{one}");
+    // The body is not even looked at.
+    limited(&server.post(events("a")).json("{").await, "app", policy);
+    server.get(events("b")).await.expect(200);
+    drop(server);
+    place.finish().await;
+}
+
+#[tokio::test]
+async fn one_user_s_limit_leaves_the_app_alone() {
+    let place = Place::sqlite();
+    let args = ["--rate-limit-app=5", &format!("--rate-limit-user={SLOW}")];
+    let server = Server::start(&place.url(), &args).await;
+    let policy = r#""app";q=10;w=2, "user";q=1;w=1000"#;
+    server.get(sessions("a", "u1")).await.expect(200);
+    // Had each taken from the app's bucket, the app would be refused now, and not the user.
+    for _ in 0..50 {
+        limited(&server.get(sessions("a", "u1")).await, "user", policy);
+    }
+    server.get(sessions("a", "u2")).await.expect(200);
+    server.get(sessions("b", "u1")).await.expect(200);
+    server.get("/v1/apps/a/state").await.expect(200);
+    drop(server);
+    place.finish().await;
+}
+
+#[tokio::test]
+async fn an_append_that_cannot_be_read_costs_as_much_as_any_request() {
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), &[&format!("--rate-limit-app={SLOW}")]).await;
+    for (app, query, body, status) in [
+        ("a", "", "{", 400),
+        ("b", "", r#"{"author":1}"#, 422),
+        ("c", "", "[]", 422),
+        ("d", "", "{}", 404),
+        ("e", "?bogus=1", "{}", 422),
+    ] {
+        server.post(format!("{}{query}", events(app))).json(body).await.expect(status);
+        limited(&server.post(events(app)).json(body).await, "app", r#""app";q=1;w=1000"#);
+    }
+    drop(server);
+    place.finish().await;
+}
+
+async fn an_app_with_half_of_the_places_gets_no_more_beside_another(place: Place) {
+    let still = ["--max-in-flight=4", "--body-stall-timeout=50s"];
+    let server = Server::start(&place.url(), &[PATIENT, &still].concat()).await;
+    create(&server, "a").await;
+    let path = events("a");
+    let mut held = Vec::new();
+    for _ in 0..4 {
+        held.push(server.hold(&path, 100).await);
+    }
+    // They are taken when one more of the app is refused; alone, it may have all.
+    server.get_until(&path, 503).await;
+    server.get(sessions("b", "u")).await.problem(503, "overloaded");
+    held.pop();
+    server.get_until(&sessions("b", "u"), 200).await;
+    server.get(&path).await.problem(503, "overloaded");
+    // Below its half, it gets one beside the other again.
+    held.truncate(1);
+    server.get_until(&path, 200).await;
+    server.get(sessions("b", "u")).await.expect(200);
+    drop((held, server));
+    place.finish().await;
+}
