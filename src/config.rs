@@ -18,9 +18,11 @@ use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
 
+use crate::access::jwks::Source;
+use crate::access::jwt::{self, Apps, Jwt, RoleFrom};
 use crate::access::{self, AdminKey};
 use crate::domain::Limits;
-use crate::domain::access::{Role, Writer};
+use crate::domain::access::{Names, Role, Writer};
 use crate::keys;
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
@@ -557,6 +559,25 @@ impl Config {
         Ok(access::Settings { required: self.require_auth, admin_key, jwt: self.jwt()? })
     }
 
+    fn jwt(&self) -> Result<Option<Jwt>, String> {
+        let (Some(issuer), Some(audience)) = (&self.jwt_issuer, &self.jwt_audience) else { return Ok(None) };
+        let source = match (&self.jwt_jwks_url, &self.jwt_jwks_file) {
+            (Some(url), _) => Source::url(url).map_err(|why| format!("--jwt-jwks-url: {why}"))?,
+            (None, file) => Source::File(file.clone().unwrap_or_default()),
+        };
+        let apps = match &self.jwt_apps_claim {
+            Some(claim) => Apps::Claim(claim.clone()),
+            None => {
+                let apps: Vec<&str> = self.jwt_apps.iter().map(String::as_str).collect();
+                Apps::Fixed(Names::parse("--jwt-apps", &apps).map_err(|refused| refused.to_string())?)
+            }
+        };
+        let role = self.jwt_role_claim.clone().map_or(RoleFrom::Fixed(self.jwt_role), RoleFrom::Claim);
+        let (issuer, audience) = (issuer.clone(), audience.clone());
+        let settings = jwt::Settings { issuer, audience, source, user_claim: self.jwt_user_claim.clone(), apps, role };
+        Jwt::new(settings).map(Some).map_err(|error| format!("--jwt-jwks-url: {error}"))
+    }
+
     pub fn limits(&self) -> Limits {
         Limits {
             writer: Writer::Anyone,
@@ -843,7 +864,7 @@ mod tests {
             let variable = format!("SESSIOND_{}", long.to_uppercase().replace('-', "_"));
             let expected = if long == "database-url" { "DATABASE_URL" } else { &variable };
             assert_eq!(arg.get_env().and_then(OsStr::to_str), Some(expected));
-            assert!([DATABASE, HTTP, LIMITS, OBSERVABILITY].contains(&arg.get_help_heading().expect(long)));
+            assert!([DATABASE, HTTP, ACCESS, LIMITS, OBSERVABILITY].contains(&arg.get_help_heading().expect(long)));
             assert!(arg.get_help().is_some(), "{long}");
             assert!(arg.is_global_set(), "{long}");
         }
@@ -998,7 +1019,8 @@ mod tests {
             ("192.0.2.1:1", false),
             ("[::ffff:192.0.2.1]:1", false),
         ] {
-            let (careful, careless) = (config(&["--listen", address]), config(&["--listen", address, "--insecure-no-auth"]));
+            let (careful, careless) =
+                (config(&["--listen", address]), config(&["--listen", address, "--insecure-no-auth"]));
             let addresses = careful.listen_addresses().await.unwrap();
             assert_eq!(careful.check_exposure(&addresses).is_ok(), loopback, "{address}");
             assert!(careless.check_exposure(&addresses).is_ok());

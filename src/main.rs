@@ -137,7 +137,8 @@ async fn verify(config: Config) -> Result<(), Failure> {
 }
 
 async fn keys(config: Config, command: keys::Command) -> Result<(), Failure> {
-    let Printed { output, note } = keys::run(&config, command).await.map_err(|error| Failure::new(error.to_string()))?;
+    let Printed { output, note } =
+        keys::run(&config, command).await.map_err(|error| Failure::new(error.to_string()))?;
     print(output)?;
     // If nobody reads it, the key above is made all the same.
     let _ = io::stderr().lock().write_all(note.as_bytes());

@@ -52,7 +52,7 @@ impl AdminKey {
     /// The id under which tokens name this key, if it has this digest.
     pub fn id_if(&self, digest: &[u8; 32]) -> Option<String> {
         let held = self.held()?;
-        key::are_equal(&held, digest).then(|| id(&held))
+        key::is_same(&held, digest).then(|| id(&held))
     }
 
     pub fn has_id(&self, asked: &str) -> bool {

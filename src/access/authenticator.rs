@@ -5,20 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use moka::future::Cache;
-use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep};
 
 use super::admin::AdminKey;
-use super::jwt::Verifier;
-use super::{Client, Kind, key, token};
-use crate::domain::access::{ApiKey, Grant, Names, Role};
+use super::jwt::{Jwt, LEEWAY};
+use super::{Client, Kind, NoRandomness, key, random, token};
+use crate::domain::access::{ApiKey, Grant, Names};
 use crate::domain::ids::UserKey;
 use crate::domain::time::Micros;
 use crate::metrics::Metrics;
 use crate::service::Clock;
 use crate::store::Store;
-use crate::store::error::StoreError;
+use crate::store::error::{Cause, StoreError};
 
 /// For how long a credential is taken for what it was found to be. What is revoked or narrowed is so on every replica within
 /// 5 s (contract, section 11): this, and the time to look it up.
@@ -41,7 +40,7 @@ pub struct Settings {
     /// `--require-auth`
     pub required: bool,
     pub admin_key: Option<AdminKey>,
-    pub jwt: Option<Verifier>,
+    pub(crate) jwt: Option<Jwt>,
 }
 
 /// Why a request is not served.
@@ -116,7 +115,7 @@ impl Authenticator {
         };
         let issuer = async {
             if let Some(jwt) = &self.settings.jwt {
-                jwt.watch().await;
+                jwt.keep_keys().await;
             }
         };
         tokio::join!(keys, admin_key, issuer);
@@ -143,8 +142,12 @@ impl Authenticator {
             }
         };
         let client = found.ok_or(Refusal::Unauthenticated("invalid"))?;
+        // The clocks of an issuer and of ours may differ.
+        let leeway = if client.kind == Kind::Jwt { LEEWAY } else { 0 };
         match client.expire_time {
-            Some(expire_time) if expire_time <= self.clock.now() => Err(Refusal::Unauthenticated("expired")),
+            Some(expire_time) if expire_time.plus(leeway) <= self.clock.now() => {
+                Err(Refusal::Unauthenticated("expired"))
+            }
             _ => Ok(client),
         }
     }
@@ -167,10 +170,10 @@ impl Authenticator {
         } else if credential.starts_with(token::PREFIX) {
             self.of_token(credential, deadline).await?
         } else if let Some(jwt) = &self.settings.jwt {
-            let verified = jwt.verify(credential).await;
+            let verified = jwt.verify(credential, self.clock.now()).await;
             verified.inspect_err(|reason| self.metrics.credential_refused(reason.as_str())).ok().map(|jwt| Client {
                 kind: Kind::Jwt,
-                id: Some(jwt.subject),
+                id: jwt.subject,
                 grant: jwt.grant,
                 expire_time: Some(jwt.expire_time),
             })
@@ -187,7 +190,7 @@ impl Authenticator {
 
     async fn of_key(&self, id: &str, digest: &[u8; 32], deadline: Instant) -> Result<Option<Client>, StoreError> {
         let Some(found) = self.store.api_key(id, deadline).await? else { return Ok(None) };
-        if !key::are_equal(&found.digest, digest) {
+        if !key::is_same(&found.digest, digest) {
             return Ok(None);
         }
         let now = self.clock.now();
@@ -202,25 +205,18 @@ impl Authenticator {
 
     async fn of_token(&self, text: &str, deadline: Instant) -> Result<Option<Client>, StoreError> {
         let secret = self.secret(deadline).await?;
-        let Some(claims) = token::read(&secret, text) else { return Ok(None) };
-        let (Some(role), Ok(user)) = (Role::parse(&claims.role), claims.user_key()) else { return Ok(None) };
+        let Some(token::Claims { key, app, user, role, epoch, expires, .. }) = token::read(&secret, text) else {
+            return Ok(None);
+        };
         // What its key may no longer do, it may not either.
-        let Some((of_key, until)) = self.minter(&claims.key, deadline).await? else { return Ok(None) };
-        if self.store.token_epoch(&user, deadline).await? != claims.epoch {
+        let Some((of_key, until)) = self.minter(&key, deadline).await? else { return Ok(None) };
+        let grant = Grant { role, apps: Names::literal([app.as_str()]), users: Names::literal([user.as_str()]) };
+        if self.epoch(&UserKey { app, user }, deadline).await? != epoch {
             return Ok(None);
         }
-        let grant = Grant {
-            role,
-            apps: Names::literal([user.app.as_str()]),
-            users: Names::literal([user.user.as_str()]),
-        };
-        let expire_time = until.map_or(claims.expire_time(), |until| until.min(claims.expire_time()));
-        Ok(Some(Client {
-            kind: Kind::Token,
-            id: Some(claims.key),
-            grant: of_key.and(&grant),
-            expire_time: Some(expire_time),
-        }))
+        let end = seconds(expires);
+        let expire_time = Some(until.map_or(end, |until| until.min(end)));
+        Ok(Some(Client { kind: Kind::Token, id: Some(key), grant: of_key.and(&grant), expire_time }))
     }
 
     /// The grant and the expiry of the key that minted a token, if it still holds.
@@ -233,14 +229,26 @@ impl Authenticator {
 
     /// The secret of all tokens, which lies in the database, so that each replica knows it.
     pub(super) async fn secret(&self, deadline: Instant) -> Result<[u8; 32], StoreError> {
-        let secret = self.secret.get_or_try_init(|| self.store.token_secret(key::random(), deadline)).await?;
-        Ok(*secret)
+        let secret = self.secret.get_or_try_init(async || {
+            let draw = random().map_err(no_randomness)?;
+            self.store.token_secret(draw, deadline).await
+        });
+        Ok(*secret.await?)
     }
 
     /// How often the tokens of a user were revoked.
     pub(super) async fn epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64, StoreError> {
         self.store.token_epoch(user, deadline).await
     }
+}
+
+pub(super) fn no_randomness(error: NoRandomness) -> StoreError {
+    StoreError::new(Cause::Internal, error.to_string())
+}
+
+/// Unix seconds.
+pub(super) fn seconds(seconds: i64) -> Micros {
+    Micros(0).plus(seconds.saturating_mul(1_000_000))
 }
 
 /// By its form alone: what is none costs no look-up.

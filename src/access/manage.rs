@@ -1,8 +1,9 @@
 //! Keys and tokens: made, listed, changed and revoked, never beyond what the client that asks may do.
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
 
+use super::authenticator::{no_randomness, seconds};
 use super::{Authenticator, Client, Kind, key, token};
 use crate::domain::Rejected;
 use crate::domain::access::{ApiKey, Grant, KeyDraft, Names, Place, Role, TokenDraft};
@@ -63,9 +64,9 @@ impl Authenticator {
 
     fn draw_key(&self, draft: KeyDraft) -> Result<(ApiKey, SecretString)> {
         let now = self.clock.now();
-        let drawn = key::draw();
+        let drawn = key::draw().map_err(no_randomness)?;
         let mut made = ApiKey {
-            digest: key::digest(secrecy::ExposeSecret::expose_secret(&drawn.key)),
+            digest: key::digest(drawn.key.expose_secret()),
             id: drawn.id,
             name: String::new(),
             grant: Grant { role: Role::Reader, apps: Names::literal([]), users: Names::all() },
@@ -146,12 +147,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// The client has not shown a key; it would go beyond the key's role, names or expiry.
-    pub async fn mint(
-        &self,
-        client: &Client,
-        draft: TokenDraft,
-        deadline: Instant,
-    ) -> Result<(String, Micros)> {
+    pub async fn mint(&self, client: &Client, draft: TokenDraft, deadline: Instant) -> Result<(String, Micros)> {
         self.must_be_on()?;
         let TokenDraft { user, role, ttl } = draft;
         let (Kind::Key | Kind::AdminKey, Some(id)) = (client.kind, &client.id) else {
@@ -164,9 +160,18 @@ impl Authenticator {
         let now = self.clock.now();
         let until = now.plus(ttl);
         let until = client.expire_time.map_or(until, |expire_time| expire_time.min(until));
-        let claims = token::Claims::new(id, &user, role.as_str(), self.epoch(&user, deadline).await?, now, until);
+        let claims = token::Claims {
+            key: id.clone(),
+            epoch: self.epoch(&user, deadline).await?,
+            app: user.app,
+            user: user.user,
+            role,
+            issued: now.0.div_euclid(1_000_000),
+            // Down: it must not outlive its key.
+            expires: until.0.div_euclid(1_000_000),
+        };
         let secret = self.secret(deadline).await?;
-        Ok((token::mint(&secret, &claims), claims.expire_time()))
+        Ok((token::mint(&secret, &claims), seconds(claims.expires)))
     }
 
     /// Voids the tokens of a user that were minted before, everywhere within 5 s. One that is minted after it holds.

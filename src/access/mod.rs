@@ -6,15 +6,20 @@
 
 mod admin;
 mod authenticator;
-mod jwks;
-pub mod jwt;
-mod key;
+pub(crate) mod jwks;
+pub(crate) mod jwt;
+pub(crate) mod key;
 mod manage;
-mod token;
+mod signature;
+#[cfg(test)]
+mod testing;
+pub(crate) mod token;
 
 pub use admin::AdminKey;
 pub use authenticator::{Authenticator, Refusal, Settings};
 pub use manage::Error;
+
+use ring::rand::{SystemRandom, generate};
 
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::time::Micros;
@@ -66,3 +71,19 @@ impl Client {
         Self { kind: Kind::None, id: None, grant: Grant::unlimited(), expire_time: None }
     }
 }
+
+/// Random bytes from the operating system, fit for a secret.
+///
+/// # Errors
+/// The operating system has none. Nothing secret can be made then.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], NoRandomness>
+where
+    [u8; N]: ring::rand::RandomlyConstructable,
+{
+    generate(&SystemRandom::new()).map(|bytes| bytes.expose()).map_err(|_| NoRandomness)
+}
+
+/// The operating system gives no random numbers.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("the operating system gives no random numbers")]
+pub(crate) struct NoRandomness;

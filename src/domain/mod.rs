@@ -97,7 +97,8 @@ impl fmt::Display for Rejected {
             Self::Denied { detail } => f.write_str(detail),
             Self::TooLarge { detail, .. } => f.write_str(detail),
             Self::Invalid(errors) => {
-                let texts: Vec<String> = errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
+                let texts: Vec<String> =
+                    errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
                 f.write_str(&texts.join("; "))
             }
         }

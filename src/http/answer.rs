@@ -79,12 +79,17 @@ pub fn not_modified(tag: impl ToString) -> Response {
 
 /// `{"NAME":[...],"nextPageToken":...}`
 pub fn page(name: &str, items: &[String], next: Option<String>) -> String {
+    open_page(name, items, next).close()
+}
+
+/// [`page`], to which members may be added.
+pub fn open_page(name: &str, items: &[String], next: Option<String>) -> ObjectText {
     let mut object = ObjectText::default();
     object.push(name, &format!("[{}]", items.join(",")));
     if let Some(token) = next {
         object.push_str("nextPageToken", &token);
     }
-    object.close()
+    object
 }
 
 /// How sessions and events are written: the API's own form, or another one of the same things.

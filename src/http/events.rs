@@ -5,7 +5,7 @@ use axum::response::Response;
 
 use super::answer::{self, Answer};
 use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
-use super::paging::{Binding, page_rows};
+use super::paging::page_rows;
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use crate::domain::access::Role;
@@ -186,8 +186,10 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     // Before anything is answered, 304 included: a bad request is refused whatever the client has.
     let max_rows = page_rows(&query, &call.limits())?;
     let descending = query.text(&ORDER) == Some("desc");
+    let of_list = call.binding("events");
     let binding = |head: &SessionInfo| {
-        let mut binding = call.binding("events")
+        let mut binding = of_list
+            .clone()
             .with(key.app().as_str())
             .with(key.user.user.as_str())
             .with(key.session.as_str())
@@ -236,7 +238,9 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     let next = next.map(|last| binding(&view.head).token(&last.sequence));
     let mut text = String::new();
     answer::push_events(&mut text, &page.events);
-    Ok(Answer::ok().tag(view.head.tag()).json(answer::page("events", &[text], next)))
+    let mut page = answer::open_page("events", &[text], next);
+    page.push("revision", &view.head.revision.to_string());
+    Ok(Answer::ok().tag(view.head.tag()).json(page.close()))
 }
 
 pub const GET: Operation = Operation {

@@ -145,6 +145,7 @@ pub fn openapi_yaml() -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::describe::Access;
     use super::*;
     use crate::http::describe::Charge;
 
@@ -159,7 +160,8 @@ mod tests {
         open.sort_unstable();
         assert_eq!(open, ["/docs", "/health", "/healthz", "/openapi.yaml", "/readyz", "/version"]);
         for Endpoint { method, path, operation, .. } in ENDPOINTS {
-            let reads = matches!(operation.access, Access::Read(_) | Access::ReadShared(_) | Access::Known | Access::Open);
+            let reads =
+                matches!(operation.access, Access::Read(_) | Access::ReadShared(_) | Access::Known | Access::Open);
             assert_eq!(reads, *method == Method::GET || path.ends_with("/render"), "{method} {path}");
             // A name in a path is always judged.
             assert!(!path.contains('{') || !matches!(operation.access, Access::Open | Access::Known), "{path}");

@@ -29,6 +29,7 @@ pub fn page_rows(query: &Query, limits: &Limits) -> Result<usize, Problem> {
 }
 
 /// What a token is bound to: the names and values of everything that decides which rows there are, and in what order.
+#[derive(Clone)]
 pub struct Binding(Sha256);
 
 impl Binding {

@@ -125,13 +125,14 @@ async fn identify(app: &App, route: Option<&MatchedPath>, request: &mut Request)
     if !is_open {
         let deadline = request.extensions().get::<Deadline>().map_or_else(Instant::now, |deadline| deadline.0);
         let credential = if app.authenticator.is_on() { credential(request)? } else { None };
-        let client = app.authenticator.client(credential.as_deref(), deadline).await.map_err(|refusal| match refusal {
-            Refusal::Unauthenticated(reason) => {
-                app.metrics.credential_refused(reason);
-                unauthenticated()
-            }
-            Refusal::Store(error) => Problem::unavailable(&error),
-        })?;
+        let client =
+            app.authenticator.client(credential.as_deref(), deadline).await.map_err(|refusal| match refusal {
+                Refusal::Unauthenticated(reason) => {
+                    app.metrics.credential_refused(reason);
+                    unauthenticated()
+                }
+                Refusal::Store(error) => Problem::unavailable(&error),
+            })?;
         request.extensions_mut().insert(client);
     }
     check_path(request.uri().path(), &app.api.paths.strict_roots)
@@ -139,7 +140,11 @@ async fn identify(app: &App, route: Option<&MatchedPath>, request: &mut Request)
 
 /// One answer for all reasons.
 fn unauthenticated() -> Problem {
-    Problem::over("credential", Code::Unauthenticated, "a valid credential is needed: `Authorization: Bearer CREDENTIAL`")
+    Problem::over(
+        "credential",
+        Code::Unauthenticated,
+        "a valid credential is needed: `Authorization: Bearer CREDENTIAL`",
+    )
 }
 
 /// The credential of a request (RFC 6750). Logs and histories keep queries, so none is taken there.

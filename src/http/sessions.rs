@@ -10,7 +10,7 @@ use super::paging::{Binding, page_rows};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use crate::domain::FieldError;
-use crate::domain::access::{Names, Role};
+use crate::domain::access::Role;
 use crate::domain::ids::{SessionId, SessionKey, UserId};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
@@ -278,7 +278,8 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Response, Problem>
     };
     let descending = query.text(&ORDER) == Some("desc");
     let with_state = query.boolean(&INCLUDE_STATE);
-    let mut binding = call.binding("sessions")
+    let mut binding = call
+        .binding("sessions")
         .with(app.as_str())
         .with(user.as_ref().map_or("", UserId::as_str))
         .with(if order_by == OrderBy::CreateTime { "createTime" } else { "lastUpdateTime" })

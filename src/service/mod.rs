@@ -28,6 +28,7 @@ use crate::domain::{Limits, Rejected};
 use crate::metrics::Metrics;
 use crate::store::Store;
 use crate::store::error::StoreError;
+use crate::store::nowhere::Nowhere;
 
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
@@ -112,7 +113,7 @@ impl Service {
 
     /// The same service of a store that holds nothing.
     pub fn nowhere(&self) -> Self {
-        Self::new(self.store.clone(), self.clock.clone(), self.limits, self.metrics.clone())
+        Self::new(Arc::new(Nowhere), self.clock.clone(), self.limits, self.metrics.clone())
     }
 
     pub fn limits(&self) -> &Limits {

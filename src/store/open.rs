@@ -22,6 +22,25 @@ pub async fn database(url: &str, options: PostgresOptions, limits: StoreLimits) 
     }
 }
 
+/// As [`database`], also a SQLite file that another process holds, which must be there; whether nobody else holds it. Changes
+/// of what a serving process remembers (sessions, their events and state) must not be made beside it.
+///
+/// # Errors
+/// As [`database`].
+pub async fn beside(
+    url: &str,
+    options: PostgresOptions,
+    limits: StoreLimits,
+) -> Result<(Arc<dyn Store>, bool), StoreError> {
+    match DatabaseUrl::parse(url)? {
+        DatabaseUrl::Postgres(_) => Ok((database(url, options, limits).await?, true)),
+        DatabaseUrl::Sqlite(path) => {
+            let (sqlite, is_alone) = Sqlite::open_beside(path, limits).await?;
+            Ok((Arc::new(Transactions::new(sqlite)), is_alone))
+        }
+    }
+}
+
 /// Whether [`database`] would take the URL, as far as the URL itself tells.
 ///
 /// # Errors

@@ -63,7 +63,7 @@ pub fn all() -> Map<String, Value> {
         ("PartialEvent", partial_event()),
         ("AppendEvents", append_events()),
         ("AppendedEvents", appended_events()),
-        ("EventList", list("events", reference("Event"))),
+        ("EventList", event_list()),
         ("State", state()),
         ("StateDelta", state_delta()),
         (
@@ -109,7 +109,10 @@ pub fn all() -> Map<String, Value> {
         ),
         ("RevokeTokens", required(envelope("Whose tokens.", of_user()), &["app", "user"])),
         ("Client", client()),
-        ("Role", json!({"type": "string", "enum": Role::ALL.map(Role::as_str), "description": "Each may do what those before it may."})),
+        (
+            "Role",
+            json!({"type": "string", "enum": Role::ALL.map(Role::as_str), "description": "Each may do what those before it may."}),
+        ),
         ("KeyId", json!({"type": "string", "pattern": "^[^/]+$"})),
         (
             "NamePatterns",
@@ -238,6 +241,13 @@ fn list(name: &str, item: Value) -> Value {
     })
 }
 
+fn event_list() -> Value {
+    let mut schema = list("events", reference("Event"));
+    schema["properties"]["revision"] = json!({"type": "integer", "minimum": 0, "description": "Of the session."});
+    schema["required"] = json!(["events", "revision"]);
+    schema
+}
+
 /// An envelope of a request: these fields and no others, each in camelCase or in snake_case, but not in both.
 fn envelope(about: &str, fields: Map<String, Value>) -> Value {
     let mut aliases = Map::new();
@@ -303,7 +313,8 @@ fn key_draft(needed: &[&str]) -> Value {
     let mut fields = metadata();
     fields.retain(|name, _| matches!(&**name, "ttl" | "expireTime"));
     let or_absent = |schema: Value, field: &str| if needed.contains(&field) { schema } else { or_null(schema) };
-    let name = json!({"type": "string", "minLength": 1, "maxLength": 256, "description": "For people. Up to 256 bytes."});
+    let name =
+        json!({"type": "string", "minLength": 1, "maxLength": 256, "description": "For people. Up to 256 bytes."});
     for (field, schema) in [
         ("name", name),
         ("role", reference("Role")),
@@ -312,7 +323,10 @@ fn key_draft(needed: &[&str]) -> Value {
     ] {
         fields.insert(field.to_owned(), or_absent(schema, field));
     }
-    required(envelope("Of the role `user`, `users` is exactly one name; else all, unless they are named.", fields), needed)
+    required(
+        envelope("Of the role `user`, `users` is exactly one name; else all, unless they are named.", fields),
+        needed,
+    )
 }
 
 fn key(is_new: bool) -> Value {

@@ -68,14 +68,32 @@ pub struct Sqlite {
     file: OpenFile,
     /// Held while this process has the file open. SQLite itself would let a second process write, and the two would
     /// wait for each other's locks instead of failing clearly.
-    _lock: File,
+    _lock: Option<File>,
 }
 
 impl Sqlite {
     /// Opens the file at `path`, made if it is missing.
     pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
         let path = real_path(Path::new(path))?;
+        let lock = lock(&path)?.ok_or_else(|| {
+            StoreError::config(format!(
+                "another process has {} open; a SQLite file serves one process (PostgreSQL serves many)",
+                path.display()
+            ))
+        })?;
+        Self::locked(path, limits, Some(lock)).await
+    }
+
+    /// Opens the file, also if another process has it open; whether none has. SQLite's own locks keep single transactions
+    /// apart.
+    pub async fn open_beside(path: &str, limits: StoreLimits) -> Result<(Self, bool)> {
+        let path = real_path(Path::new(path))?;
         let lock = lock(&path)?;
+        let is_alone = lock.is_some();
+        Ok((Self::locked(path, limits, lock).await?, is_alone))
+    }
+
+    async fn locked(path: PathBuf, limits: StoreLimits, lock: Option<File>) -> Result<Self> {
         let options = SqliteConnectOptions::new()
             .filename(&path)
             .create_if_missing(true)
@@ -135,16 +153,14 @@ fn real_path(path: &Path) -> Result<PathBuf> {
     found.map_err(|error| StoreError::config(format!("cannot open {}: {error}", path.display())))
 }
 
-fn lock(path: &Path) -> Result<File> {
+/// The lock of the file; `None` if another process has it.
+fn lock(path: &Path) -> Result<Option<File>> {
     let lock_path = PathBuf::from(format!("{}.lock", path.display()));
     let file = File::create(&lock_path)
         .map_err(|error| StoreError::config(format!("cannot open {}: {error}", lock_path.display())))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::config(format!(
-            "another process has {} open; a SQLite file serves one process (PostgreSQL serves many)",
-            path.display()
-        ))),
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => {
             Err(StoreError::config(format!("cannot lock {}: {error}", lock_path.display())))
         }

@@ -85,7 +85,8 @@ impl Guarded {
 fn told(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
     let id = answer.header("x-request-id").unwrap_or_default().to_owned();
     let headers = answer.headers().iter().filter(|(name, _)| !matches!(name.as_str(), "x-request-id" | "date"));
-    let headers = headers.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()));
+    let headers =
+        headers.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()));
     (answer.status(), headers.collect(), answer.text().replace(&id, "ID"))
 }
 
