@@ -1,0 +1,205 @@
+//! User tokens: `sdu_` CLAIMS `.` MAC, both in base64url without padding (RFC 4648, section 5).
+//!
+//! CLAIMS is JSON; MAC is the HMAC-SHA256 (RFC 2104) of everything before the dot. A token is stored nowhere: it is good as long
+//! as the key that asked for it, the epoch of its user and its own time allow, all of which the caller judges.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::hmac;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::access::Role;
+use crate::domain::ids::{AppName, UserId};
+
+/// What every user token begins with.
+pub(crate) const PREFIX: &str = "sdu_";
+
+const VERSION: u32 = 1;
+
+/// What a token says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Claims {
+    /// The id of the API key that asked for it.
+    pub key: String,
+    pub app: AppName,
+    pub user: UserId,
+    pub role: Role,
+    /// How often the tokens of this user had been revoked when it was minted.
+    pub epoch: i64,
+    /// When it was minted, in Unix seconds.
+    pub issued: i64,
+    /// Until when it is good, in Unix seconds.
+    pub expires: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wire<'a> {
+    v: u32,
+    #[serde(borrow)]
+    key: Cow<'a, str>,
+    #[serde(borrow)]
+    app: Cow<'a, str>,
+    #[serde(borrow)]
+    user: Cow<'a, str>,
+    #[serde(borrow)]
+    role: Cow<'a, str>,
+    epoch: i64,
+    iat: i64,
+    exp: i64,
+}
+
+/// A token that says `claims`.
+pub(crate) fn mint(secret: &[u8; 32], claims: &Claims) -> String {
+    let wire = Wire {
+        v: VERSION,
+        key: claims.key.as_str().into(),
+        app: claims.app.as_str().into(),
+        user: claims.user.as_str().into(),
+        role: claims.role.as_str().into(),
+        epoch: claims.epoch,
+        iat: claims.issued,
+        exp: claims.expires,
+    };
+    // Strings and numbers can always be written; without claims, it would be a token that nobody takes.
+    let json = serde_json::to_string(&wire).unwrap_or_default();
+    let mut token = PREFIX.to_owned();
+    URL_SAFE_NO_PAD.encode_string(json, &mut token);
+    let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), token.as_bytes());
+    token.push('.');
+    URL_SAFE_NO_PAD.encode_string(mac, &mut token);
+    token
+}
+
+/// What a token says that [`mint`] made with the same secret; of anything else `None`. It may have expired.
+///
+/// Nothing of it is read before its MAC was found to be right, in constant time.
+pub(crate) fn read(secret: &[u8; 32], text: &str) -> Option<Claims> {
+    let (signed, mac) = text.split_once('.')?;
+    let claims = signed.strip_prefix(PREFIX)?;
+    let mac = URL_SAFE_NO_PAD.decode(mac).ok()?;
+    hmac::verify(&hmac::Key::new(hmac::HMAC_SHA256, secret), signed.as_bytes(), &mac).ok()?;
+
+    let json = URL_SAFE_NO_PAD.decode(claims).ok()?;
+    let wire: Wire<'_> = serde_json::from_slice(&json).ok()?;
+    if wire.v != VERSION {
+        return None;
+    }
+    Some(Claims {
+        key: wire.key.into_owned(),
+        app: AppName::parse(&wire.app).ok()?,
+        user: UserId::parse(&wire.user).ok()?,
+        role: Role::parse(&wire.role)?,
+        epoch: wire.epoch,
+        issued: wire.iat,
+        expires: wire.exp,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SECRET: [u8; 32] = [9; 32];
+
+    fn claims(app: &str, user: &str) -> Claims {
+        Claims {
+            key: "aaaabbbbcccc".to_owned(),
+            app: AppName::parse(app).unwrap(),
+            user: UserId::parse(user).unwrap(),
+            role: Role::User,
+            epoch: 3,
+            issued: 1_800_000_000,
+            expires: 1_800_003_600,
+        }
+    }
+
+    /// A token of any claims, with a MAC that is right.
+    fn signed(json: &str) -> String {
+        let begin = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(json));
+        let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &SECRET), begin.as_bytes());
+        format!("{begin}.{}", URL_SAFE_NO_PAD.encode(mac))
+    }
+
+    #[test]
+    fn the_form_of_a_token_is_fixed() {
+        let token = mint(&SECRET, &claims("shop", "u1"));
+        let json = r#"{"v":1,"key":"aaaabbbbcccc","app":"shop","user":"u1","role":"user","epoch":3,"iat":1800000000,"exp":1800003600}"#;
+        assert_eq!(token, signed(json));
+        assert!(token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)));
+    }
+
+    #[test]
+    fn only_what_this_version_says_is_read() {
+        let token = |v: &str, app: &str, role: &str| {
+            signed(&format!(
+                r#"{{"v":{v},"key":"k","app":"{app}","user":"u","role":"{role}","epoch":0,"iat":1,"exp":2}}"#
+            ))
+        };
+        assert!(read(&SECRET, &token("1", "a", "agent")).is_some());
+        for (v, app, role) in
+            [("2", "a", "agent"), ("0", "a", "agent"), ("1", "", "agent"), ("1", ".", "user"), ("1", "a", "root")]
+        {
+            assert_eq!(read(&SECRET, &token(v, app, role)), None, "{v} {app} {role}");
+        }
+        for json in ["", "{}", "null", "[]", r#"{"v":1}"#] {
+            assert_eq!(read(&SECRET, &signed(json)), None, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_mac_has_one_text() {
+        let token = mint(&SECRET, &claims("a", "u"));
+        let (begin, mac) = token.rsplit_once('.').unwrap();
+        assert_eq!(mac.len(), 43);
+        // 43 digits hold two bits more than the MAC; a lenient reader takes four texts for one value.
+        let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        let good = alphabet.chars().filter(|last| read(&SECRET, &format!("{begin}.{}{last}", &mac[..42])).is_some());
+        assert_eq!(good.count(), 1);
+        for other in [
+            format!("{token}="),
+            format!("{token}."),
+            format!("{token}\n"),
+            format!(" {token}"),
+            begin.to_owned(),
+            format!("{begin}."),
+        ] {
+            assert_eq!(read(&SECRET, &other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_no_token_and_a_token_no_key() {
+        assert_eq!(super::super::key::id_of(&mint(&SECRET, &claims("a", "u"))), None);
+        assert_eq!(read(&SECRET, &format!("sdk_{}_{}", "a".repeat(12), "0".repeat(49))), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_minted_is_read(app in "[^\\p{Cc}]{1,20}", user in "[^\\p{Cc}]{1,20}", role in 0..5usize, epoch: i64, issued: i64, expires: i64) {
+            prop_assume!(AppName::parse(&app).is_ok() && UserId::parse(&user).is_ok());
+            let claims = Claims { role: Role::ALL[role], epoch, issued, expires, ..claims(&app, &user) };
+            let token = mint(&SECRET, &claims);
+            prop_assert_eq!(read(&SECRET, &token), Some(claims));
+            prop_assert_eq!(read(&[8; 32], &token), None);
+        }
+
+        #[test]
+        fn any_changed_byte_is_refused(at: prop::sample::Index, byte in 0x20..0x7fu8) {
+            let mut token = mint(&SECRET, &claims("shop", "u1")).into_bytes();
+            let at = at.index(token.len());
+            prop_assume!(token[at] != byte);
+            token[at] = byte;
+            prop_assert_eq!(read(&SECRET, std::str::from_utf8(&token).unwrap()), None);
+        }
+
+        #[test]
+        fn no_random_text_is_a_token(text in any::<String>(), like in "sdu_[A-Za-z0-9_-]{1,80}\\.[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]") {
+            prop_assert_eq!(read(&SECRET, &text), None);
+            prop_assert_eq!(read(&SECRET, &like), None);
+        }
+    }
+}
