@@ -3,8 +3,13 @@
 //!
 //! - [`key`]: API keys: random, stored as a digest
 //! - [`token`]: user tokens: claims and a MAC, stored nowhere
+//! - [`jwt`]: tokens of the customer's issuer
+//! - [`jwks`]: the keys of that issuer, from a URL or a file
 
+pub(crate) mod jwks;
+pub(crate) mod jwt;
 pub(crate) mod key;
+mod signature;
 pub(crate) mod token;
 
 use ring::rand::{SystemRandom, generate};
@@ -24,3 +29,6 @@ where
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the operating system gives no random numbers")]
 pub(crate) struct NoRandomness;
+
+#[cfg(test)]
+mod testing;
