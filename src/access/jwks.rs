@@ -669,6 +669,20 @@ mod tests {
         }
     }
 
+    /// As when it is time for one anyway.
+    #[tokio::test]
+    async fn a_fetch_that_was_asked_for_as_another_began_is_that_one() {
+        let issuer = Issuer::new(ok(&set(&["a"]))).await;
+        issuer.jwks.settle(parse(set(&[]).as_bytes()));
+        let asking = futures_util::FutureExt::now_or_never(issuer.find("a"));
+        assert_eq!(asking, None);
+        let jwks = issuer.jwks.clone();
+        tokio::spawn(async move { jwks.keep().await });
+        assert_eq!(issuer.find("a").await, Ok(()));
+        assert_eq!(issuer.find("b").await, Err(NoKey::Unknown));
+        assert_eq!(issuer.asked(), 1);
+    }
+
     #[tokio::test]
     async fn those_who_wait_do_not_wait_for_ever() {
         let mut issuer = Issuer::kept(ok(&set(&["a"]))).await;

@@ -89,6 +89,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
+    /// For the metric.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
