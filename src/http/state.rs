@@ -128,6 +128,7 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
         fields.refuse("eventId", "and the header Idempotency-Key name different events");
     }
     fields.finish()?;
+    call.limits().writer.check_author(author.as_deref().unwrap_or(DEFAULT_AUTHOR))?;
     let change = StateChange {
         key,
         id: event_id.or(idempotency_key),
@@ -192,6 +193,7 @@ pub const PUT_KEY: Operation = Operation {
 pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
     let (key, (scope, state_key)) = (call.session()?, stored_key(&call)?);
+    check_writer(&call, &query, scope)?;
     let (if_match, id) = (call.if_match()?, call.idempotency_key()?);
     let body = call.required_body().await?;
     let value = body.json()?;
@@ -233,6 +235,7 @@ pub const DELETE_KEY: Operation = Operation {
 pub async fn delete_key(mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
     let (key, (scope, state_key)) = (call.session()?, stored_key(&call)?);
+    check_writer(&call, &query, scope)?;
     let change = StateChange {
         key,
         id: call.idempotency_key()?,
@@ -243,6 +246,13 @@ pub async fn delete_key(mut call: Call) -> Result<Response, Problem> {
     let delete = call.service.delete_value((scope, &state_key), change, call.deadline);
     let Changed { replayed, after: tag } = delete.await?;
     Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag).replayed(replayed).empty())
+}
+
+/// Whether the client may write a key of this scope, as the author that it names.
+fn check_writer(call: &Call, query: &Query, scope: Scope) -> Result<(), Problem> {
+    let writer = call.limits().writer;
+    writer.check_author(query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR))?;
+    Ok(writer.check_scopes([scope].into_iter())?)
 }
 
 /// The state key of the path, which must be one that is stored: its scope, and the key without prefix.

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::{Value, json};
 
 use crate::support::{
+    client::Client,
     process::Sessiond,
     schema::{against, check_answer, codes, document},
 };
@@ -275,7 +276,7 @@ fn a_cut_body_fails() {
 async fn every_operation_is_served() {
     let mut server = Sessiond::spawn(&["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "off"], &[]);
     let base = server.base_url().await;
-    let http = reqwest::Client::new();
+    let http = Client::connections();
     for (template, method, operation) in operations() {
         // A server of ADK ignores parameters that it does not know, and so do its paths here.
         let lenient = operation["tags"][0] == "ADK";
@@ -311,7 +312,7 @@ async fn a_page_size_is_checked_before_the_tag() {
     let mut server = Sessiond::spawn(&["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "off"], &[]);
     let base = server.base_url().await;
     let url = format!("{}{SESSION}", base);
-    let http = reqwest::Client::new();
+    let http = Client::connections();
     assert_eq!(http.put(&url).send().await.expect("an answer").status(), 201);
     for (size, status) in [("1000", 304), ("1001", 422)] {
         let request = http.get(format!("{url}/events?pageSize={size}")).header("if-none-match", "*");

@@ -64,7 +64,9 @@ impl Client {
         self.address
     }
 
-    fn connections() -> reqwest::Client {
+    /// Plain HTTP connections. (reqwest wants to know a provider for TLS all the same.)
+    pub fn connections() -> reqwest::Client {
+        let _ = rustls::crypto::ring::default_provider().install_default();
         reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().expect("an HTTP client")
     }
 
