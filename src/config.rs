@@ -763,6 +763,10 @@ impl FromStr for MetricsListen {
     }
 }
 
+/// A role by its name.
+///
+/// # Errors
+/// There is none of this name.
 pub fn role(text: &str) -> Result<Role, String> {
     Role::parse(text).ok_or_else(|| "must be reader, user, agent, operator or admin".to_owned())
 }
@@ -830,6 +834,9 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 }
 
 /// A duration longer than 0.
+///
+/// # Errors
+/// No duration, or 0.
 pub fn period(text: &str) -> Result<Duration, &'static str> {
     match duration(text) {
         Ok(Duration::ZERO) => Err("must be longer than 0"),

@@ -127,7 +127,6 @@ impl<'a> WrittenEdit<'a> {
     pub fn of_delta(delta: Json<'a>, pointer: &str, limits: &Limits) -> Result<Self, Rejected> {
         let sets = parse_delta(delta, Keys::Merged, pointer, limits)?;
         limits.check_keys(sets.len())?;
-        limits.writer.check_scopes(sets.iter().map(|set| set.scope))?;
         Ok(Self { edit: Edit { sets, ..Edit::default() }, delta: Some(delta), ..Self::default() })
     }
 
@@ -219,6 +218,7 @@ pub fn parse_delta(json: Json<'_>, keys: Keys, pointer: &str, limits: &Limits) -
             Err(message) => errors.push(FieldError::new(pointer_to(pointer, &member.key), message)),
         }
     }
+    limits.writer.check_scopes(changes.iter().map(|change| change.scope))?;
     if errors.is_empty() { Ok(changes) } else { Err(Rejected::Invalid(errors)) }
 }
 

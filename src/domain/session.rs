@@ -140,7 +140,6 @@ impl SessionDraft {
             Some(state) => fields.absorb(parse_delta(state, Keys::Merged, "/state", limits))?.unwrap_or_default(),
             None => Vec::new(),
         };
-        limits.writer.check_scopes(state.iter().map(|set| set.scope))?;
         let events = match fields.take("events") {
             Some(events) => fields.absorb(parse_events(events, "/events", None, limits))?.unwrap_or_default(),
             None => Vec::new(),
@@ -288,6 +287,10 @@ pub fn check_label_value(value: &str) -> Result<(), &'static str> {
 }
 
 /// A duration in microseconds: seconds as a number, or as a string like `"3600s"` (protobuf's JSON form).
+/// A time to live, in microseconds: a number of seconds, or a string like `"3600s"`.
+///
+/// # Errors
+/// Something else, or none that is positive.
 pub fn parse_ttl(json: Json<'_>) -> Result<i64, &'static str> {
     const NOT_A_TTL: &str = "must be a positive number of seconds, or a string like \"3600s\"";
     let text = match json.kind() {

@@ -262,7 +262,7 @@ pub const LIST: Operation = Operation {
 
 pub async fn list(call: Call) -> Result<Response, Problem> {
     let UserKey { app, user } = call.user()?;
-    let Limits { page_rows, page_bytes, .. } = *&call.limits();
+    let Limits { page_rows, page_bytes, .. } = call.limits();
     let query = ListQuery {
         app,
         user: Some(user),
