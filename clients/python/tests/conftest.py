@@ -1,3 +1,4 @@
+import os
 import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +15,9 @@ from .support.process import Server
 
 # As Ctrl-C: what the tests started ends with them.
 signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+# The tests say themselves which credential is sent.
+os.environ.pop("SESSIOND_TOKEN", None)
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])

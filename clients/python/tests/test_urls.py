@@ -5,6 +5,12 @@ from google.adk.cli.service_registry import get_service_registry
 from google.adk.cli.utils.service_factory import create_session_service_from_options
 
 from sessiond_adk import SessiondSessionService
+from sessiond_adk._token import Bearer
+
+
+def token(service: SessiondSessionService) -> str | None:
+    shown = service._http._auth
+    return shown._token if isinstance(shown, Bearer) else None
 
 
 @pytest.mark.parametrize(
@@ -26,12 +32,30 @@ def test_the_url(given: str, used: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "host:8080", "sessiond:", "sessiond://", "ftp://host", "http://user:secret@host", "http://host?a=b"]
+    "url",
+    [
+        *("", "host:8080", "sessiond:", "sessiond://", "ftp://host", "http://host:secret", "http://[secret"),
+        *("http://host\u2100secret", "http://host?a=secret", "http://host#secret"),
+    ],
 )
 def test_what_is_no_such_url_is_refused_without_being_shown(url: str) -> None:
-    with pytest.raises(ValueError, match="URL of sessiond") as refused:
+    with pytest.raises(ValueError, match="URL of sessiond is http://HOST:PORT") as refused:
         SessiondSessionService(url)
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("sessiond://secret@host", "sessiond://user:secret@host:1/path", "sessiond+https://:secret@host"),
+        *("sessiond://host?token=secret", "sessiond://host?strict=true&access_token=secret", "sessiond://host?token="),
+    ],
+)
+def test_a_credential_in_the_uri_is_refused_without_being_shown(url: str) -> None:
+    for make in (SessiondSessionService, get_service_registry().create_session_service):
+        with pytest.raises(ValueError, match=r"holds no credential.* SESSIOND_TOKEN\.$") as refused:
+            make(url)
+        assert "secret" not in str(refused.value)
 
 
 def test_the_uri_of_adk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,14 +66,14 @@ def test_the_uri_of_adk(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(service, SessiondSessionService)
     assert (service._http._url, service._strict) == ("http://host:1", True)
     assert (service._http._timeout, service._http._retry_for) == (2.5, 0.0)
-    assert service._http._headers["Authorization"] == "Bearer secret"
+    assert token(service) == "secret"
 
     secure = create_session_service_from_options(
         base_dir=".", session_service_uri="sessiond+https://host", session_db_kwargs={"strict": True, "token": "t"}
     )
     assert isinstance(secure, SessiondSessionService)
     assert (secure._http._url, secure._strict) == ("https://host", True)
-    assert secure._http._headers["Authorization"] == "Bearer t"
+    assert token(secure) == "t"
 
 
 @pytest.mark.parametrize("query", ["strict=yes", "timeout=soon", "stricter=true", "strict"])

@@ -11,11 +11,19 @@ Read on: `service` for what it guarantees, `ops` for counters and lists that man
 """
 
 from . import ops
-from ._http import SessiondError, SessiondInputError
+from ._http import SessiondAccessError, SessiondError, SessiondInputError
 from ._registry import register
 from ._version import __version__
-from .service import SessiondSessionService
+from .service import MintedToken, SessiondSessionService
 
-__all__ = ["SessiondError", "SessiondInputError", "SessiondSessionService", "__version__", "ops"]
+__all__ = [
+    "MintedToken",
+    "SessiondAccessError",
+    "SessiondError",
+    "SessiondInputError",
+    "SessiondSessionService",
+    "__version__",
+    "ops",
+]
 
 register()

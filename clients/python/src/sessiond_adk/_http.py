@@ -62,6 +62,13 @@ class SessiondInputError(SessiondError, ValueError):
     """What was sent breaks a rule of sessiond (status 400, 413, 414, 415 or 422): sending it again would not help."""
 
 
+class SessiondAccessError(SessiondError):
+    """The credential is missing or was refused (status 401), does not allow the request (403), or there is none.
+
+    The last is when the callback for the token failed: then there is no status, and the failure is the `__cause__`.
+    """
+
+
 @dataclass(frozen=True)
 class Reply:
     """An answer that is final: a success, or an error that sending the request again would not change."""
@@ -103,14 +110,16 @@ class Client:
         self,
         url: str,
         *,
-        headers: Mapping[str, str],
+        auth: httpx.Auth | None,
+        headers: httpx.Headers,
         timeout: float,
         retry_for: float,
         ssl_context: ssl.SSLContext | None,
     ) -> None:
-        """See `SessiondSessionService`. `url` has no trailing slash."""
+        """See `SessiondSessionService`. `url` has no trailing slash, `auth` is what shows the credential."""
         self._url = url
-        self._headers = dict(headers)
+        self._auth = auth
+        self._headers = headers
         self._timeout = timeout
         self._retry_for = retry_for
         # Made once, since to load the certificates takes longer than a request.
@@ -139,6 +148,7 @@ class Client:
         without its query, headers and body.
 
         Raises:
+          SessiondAccessError: There is no credential, or it was refused, or it does not allow the request.
           SessiondError: There was no final answer in time. It says what the last attempt met, how many there were, and
             how long they took together.
           ValueError: The body cannot be written as JSON, for it holds a NaN, an infinity or half a character.
@@ -155,6 +165,8 @@ class Client:
                 response = await self._pool().request(method, url, content=content, params=params, headers=sent)
             except httpx.UnsupportedProtocol:
                 raise
+            except SessiondAccessError as no_token:
+                raise _with_outcome(no_token, method, in_doubt) from no_token.__cause__
             except httpx.TransportError as error:
                 cause = error
                 in_doubt = in_doubt or not isinstance(error, _NOT_SENT)
@@ -162,6 +174,12 @@ class Client:
                 said = f"sessiond cannot be reached: {type(error).__name__}{f': {why}' if why else ''}."
             else:
                 status, answer = response.status_code, _parse(response)
+                if status in (401, 403):
+                    said = _said(status, answer)
+                    if status == 401 and self._auth is None and "Authorization" not in self._headers:
+                        said += " No token was sent: give `token`, or set SESSIOND_TOKEN."
+                    # It speaks of this attempt; those before may have been applied.
+                    raise _with_outcome(_error(status, answer, said), method, in_doubt)
                 if status not in _RETRIED:
                     return Reply(status, response.headers, answer)
                 in_doubt = in_doubt or _text(answer, "outcome") != "not_applied"
@@ -172,9 +190,7 @@ class Client:
             if spent + wait > self._retry_for:
                 tries = "1 attempt" if attempt == 1 else f"{attempt} attempts"
                 failure = _error(status, answer, f"{said} Gave up {method} {url} after {tries} in {spent:.1f} s.")
-                if method != "GET":
-                    failure.outcome = "unknown" if in_doubt else "not_applied"
-                raise failure from cause
+                raise _with_outcome(failure, method, in_doubt) from cause
             logger.warning("%s %s: attempt %d failed, trying again in %.1f s: %s", method, url, attempt, wait, said)
             await asyncio.sleep(wait)
         raise AssertionError("the loop above ends with an answer or an error")
@@ -195,6 +211,7 @@ class Client:
         if pool is None:
             self._forget_ended_loops()
             pool = self._pools[loop] = httpx.AsyncClient(
+                auth=self._auth,
                 headers=self._headers,
                 timeout=self._timeout,
                 verify=self._tls,
@@ -238,7 +255,11 @@ def _said(status: int, body: Any) -> str:
 
 
 def _error(status: int | None, body: Any, message: str | None = None) -> SessiondError:
-    kind = SessiondInputError if status in (400, 413, 414, 415, 422) else SessiondError
+    kind = SessiondError
+    if status in (400, 413, 414, 415, 422):
+        kind = SessiondInputError
+    elif status in (401, 403):
+        kind = SessiondAccessError
     return kind(
         message or _said(status or 0, body),
         status=status,
@@ -246,6 +267,13 @@ def _error(status: int | None, body: Any, message: str | None = None) -> Session
         outcome=_text(body, "outcome"),
         request_id=_text(body, "requestId"),
     )
+
+
+def _with_outcome(failure: SessiondError, method: str, in_doubt: bool) -> SessiondError:
+    """Returns the error of a request that nothing will come of any more, with what that means if it is a write."""
+    if method != "GET":
+        failure.outcome = "unknown" if in_doubt else "not_applied"
+    return failure
 
 
 def _retry_after(response: httpx.Response) -> float:

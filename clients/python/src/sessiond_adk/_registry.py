@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from google.adk.cli.service_registry import get_service_registry
 
-from .service import SessiondSessionService
+from .service import SessiondSessionService, split_url
 
 _OPTIONS: dict[str, Callable[[str], Any]] = {
     "strict": {"true": True, "false": False}.__getitem__,
@@ -27,15 +26,14 @@ def register() -> None:
 def from_uri(uri: str, **options: Any) -> SessiondSessionService:
     """Returns the service for `sessiond://HOST:PORT?strict=true&timeout=15&retry_for=15`, all options optional.
 
-    The token is taken from `SESSIOND_TOKEN`, if that is set: a command line is there for others to read. `options` are
-    what ADK passes (`agents_dir`, of no use here, and `session_db_kwargs`, which are arguments of the service).
+    The token is in `SESSIOND_TOKEN`, never in the URI: a command line is there for others to read. `options` are what
+    ADK passes (`agents_dir`, of no use here, and `session_db_kwargs`, which are arguments of the service).
 
     Raises:
-      ValueError: An option is unknown or has a wrong value, or the URI is not of that form.
+      ValueError: An option is unknown or has a wrong value, or the URI is not of that form, or has a credential.
     """
     options.pop("agents_dir", None)
-    options.setdefault("token", os.environ.get("SESSIOND_TOKEN"))
-    parts = urlsplit(uri)
+    parts = split_url(uri)
     for name, text in parse_qsl(parts.query, keep_blank_values=True):
         try:
             options[name] = _OPTIONS[name](text)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import time
 import uuid
 import weakref
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+import httpx
 from google.adk.errors import StaleSessionError
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
@@ -21,11 +24,27 @@ from google.adk.sessions.base_session_service import BaseSessionService, GetSess
 from google.adk.sessions.session import Session
 
 from ._http import Client, segments
+from ._token import Bearer
 from ._version import __version__
 from ._wire import StoredSession, event_from_wire, event_to_wire, session_from_wire, state_to_wire
 
 # sessiond's default.
 _PORT = 8080
+
+_URL = (
+    "The URL of sessiond is http://HOST:PORT, https://HOST, sessiond://HOST:PORT or sessiond+https://HOST, without a "
+    "user, a query and a fragment."
+)
+
+
+@dataclass(frozen=True)
+class MintedToken:
+    """A token for one user of one app; its text form does not show it."""
+
+    token: str = field(repr=False)
+    """What the user sends as `Authorization: Bearer TOKEN`."""
+    expire_time: float
+    """When it ends, in Unix seconds."""
 
 
 class SessiondSessionService(BaseSessionService):
@@ -49,7 +68,7 @@ class SessiondSessionService(BaseSessionService):
         url: str,
         *,
         strict: bool = False,
-        token: str | None = None,
+        token: str | Callable[[], str | Awaitable[str]] | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = 15.0,
         retry_for: float = 15.0,
@@ -64,8 +83,13 @@ class SessiondSessionService(BaseSessionService):
           strict: Refuse to append to a session that others have appended to since the object was loaded, with
             `StaleSessionError`. Otherwise appends are unconditional: events of several writers interleave, and for
             each key the last writer wins.
-          token: Sent as `Authorization: Bearer TOKEN`.
-          headers: Sent with every request.
+          token: The credential, an API key, a user token or a JWT, sent as `Authorization: Bearer TOKEN`. By default
+            that of the variable `SESSIOND_TOKEN`, which is read here; none if it is not set. `""` is none, whatever
+            the variable says. Or a function that returns the token, plain or `async`. It is called for the first
+            request, its token is kept, and it is called again when the server refuses that one (401): once for all
+            requests that wait, each of which is then sent once more. A plain function is called in a thread, so it
+            may block; an `async` one runs in the event loop of one of the requests.
+          headers: Sent with every request. An `Authorization` among them takes the place of `token`.
           timeout: Seconds to wait for the server to connect, to take and to send the next bytes, in each attempt.
           retry_for: Seconds in which a request that found no connection, got no answer, or was refused for now (429,
             503) is tried again, with growing pauses and never sooner than `Retry-After` says. No attempt begins later.
@@ -73,16 +97,24 @@ class SessiondSessionService(BaseSessionService):
           ssl_context: For `https:`; the default trusts the usual authorities.
 
         Raises:
-          ValueError: The URL is not of that form.
+          ValueError: The URL is not of that form or has a credential, the token or a header cannot be sent, or there
+            are a token and a header `Authorization`.
         """
         self._strict = strict
+        sent = httpx.Headers({"User-Agent": f"sessiond-adk/{__version__}"})
+        sent.update(headers)
+        for name, value in sent.items():
+            # The HTTP library shows the value in its error.
+            if not value.isprintable() or value != value.strip():
+                raise ValueError(f"The header {name} has a value that cannot be sent.")
+        if "Authorization" not in sent:
+            token = os.environ.get("SESSIOND_TOKEN") if token is None else token
+        elif token:
+            raise ValueError("There are two credentials: `token`, and `Authorization` in `headers`.")
         self._http = Client(
             _http_url(url),
-            headers={
-                "User-Agent": f"sessiond-adk/{__version__}",
-                **({"Authorization": f"Bearer {token}"} if token else {}),
-                **(headers or {}),
-            },
+            auth=Bearer(token) if token else None,
+            headers=sent,
             timeout=timeout,
             retry_for=retry_for,
             ssl_context=ssl_context,
@@ -247,6 +279,30 @@ class SessiondSessionService(BaseSessionService):
             session.last_update_time = appended.timestamp
         return values
 
+    async def mint_token(
+        self, app_name: str, user_id: str, *, role: str | None = None, ttl: float | None = None
+    ) -> MintedToken:
+        """Makes a token for one user of one app, for a front end of one's own that talks to sessiond by itself.
+
+        It needs an API key of the role `agent` or above as the service's token. The minted token never allows more than
+        that key, and ends with it.
+
+        Args:
+          app_name: The app.
+          user_id: The user, who is somebody that the caller has authenticated.
+          role: What the token allows, at most what the key does; by default `user`.
+          ttl: Seconds until it ends, at most 24 hours; by default one hour. It ends no later than the key.
+
+        Raises:
+          SessiondAccessError: The service has no such key, or the key does not allow what is asked for.
+          SessiondInputError: A name, the role or `ttl` breaks a rule of sessiond.
+          SessiondError: sessiond cannot be reached.
+        """
+        wanted = {"app": app_name, "user": user_id, "role": role, "ttl": ttl}
+        body = {name: value for name, value in wanted.items() if value is not None}
+        minted = (await self._http.send("POST", "/v1/tokens", body=body)).success()
+        return MintedToken(token=minted["token"], expire_time=minted["expireTime"])
+
     async def flush(self) -> None:
         """Does nothing: nothing is held back."""
 
@@ -318,13 +374,30 @@ def _sessions(app_name: str, user_id: str) -> str:
     return "/v1/apps" + segments(app_name) + "/users" + segments(user_id) + "/sessions"
 
 
-def _http_url(url: str) -> str:
-    parts = urlsplit(url)
-    scheme = {"sessiond": "http", "sessiond+http": "http", "sessiond+https": "https"}.get(parts.scheme, parts.scheme)
-    if scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query or parts.fragment:
+def split_url(url: str) -> SplitResult:
+    """Splits a URL that has no credential in it.
+
+    Raises:
+      ValueError: It cannot be split, or has a credential; the message shows nothing of it.
+    """
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - reads the port, which may be no number.
+    except ValueError:
+        raise ValueError(_URL) from None
+    names = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    if "@" in parts.netloc or names & {"token", "access_token"}:
         raise ValueError(
-            "The URL of sessiond is http://HOST:PORT, https://HOST, sessiond://HOST:PORT or sessiond+https://HOST, "
-            "without a user, a query and a fragment."
+            "The URL of sessiond holds no credential, for lists of processes and logs would show it. Give it as "
+            "`token`, or in the variable SESSIOND_TOKEN."
         )
+    return parts
+
+
+def _http_url(url: str) -> str:
+    parts = split_url(url)
+    scheme = {"sessiond": "http", "sessiond+http": "http", "sessiond+https": "https"}.get(parts.scheme, parts.scheme)
+    if scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(_URL)
     port = f":{_PORT}" if parts.scheme == "sessiond" and parts.port is None else ""
     return f"{scheme}://{parts.netloc.rstrip(':')}{port}{parts.path.rstrip('/')}"

@@ -25,9 +25,10 @@ def free_port() -> int:
 class Server:
     """A running sessiond, which can be stopped and started again at its address."""
 
-    def __init__(self, database_url: str, log: Path) -> None:
+    def __init__(self, database_url: str, log: Path, *options: str) -> None:
         self._database_url = database_url
         self._log = log
+        self._options = options
         self._port = 0
         self.start()
 
@@ -45,7 +46,11 @@ class Server:
         assert program.is_file(), f"{program} is missing: build it with `cargo build`, or set SESSIOND_BIN"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [program, "--listen", f"127.0.0.1:{self._port}", "--metrics-listen", "off", "--log-format", "json"],
+                [
+                    program,
+                    *("--listen", f"127.0.0.1:{self._port}", "--metrics-listen", "off", "--log-format", "json"),
+                    *self._options,
+                ],
                 env={**os.environ, "SESSIOND_DATABASE_URL": self._database_url},
                 stdin=subprocess.DEVNULL,
                 stderr=log,
