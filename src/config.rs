@@ -18,6 +18,7 @@ use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
 
+use crate::access::audit::Sink;
 use crate::access::jwks::Source;
 use crate::access::jwt::{self, Apps, Jwt, RoleFrom};
 use crate::access::{self, AdminKey};
@@ -231,6 +232,13 @@ pub struct Config {
     /// The claim that names the role, instead of --jwt-role
     #[arg(long, env = "SESSIOND_JWT_ROLE_CLAIM", value_name = "CLAIM", global = true, help_heading = ACCESS)]
     pub jwt_role_claim: Option<String>,
+
+    /// Where to log who did what to which names: a file, or `stderr`
+    ///
+    /// A JSON object a line, for each request but those that ask for no credential. It has the names of apps, users and sessions,
+    /// and never a credential or a value. A file is opened anew on SIGHUP.
+    #[arg(long, env = "SESSIOND_AUDIT_LOG", value_name = "FILE|stderr", global = true, help_heading = ACCESS)]
+    pub audit_log: Option<Sink>,
 
     /// Time for one request in the service, as a duration; then 503
     #[arg(long, env = "SESSIOND_REQUEST_TIMEOUT", default_value = "10s")]

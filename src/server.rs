@@ -28,6 +28,7 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice, Write as _};
 use std::mem::MaybeUninit;
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -112,6 +113,10 @@ const SAFETY: [(&str, &str); 2] =
 /// headers have only the latter. hyper closes the connection after the answer.
 #[derive(Debug, Clone, Copy)]
 pub struct TwoLengths;
+
+/// Who is at the other end of a request's connection: among its extensions.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub SocketAddr);
 
 /// Told of every connection's coming and going, for the metrics. Called on the hot path: be quick.
 ///
@@ -394,6 +399,7 @@ async fn connection(
     mut drain: watch::Receiver<bool>,
 ) {
     let pulse = Arc::new(Pulse::new(&limits));
+    let peer = stream.peer_addr().ok().map(Peer);
     let router = TowerToHyperService::new(router);
     let service = service_fn({
         let pulse = pulse.clone();
@@ -401,6 +407,9 @@ async fn connection(
             let turn = pulse.serve();
             if pulse.has_two_lengths(turn) {
                 request.extensions_mut().insert(TwoLengths);
+            }
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(peer);
             }
             let (pulse, router) = (pulse.clone(), router.clone());
             async move {

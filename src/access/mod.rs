@@ -2,9 +2,11 @@
 //!
 //! - `key`, `token`, `jwt`: the forms of credentials; `jwks`: the keys of an issuer; `admin`: the key in a file
 //! - `authenticator`: from a credential to a client
+//! - `audit`: the access log
 //! - `manage`: keys and tokens are made, changed and revoked
 
 mod admin;
+pub mod audit;
 mod authenticator;
 pub(crate) mod jwks;
 pub(crate) mod jwt;

@@ -8,6 +8,7 @@ use super::admission::Places;
 use super::memory::Memory;
 use super::rates::Rates;
 use crate::access::Authenticator;
+use crate::access::audit::Audit;
 use crate::config::HttpSettings;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service};
@@ -41,6 +42,7 @@ pub struct App {
     /// A service of a store that holds nothing.
     nowhere: Arc<Service>,
     pub authenticator: Arc<Authenticator>,
+    pub audit: Option<Arc<Audit>>,
     pub settings: HttpSettings,
     pub metrics: Arc<Metrics>,
     pub api: &'static Api,
@@ -56,6 +58,7 @@ impl App {
         api: &'static Api,
         service: Arc<Service>,
         authenticator: Arc<Authenticator>,
+        audit: Option<Arc<Audit>>,
         settings: HttpSettings,
         metrics: Arc<Metrics>,
         clock: Arc<dyn Clock>,
@@ -64,6 +67,7 @@ impl App {
             nowhere: Arc::new(service.nowhere()),
             service,
             authenticator,
+            audit,
             metrics,
             api,
             clock,

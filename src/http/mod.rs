@@ -35,6 +35,7 @@ use describe::{Endpoint, paths};
 use request::Call;
 
 use crate::access::Authenticator;
+use crate::access::audit::Audit;
 use crate::config::HttpSettings;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service};
@@ -121,11 +122,12 @@ static API: LazyLock<Api> = LazyLock::new(|| Api {
 pub fn app(
     service: Arc<Service>,
     authenticator: Arc<Authenticator>,
+    audit: Option<Arc<Audit>>,
     settings: HttpSettings,
     metrics: Arc<Metrics>,
     clock: Arc<dyn Clock>,
 ) -> Arc<App> {
-    App::new(&API, service, authenticator, settings, metrics, clock)
+    App::new(&API, service, authenticator, audit, settings, metrics, clock)
 }
 
 pub fn router(app: Arc<App>) -> Router {

@@ -19,7 +19,9 @@ use super::app::App;
 use super::edge::{self, Cors};
 use super::problem::{Code, Problem, REQUEST_ID, is_write};
 use super::request::{Deadline, check_path};
-use crate::access::Refusal;
+use crate::access::audit::Line;
+use crate::access::{Client, Refusal};
+use crate::server::Peer;
 use crate::service::{Clock as _, SystemClock};
 
 /// `routes` behind the pipeline.
@@ -70,16 +72,22 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
     let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(Deadline(started + app.settings.request_timeout));
 
+    // What the access log tells, which the handler takes away.
+    let asked = app.audit.as_ref().map(|_| (request.uri().clone(), request.extensions().get::<Peer>().copied()));
     let cors = Cors::of(&app.settings.origins, &request);
     let paths = &app.api.paths;
     // Whoever has to show a credential is told by that, and not by where the request comes from.
     let origins = (!app.authenticator.is_on()).then_some(&*app.settings.origins);
     let checked = edge::check(origins, &paths.pages, &request);
+    let mut client = None;
     let response = match (checked, cors.preflight()) {
         (Err(problem), _) => problem.into_response(),
         (Ok(()), Some(answer)) => answer,
         (Ok(()), None) => match identify(&app, route.as_ref(), &mut request).await {
-            Ok(()) => next.run(request).await,
+            Ok(()) => {
+                client = request.extensions().get::<Arc<Client>>().cloned();
+                next.run(request).await
+            }
             Err(problem) => problem.into_response(),
         },
     };
@@ -112,6 +120,19 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
     let took = started.elapsed();
     let route = route.as_ref().map(MatchedPath::as_str);
     app.metrics.request(method.as_str(), route, response.status().as_u16(), took);
+    let is_open = route.is_some_and(|route| app.api.paths.open.contains(&route));
+    if let (Some(audit), Some((uri, peer)), false) = (&app.audit, &asked, is_open) {
+        audit.write(&Line {
+            time: app.clock.now(),
+            request_id: &request_id,
+            client: client.as_deref(),
+            peer: peer.map(|Peer(address)| address),
+            method: &method,
+            route,
+            path: uri.path(),
+            status: response.status(),
+        });
+    }
     if !problem.as_ref().is_some_and(is_counted) {
         log(&method, route, response.status(), took, &request_id, problem.as_ref());
     }

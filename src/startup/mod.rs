@@ -11,10 +11,12 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt as _};
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::access::Authenticator;
+use crate::access::audit::Audit;
 use crate::config::{Config, ListenError};
 use crate::http::{self, refusal, report_refusals, router};
 use crate::metrics::Metrics;
@@ -76,6 +78,7 @@ pub struct Prepared {
     store: Arc<dyn Store>,
     metrics: Arc<Metrics>,
     authenticator: Arc<Authenticator>,
+    audit: Option<Arc<Audit>>,
     listener: TcpListener,
 }
 
@@ -103,8 +106,10 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     if !authenticator.is_on() {
         config.check_exposure(&addresses)?;
     }
+    let audit = config.audit_log.clone().map(Audit::open).transpose();
+    let audit = audit.map_err(|error| StartError::Access(format!("--audit-log: {error}")))?.map(Arc::new);
     let listener = bind(&config, &addresses).await?;
-    Ok(Prepared { config, store, metrics, authenticator, listener })
+    Ok(Prepared { config, store, metrics, authenticator, audit, listener })
 }
 
 /// Brings the database into shape, and does nothing else.
@@ -170,7 +175,7 @@ async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, 
 /// # Errors
 /// The metrics' address, if it was asked for by name and cannot be had.
 pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Unpin) -> io::Result<()> {
-    let Prepared { config, store, metrics, authenticator, listener } = prepared;
+    let Prepared { config, store, metrics, authenticator, audit, listener } = prepared;
     let clock = Arc::new(SystemClock);
     if !authenticator.is_on() && !listener.local_addr()?.ip().to_canonical().is_loopback() {
         tracing::warn!("no authentication: whoever reaches this address can read and change every session");
@@ -182,7 +187,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let service = Arc::new(Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone()));
     let settings = config.http_settings();
     let origins = settings.origins.clone();
-    let app = http::app(service.clone(), authenticator.clone(), settings, metrics.clone(), clock);
+    let app = http::app(service.clone(), authenticator.clone(), audit.clone(), settings, metrics.clone(), clock);
 
     let (stop, stopped) = watch::channel(false);
     let mut metrics_stopped = stopped.clone();
@@ -197,6 +202,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     });
 
     let watcher = tokio::spawn(async move { authenticator.watch().await });
+    let rotations = tokio::spawn(reopen_at_hangup(audit));
     let refusals = tokio::spawn(report_refusals(metrics.clone()));
 
     let not_ready = app.clone();
@@ -213,9 +219,23 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     sweeper.abort();
     refusals.abort();
     watcher.abort();
+    rotations.abort();
     // A request that was cut off may still wait for the database, on a connection that the pool would wait for.
     let _ = timeout(CLOSE_GRACE, store.close()).await;
     let _ = stop.send(true);
     tracing::info!(closed = drained.closed_cleanly, aborted = drained.aborted, "stopped");
     Ok(())
+}
+
+/// Opens the access log anew at each SIGHUP, which without one keeps its effect: it ends the process.
+async fn reopen_at_hangup(audit: Option<Arc<Audit>>) {
+    let Some(audit) = audit else { return };
+    match signal(SignalKind::hangup()) {
+        Ok(mut hangups) => {
+            while hangups.recv().await.is_some() {
+                audit.reopen();
+            }
+        }
+        Err(error) => tracing::warn!(%error, "SIGHUP cannot be handled: the access log is never opened anew"),
+    }
 }

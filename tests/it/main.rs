@@ -10,6 +10,7 @@
 
 mod support;
 
+mod audit;
 mod clocks;
 mod contract;
 mod counters;

@@ -1,0 +1,66 @@
+//! The access log: who did what to which names, and nothing else.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::binary::Server;
+use crate::support::databases::Place;
+
+const ADMIN: &str = "an-admin-key-of-a-test_0123456789abcdef";
+
+fn lines(path: &std::path::Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).expect("an access log");
+    text.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_access_log_has_names_and_no_secrets_and_moves_on_hangup() {
+    let folder = std::env::temp_dir().join(format!("sessiond-audit-{}", uuid::Uuid::new_v4()));
+    fs::create_dir(&folder).expect("a folder");
+    let (key, log) = (folder.join("key"), folder.join("audit.log"));
+    fs::write(&key, ADMIN).expect("write the key");
+    let place = Place::sqlite();
+    let flags = [format!("--admin-key-file={}", key.display()), format!("--audit-log={}", log.display())];
+    let server = Server::start(&place.url(), &[&flags[0], &flags[1]]).await;
+    let bearer = format!("Bearer {ADMIN}");
+    let path = "/v1/apps/shop%2F1/users/ada/sessions/s";
+    server.put(path).header("authorization", &bearer).json(json!({"state": {"k": "a stored value"}})).await.expect(201);
+    server
+        .get("/v1/apps/shop/users/ada/sessions/s")
+        .header("authorization", "Bearer not-a-credential")
+        .await
+        .expect(401);
+    server.get("/healthz").await.expect(200);
+
+    let told = lines(&log);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[0]["principal"]["kind"], "key");
+    assert_eq!(told[0]["principal"]["role"], "admin");
+    let names = ["app", "user", "session"].map(|name| told[0][name].as_str().expect("a name").to_owned());
+    assert_eq!(names, ["shop/1", "ada", "s"]);
+    assert_eq!((&told[0]["method"], &told[0]["status"]), (&json!("PUT"), &json!(201)));
+    assert!(told[0]["address"].as_str().is_some_and(|address| address.starts_with("127.0.0.1:")));
+    assert_eq!((&told[1]["status"], &told[1]["principal"]), (&json!(401), &Value::Null));
+    let text = fs::read_to_string(&log).expect("an access log");
+    for secret in [ADMIN, "not-a-credential", "a stored value"] {
+        assert!(!text.contains(secret) && !server.process.log().contains(secret), "{secret}");
+    }
+
+    let moved = folder.join("audit.log.1");
+    fs::rename(&log, &moved).expect("move the log away");
+    let hangup = format!("kill -HUP {}", server.process.pid());
+    assert!(Command::new("sh").args(["-c", &hangup]).status().expect("run sh").success());
+    for _ in 0..200 {
+        server.get("/v1/whoami").header("authorization", &bearer).await.expect(200);
+        if log.exists() && !lines(&log).is_empty() {
+            assert_eq!(lines(&log)[0]["route"], "/v1/whoami");
+            fs::remove_dir_all(&folder).expect("remove the folder");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the log is not opened anew");
+}
