@@ -122,14 +122,8 @@ async fn one_user_s_limit_leaves_the_app_alone() {
 async fn an_append_that_cannot_be_read_costs_as_much_as_any_request() {
     let place = Place::sqlite();
     let server = Server::start(&place.url(), &[&format!("--rate-limit-app={SLOW}")]).await;
-    for (app, query, body, status) in [
-        ("a", "", "{", 400),
-        ("b", "", r#"{"author":1}"#, 422),
-        ("c", "", "[]", 422),
-        ("d", "", "{}", 404),
-        ("e", "?bogus=1", "{}", 422),
-    ] {
-        server.post(format!("{}{query}", events(app))).json(body).await.expect(status);
+    for (app, body, status) in [("a", "{", 400), ("b", r#"{"author":1}"#, 422), ("c", "[]", 422), ("d", "{}", 404)] {
+        server.post(events(app)).json(body).await.expect(status);
         limited(&server.post(events(app)).json(body).await, "app", r#""app";q=1;w=1000"#);
     }
     drop(server);

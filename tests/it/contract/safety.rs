@@ -121,11 +121,17 @@ async fn shown(server: &Client, write: &Write) -> Vec<String> {
     all
 }
 
-/// What the description says that a write takes: operation and names of parameters.
+/// What the description says that a write of what is stored takes: operation and names of parameters.
 fn described() -> Vec<(String, BTreeSet<String>)> {
+    described_of(false)
+}
+
+/// Those of credentials, or the others.
+fn described_of(credentials: bool) -> Vec<(String, BTreeSet<String>)> {
     let paths = document()["paths"].as_object().expect("paths");
     let operations = paths.values().flat_map(|item| item.as_object().expect("a path item").iter());
     let writes = operations.filter(|(method, _)| ["post", "put", "patch", "delete"].contains(&method.as_str()));
+    let writes = writes.filter(|(_, operation)| (operation["tags"][0] == "Access") == credentials);
     let takes = writes.map(|(_, operation)| {
         let parameters = operation["parameters"].as_array().expect("parameters").iter();
         let names = parameters.filter_map(|parameter| parameter["$ref"].as_str()?.rsplit('/').next());
@@ -163,6 +169,24 @@ on_both_databases! {
             let all = [("idempotency-key", "k"), ("if-match", "\"1\""), ("if-none-match", "\"1\"")];
             assert_eq!(send(server, &write, write.body, &all).await.status, 422, "{operation}");
             assert_eq!(shown(server, &write).await, before, "{operation}");
+        }
+    }
+
+    async fn writes_of_credentials_keep_none(server: &TestServer) {
+        let writes = [
+            ("createKey", Method::POST, "/v1/keys"),
+            ("updateKey", Method::PATCH, "/v1/keys/k"),
+            ("deleteKey", Method::DELETE, "/v1/keys/k"),
+            ("createToken", Method::POST, "/v1/tokens"),
+            ("revokeTokens", Method::POST, "/v1/tokens/revoke"),
+        ];
+        let described: BTreeSet<String> = described_of(true).into_iter().map(|(operation, _)| operation).collect();
+        assert_eq!(described, writes.iter().map(|(operation, ..)| (*operation).to_owned()).collect());
+        for (operation, method, path) in writes {
+            for (_, header, value) in SAFETY {
+                let refused = server.request(method.clone(), path).json("{}").header(header, value).await;
+                assert_eq!(refused.invalid(&[header])["outcome"], "not_applied", "{operation}");
+            }
         }
     }
 
