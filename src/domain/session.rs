@@ -287,7 +287,6 @@ pub fn check_label_value(value: &str) -> Result<(), &'static str> {
 }
 
 /// A duration in microseconds: seconds as a number, or as a string like `"3600s"` (protobuf's JSON form).
-/// A time to live, in microseconds: a number of seconds, or a string like `"3600s"`.
 ///
 /// # Errors
 /// Something else, or none that is positive.
