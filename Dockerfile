@@ -45,8 +45,8 @@ USER 65532:65532
 WORKDIR /data
 VOLUME /data
 
-# The defaults, loopback, would be the container's own, which no published port reaches. SESSIOND_INSECURE_NO_AUTH is deliberately not set:
-# whoever runs the image decides who can reach the port, so whoever runs it has to say so; until then sessiond refuses to start.
+# The defaults, loopback, would be the container's own, which no published port reaches. No way of authentication is set, and deliberately
+# no SESSIOND_INSECURE_NO_AUTH: whoever runs the image chooses one (docs/access.md); until then sessiond refuses to start.
 # Variables rather than flags in CMD, because `sessiond healthcheck` reads them too.
 # The delay is for whoever balances load over containers: it looks at /readyz every few seconds.
 ENV SESSIOND_LISTEN=0.0.0.0:8080 \

@@ -156,17 +156,17 @@ pub struct Config {
 
     /// Host names that clients may use for this server, separated by commas: NAME, NAME:PORT, or `*` for all
     ///
-    /// IP addresses, localhost and names below it need not be listed. A request with any other `Host` is 403. Otherwise any web
-    /// page could reach this server, which has no authentication, by a name of its own that resolves to the server's address
-    /// (DNS rebinding). So use `*` only where no browser can reach it.
+    /// IP addresses, localhost and names below it need not be listed. Where no credential is asked for, and for the metrics, a
+    /// request with any other `Host` is 403. Otherwise any web page could reach this server by a name of its own that resolves
+    /// to the server's address (DNS rebinding). So use `*` only where no browser can reach it.
     #[arg(long, env = "SESSIOND_ALLOWED_HOSTS", value_delimiter = ',')]
     #[arg(value_name = "HOSTS", global = true, help_heading = HTTP)]
     pub allowed_hosts: Vec<AllowedHost>,
 
     /// Origins of web pages that may use this server, separated by commas: SCHEME://HOST or SCHEME://HOST:PORT
     ///
-    /// Scheme, host and port must match exactly. Their pages may read the answers (CORS). Requests from pages of any other
-    /// origin, except the server's own, are 403.
+    /// Scheme, host and port must match exactly. Their pages may read the answers (CORS). Where no credential is asked for,
+    /// requests from pages of any other origin, except the server's own, are 403.
     #[arg(long, env = "SESSIOND_CORS_ORIGINS", value_delimiter = ',')]
     #[arg(value_name = "ORIGINS", global = true, help_heading = HTTP)]
     pub cors_origins: Vec<Origin>,

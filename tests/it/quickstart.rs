@@ -193,7 +193,7 @@ fn links_lead_somewhere() {
     let mut documents = vec!["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "bench/README.md"];
     documents.extend(["clients/python/README.md", "examples/adk-python/README.md"]);
     documents.extend(["docs/tour.md", "docs/why.md", "docs/reference.md", "docs/adk.md", "docs/templates.md"]);
-    documents.extend(["docs/postgresql.md", "docs/benchmarks.md"]);
+    documents.extend(["docs/access.md", "docs/postgresql.md", "docs/benchmarks.md"]);
     let pages = fs::read_dir(Path::new(ROOT).join("docs/design")).expect("a folder of pages");
     let pages: Vec<String> =
         pages.map(|page| format!("docs/design/{}", page.expect("a page").file_name().to_string_lossy())).collect();
