@@ -14,7 +14,6 @@ use crate::config::{Config, period, role};
 use crate::domain::access::{ApiKey, KeyDraft, Names, Role};
 use crate::domain::session::Expiry;
 use crate::domain::time::Micros;
-use crate::metrics::Metrics;
 use crate::service::{Clock as _, SystemClock};
 use crate::startup::{StartError, open_beside};
 
@@ -87,8 +86,7 @@ pub struct Printed {
 pub async fn run(config: &Config, command: Command) -> Result<Printed, Error> {
     let store = open_beside(config).await.map_err(Error::Start)?;
     let settings = Settings { required: true, admin_key: None, jwt: None };
-    let (clock, metrics) = (Arc::new(SystemClock), Arc::new(Metrics::new()));
-    let started = Authenticator::start(store.clone(), clock, metrics, settings).await;
+    let started = Authenticator::start(store.clone(), Arc::new(SystemClock), settings).await;
     let authenticator = started.map_err(|error| Error::Start(error.into()))?;
     let deadline = Instant::now() + config.request_timeout;
     let done = perform(&authenticator, command, deadline).await;

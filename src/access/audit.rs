@@ -45,6 +45,10 @@ pub struct Audit {
     file: Mutex<Option<File>>,
 }
 
+/// Names that a request is about and that do not stand in its path: among the extensions of its answer.
+#[derive(Debug, Clone)]
+pub struct Named(pub Vec<(&'static str, String)>);
+
 /// What a line says.
 pub struct Line<'a> {
     pub time: Micros,
@@ -56,6 +60,7 @@ pub struct Line<'a> {
     /// The template of the path; `None` if there is nothing at it.
     pub route: Option<&'a str>,
     pub path: &'a str,
+    pub named: &'a [(&'static str, String)],
     pub status: StatusCode,
 }
 
@@ -124,6 +129,9 @@ impl Line<'_> {
                 line.push_str(name, &value);
             }
         }
+        for (name, value) in self.named {
+            line.push_str(name, value);
+        }
         line.push("status", self.status.as_str());
         line.close()
     }
@@ -152,11 +160,12 @@ mod tests {
             method: &Method::GET,
             route: Some("/v1/apps/{app}/users/{user}/state"),
             path: "/v1/apps/a%2Fb/users/%22u/state",
+            named: &[("id", "k".to_owned())],
             status: StatusCode::OK,
         };
         let expected = concat!(
             r#"{"time":1.500000,"requestId":"r","principal":{"kind":"none","role":"admin"},"address":"127.0.0.1:7","#,
-            r#""method":"GET","route":"/v1/apps/{app}/users/{user}/state","app":"a/b","user":"\"u","status":200}"#
+            r#""method":"GET","route":"/v1/apps/{app}/users/{user}/state","app":"a/b","user":"\"u","id":"k","status":200}"#
         );
         assert_eq!(line.text(), expected);
     }

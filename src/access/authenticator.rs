@@ -9,12 +9,11 @@ use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep};
 
 use super::admin::AdminKey;
-use super::jwt::{Jwt, LEEWAY};
+use super::jwt::{Jwt, LEEWAY, Reason};
 use super::{Client, Kind, NoRandomness, key, random, token};
 use crate::domain::access::{ApiKey, Grant, Names};
 use crate::domain::ids::UserKey;
 use crate::domain::time::Micros;
-use crate::metrics::Metrics;
 use crate::service::Clock;
 use crate::store::Store;
 use crate::store::error::{Cause, StoreError};
@@ -51,16 +50,18 @@ pub enum Refusal {
     Store(Arc<StoreError>),
 }
 
+/// A client, or why the credential does not hold.
+type Found = Result<Arc<Client>, &'static str>;
+
 /// Establishes who sent a request. Shared by all requests of a process.
 pub struct Authenticator {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
-    metrics: Arc<Metrics>,
     settings: Settings,
     /// A credential is asked for. Never switched off.
     on: AtomicBool,
     anyone: Arc<Client>,
-    remembered: Cache<[u8; 32], Option<Arc<Client>>>,
+    remembered: Cache<[u8; 32], Found>,
     secret: OnceCell<[u8; 32]>,
 }
 
@@ -69,19 +70,13 @@ impl Authenticator {
     ///
     /// # Errors
     /// The database does not answer.
-    pub async fn start(
-        store: Arc<dyn Store>,
-        clock: Arc<dyn Clock>,
-        metrics: Arc<Metrics>,
-        settings: Settings,
-    ) -> Result<Self, StoreError> {
+    pub async fn start(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: Settings) -> Result<Self, StoreError> {
         let is_set = settings.required || settings.admin_key.is_some() || settings.jwt.is_some();
         let on = is_set || store.has_keys(Instant::now() + LOOK).await?;
         let remembered = Cache::builder().max_capacity(MOST_REMEMBERED).time_to_live(REMEMBERED).build();
         Ok(Self {
             store,
             clock,
-            metrics,
             settings,
             on: AtomicBool::new(on),
             anyone: Arc::new(Client::anyone()),
@@ -141,7 +136,7 @@ impl Authenticator {
                 self.remembered.try_get_with(digest, look_up).await.map_err(Refusal::Store)?
             }
         };
-        let client = found.ok_or(Refusal::Unauthenticated("invalid"))?;
+        let client = found.map_err(Refusal::Unauthenticated)?;
         // The clocks of an issuer and of ours may differ.
         let leeway = if client.kind == Kind::Jwt { LEEWAY } else { 0 };
         match client.expire_time {
@@ -157,13 +152,8 @@ impl Authenticator {
         self.remembered.invalidate_all();
     }
 
-    async fn look_up(
-        &self,
-        credential: &str,
-        digest: [u8; 32],
-        deadline: Instant,
-    ) -> Result<Option<Arc<Client>>, StoreError> {
-        let client = if let Some(id) = self.admin_key(&digest) {
+    async fn look_up(&self, credential: &str, digest: [u8; 32], deadline: Instant) -> Result<Found, StoreError> {
+        let found = if let Some(id) = self.admin_key(&digest) {
             Some(Client { kind: Kind::AdminKey, id: Some(id), grant: Grant::unlimited(), expire_time: None })
         } else if let Some(id) = key::id_of(credential) {
             self.of_key(id, &digest, deadline).await?
@@ -171,16 +161,14 @@ impl Authenticator {
             self.of_token(credential, deadline).await?
         } else if let Some(jwt) = &self.settings.jwt {
             let verified = jwt.verify(credential, self.clock.now()).await;
-            verified.inspect_err(|reason| self.metrics.credential_refused(reason.as_str())).ok().map(|jwt| Client {
-                kind: Kind::Jwt,
-                id: jwt.subject,
-                grant: jwt.grant,
-                expire_time: Some(jwt.expire_time),
-            })
+            return Ok(verified.map_err(Reason::as_str).map(|jwt| {
+                let (kind, expire_time) = (Kind::Jwt, Some(jwt.expire_time));
+                Arc::new(Client { kind, id: jwt.subject, grant: jwt.grant, expire_time })
+            }));
         } else {
             None
         };
-        Ok(client.map(Arc::new))
+        Ok(found.map(Arc::new).ok_or("invalid"))
     }
 
     /// The id of the admin key, if this is its digest.

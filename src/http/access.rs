@@ -1,5 +1,7 @@
 //! `/v1/keys`, `/v1/tokens` and `/v1/whoami`: credentials, and what they are worth.
 
+use std::sync::Arc;
+
 use axum::http::{StatusCode, header};
 use axum::response::Response;
 use secrecy::ExposeSecret as _;
@@ -9,8 +11,10 @@ use super::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Ser
 use super::paging::page_rows;
 use super::problem::{Code, Problem};
 use super::request::Call;
+use crate::access::audit::Named;
 use crate::access::{Authenticator, Error};
 use crate::domain::access::{ApiKey, Grant, KeyDraft, Role, TokenDraft, parse_user};
+use crate::domain::ids::UserKey;
 use crate::domain::json::{ObjectText, push_string};
 
 const TAG: &str = "Access";
@@ -43,7 +47,8 @@ pub async fn create_key(mut call: Call) -> Result<Response, Problem> {
     let mut object = key_object(&key);
     object.push_str("key", text.expose_secret());
     let location = format!("/v1/keys/{}", key.id);
-    Ok(Answer::new(StatusCode::CREATED).header(header::LOCATION, &location).json(object.close()))
+    let answer = Answer::new(StatusCode::CREATED).header(header::LOCATION, &location).json(object.close());
+    Ok(named(answer, vec![("id", key.id)]))
 }
 
 pub const LIST_KEYS: Operation = Operation {
@@ -162,11 +167,12 @@ pub const CREATE_TOKEN: Operation = Operation {
 pub async fn create_token(mut call: Call) -> Result<Response, Problem> {
     let authenticator = manager(&call)?;
     let draft = TokenDraft::parse(call.required_body().await?.json()?)?;
+    let names = names(&draft.user);
     let (token, expire_time) = authenticator.mint(&call.client, draft, call.deadline).await?;
     let mut object = ObjectText::default();
     object.push_str("token", &token);
     object.push("expireTime", &expire_time.to_number());
-    Ok(Answer::new(StatusCode::CREATED).json(object.close()))
+    Ok(named(Answer::new(StatusCode::CREATED).json(object.close()), names))
 }
 
 pub const REVOKE_TOKENS: Operation = Operation {
@@ -187,7 +193,7 @@ pub async fn revoke_tokens(mut call: Call) -> Result<Response, Problem> {
     let authenticator = manager(&call)?;
     let user = parse_user(call.required_body().await?.json()?)?;
     authenticator.revoke_tokens(&call.client, &user, call.deadline).await?;
-    Ok(Answer::new(StatusCode::NO_CONTENT).empty())
+    Ok(named(Answer::new(StatusCode::NO_CONTENT).empty(), names(&user)))
 }
 
 pub const WHOAMI: Operation = Operation {
@@ -218,8 +224,18 @@ pub async fn whoami(call: Call) -> Result<Response, Problem> {
     Ok(Answer::ok().json(object.close()))
 }
 
+fn names(user: &UserKey) -> Vec<(&'static str, String)> {
+    vec![("app", user.app.to_string()), ("user", user.user.to_string())]
+}
+
+/// Tells the access log whom a request was about.
+fn named(mut answer: Response, names: Vec<(&'static str, String)>) -> Response {
+    answer.extensions_mut().insert(Named(names));
+    answer
+}
+
 /// Who manages credentials.
-fn manager(call: &Call) -> Result<std::sync::Arc<Authenticator>, Problem> {
+fn manager(call: &Call) -> Result<Arc<Authenticator>, Problem> {
     call.app.authenticator.must_be_on()?;
     Ok(call.app.authenticator.clone())
 }

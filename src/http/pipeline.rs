@@ -19,7 +19,7 @@ use super::app::App;
 use super::edge::{self, Cors};
 use super::problem::{Code, Problem, REQUEST_ID, is_write};
 use super::request::{Deadline, check_path};
-use crate::access::audit::Line;
+use crate::access::audit::{Line, Named};
 use crate::access::{Client, Refusal};
 use crate::server::Peer;
 use crate::service::{Clock as _, SystemClock};
@@ -92,6 +92,7 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
         },
     };
     let mut response = app.places.hold(place, &method, response).unwrap_or_else(IntoResponse::into_response);
+    let named = response.extensions_mut().remove().map_or_else(Vec::new, |Named(names)| names);
     let problem = problem_of(&mut response);
     if let Some(problem) = &problem {
         if let Some(limit) = problem.limit {
@@ -130,6 +131,7 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
             method: &method,
             route,
             path: uri.path(),
+            named: &named,
             status: response.status(),
         });
     }

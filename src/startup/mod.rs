@@ -102,7 +102,7 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     let metrics = Arc::new(Metrics::new());
     let settings = config.access().map_err(StartError::Access)?;
     let clock = Arc::new(SystemClock);
-    let authenticator = Arc::new(Authenticator::start(store.clone(), clock, metrics.clone(), settings).await?);
+    let authenticator = Arc::new(Authenticator::start(store.clone(), clock, settings).await?);
     if !authenticator.is_on() {
         config.check_exposure(&addresses)?;
     }

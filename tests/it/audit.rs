@@ -34,9 +34,12 @@ async fn the_access_log_has_names_and_no_secrets_and_moves_on_hangup() {
         .await
         .expect(401);
     server.get("/healthz").await.expect(200);
+    let mint = server.post("/v1/tokens").header("authorization", &bearer).json(json!({"app": "shop", "user": "bob"}));
+    let token = mint.await.expect(201).json()["token"].as_str().expect("a token").to_owned();
 
     let told = lines(&log);
-    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert_eq!((&told[2]["app"], &told[2]["user"]), (&json!("shop"), &json!("bob")));
     assert_eq!(told[0]["principal"]["kind"], "key");
     assert_eq!(told[0]["principal"]["role"], "admin");
     let names = ["app", "user", "session"].map(|name| told[0][name].as_str().expect("a name").to_owned());
@@ -45,7 +48,7 @@ async fn the_access_log_has_names_and_no_secrets_and_moves_on_hangup() {
     assert!(told[0]["address"].as_str().is_some_and(|address| address.starts_with("127.0.0.1:")));
     assert_eq!((&told[1]["status"], &told[1]["principal"]), (&json!(401), &Value::Null));
     let text = fs::read_to_string(&log).expect("an access log");
-    for secret in [ADMIN, "not-a-credential", "a stored value"] {
+    for secret in [ADMIN, "not-a-credential", "a stored value", &token] {
         assert!(!text.contains(secret) && !server.process.log().contains(secret), "{secret}");
     }
 
