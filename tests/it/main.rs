@@ -10,6 +10,7 @@
 
 mod support;
 
+mod access;
 mod clocks;
 mod contract;
 mod counters;
