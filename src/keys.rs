@@ -11,7 +11,8 @@ use tokio::time::Instant;
 
 use crate::access::{self, Authenticator, Client, Settings};
 use crate::config::{Config, period, role};
-use crate::domain::access::{ApiKey, KeyDraft, Names, Role};
+use crate::domain::Rejected;
+use crate::domain::access::{ApiKey, KeyDraft, Names, Role, key_name};
 use crate::domain::session::Expiry;
 use crate::domain::time::Micros;
 use crate::service::{Clock as _, SystemClock};
@@ -22,7 +23,7 @@ pub enum Command {
     /// Create a key and print it: it is shown here and never again
     Create {
         /// For people
-        #[arg(long, default_value = "created on the command line")]
+        #[arg(long, default_value = "created on the command line", value_parser = key_name)]
         name: String,
         /// reader, user, agent, operator or admin
         #[arg(long, value_parser = role)]
@@ -45,7 +46,7 @@ pub enum Command {
     Rotate {
         id: String,
         /// How long both keys hold, as a duration
-        #[arg(long, default_value = "24h", value_parser = period)]
+        #[arg(long, default_value = "24h", value_parser = long_period)]
         overlap: Duration,
     },
 }
@@ -119,6 +120,11 @@ async fn perform(authenticator: &Authenticator, command: Command, deadline: Inst
         }
         Command::Rotate { id, overlap } => {
             let old = authenticator.key(&client, &id, deadline).await?;
+            let now = SystemClock.now();
+            if old.expire_time.is_some_and(|end| end <= now) {
+                let what = "of this key has passed, and would be that of the next: create one";
+                return Err(access::Error::from(Rejected::field("expireTime", what)).into());
+            }
             let draft = KeyDraft {
                 name: Some(old.name),
                 role: Some(old.grant.role),
@@ -127,7 +133,7 @@ async fn perform(authenticator: &Authenticator, command: Command, deadline: Inst
                 expiry: old.expire_time.map(|time| Some(Expiry::At(time))),
             };
             let (key, text) = authenticator.create_key(&client, draft, deadline).await?;
-            let until = SystemClock.now().plus(micros(overlap));
+            let until = now.plus(micros(overlap));
             let until = old.expire_time.map_or(until, |end| end.min(until));
             let ends = KeyDraft { expiry: Some(Some(Expiry::At(until))), ..KeyDraft::default() };
             authenticator.change_key(&client, &id, ends, deadline).await?;

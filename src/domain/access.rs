@@ -329,10 +329,7 @@ impl KeyDraft {
     /// Every fault of the body.
     pub fn parse(json: Json<'_>, is_change: bool) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let name = fields.take_str_with("name", |name| match name.len() {
-            1..=MAX_KEY_NAME_BYTES if !name.chars().any(char::is_control) => Ok(name.to_owned()),
-            _ => Err("must be 1 to 256 bytes of UTF-8 without control characters"),
-        });
+        let name = fields.take_str_with("name", key_name);
         let role = fields.take_str_with("role", |role| Role::parse(role).ok_or(ROLES));
         let apps = patterns(&mut fields, "apps");
         let users = patterns(&mut fields, "users");
@@ -368,6 +365,17 @@ impl KeyDraft {
             return Err(Rejected::field("users", "of the role `user` must be exactly one name"));
         }
         Ok(())
+    }
+}
+
+/// The name of a key, which is for people.
+///
+/// # Errors
+/// It is empty or longer than 256 bytes, or would do more than be shown.
+pub fn key_name(name: &str) -> Result<String, &'static str> {
+    match name.len() {
+        1..=MAX_KEY_NAME_BYTES if !name.chars().any(char::is_control) => Ok(name.to_owned()),
+        _ => Err("must be 1 to 256 bytes of UTF-8 without control characters"),
     }
 }
 

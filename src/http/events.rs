@@ -56,8 +56,13 @@ pub const APPEND: Operation = Operation {
 
 pub async fn append(mut call: Call) -> Result<Response, Problem> {
     let given = read(&mut call).await;
-    // What cannot be read costs as much as any other request.
-    call.charge(given.as_ref().map_or(1, |given| given.drafts.len()))?;
+    match &given {
+        Ok(given) => call.charge(given.drafts.len())?,
+        // What the client may not do costs nothing.
+        Err(problem) if problem.code == Code::PermissionDenied => {}
+        // What cannot be read costs as much as any other request.
+        Err(_) => call.charge(1)?,
+    }
     let Given { key, if_match, drafts, several, body: _body } = given?;
     let appended = call.service.append(key, drafts, if_match, call.deadline).await?;
 

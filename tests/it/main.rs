@@ -10,6 +10,7 @@
 
 mod support;
 
+mod access;
 mod audit;
 mod clocks;
 mod contract;

@@ -8,11 +8,11 @@ use ring::signature::{
     RsaPublicKeyComponents,
 };
 
-pub(super) fn base64url(bytes: impl AsRef<[u8]>) -> String {
+pub fn base64url(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-pub(super) enum SigningKey {
+pub enum SigningKey {
     Rsa(RsaKeyPair),
     Ec(EcdsaKeyPair),
     Ed(Ed25519KeyPair),
@@ -20,22 +20,22 @@ pub(super) enum SigningKey {
 
 impl SigningKey {
     /// A key that is used nowhere but here: ring makes no RSA keys.
-    pub(super) fn rsa() -> Self {
+    pub fn rsa() -> Self {
         Self::Rsa(RsaKeyPair::from_der(include_bytes!("rsa2048.der")).unwrap())
     }
 
-    pub(super) fn ec() -> Self {
+    pub fn ec() -> Self {
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new()).unwrap();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &SystemRandom::new());
         Self::Ec(pair.unwrap())
     }
 
-    pub(super) fn ed() -> Self {
+    pub fn ed() -> Self {
         let pkcs8 = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
         Self::Ed(Ed25519KeyPair::from_pkcs8(pkcs8.as_ref()).unwrap())
     }
 
-    pub(super) fn algorithm(&self) -> &'static str {
+    pub fn algorithm(&self) -> &'static str {
         match self {
             Self::Rsa(_) => "RS256",
             Self::Ec(_) => "ES256",
@@ -44,7 +44,7 @@ impl SigningKey {
     }
 
     /// The public part, with `more` members in front, such as `"kid":"a",`.
-    pub(super) fn jwk(&self, more: &str) -> String {
+    pub fn jwk(&self, more: &str) -> String {
         match self {
             Self::Rsa(pair) => {
                 let public = RsaPublicKeyComponents::<Vec<u8>>::from(pair.public());
@@ -63,7 +63,7 @@ impl SigningKey {
     }
 
     /// A JWT of this header and these claims, whatever they say.
-    pub(super) fn sign(&self, header: &str, claims: &str) -> String {
+    pub fn sign(&self, header: &str, claims: &str) -> String {
         let message = format!("{}.{}", base64url(header), base64url(claims));
         let signature = match self {
             Self::Rsa(pair) => {
@@ -78,6 +78,6 @@ impl SigningKey {
     }
 }
 
-pub(super) fn jwks(keys: &[String]) -> String {
+pub fn jwks(keys: &[String]) -> String {
     format!(r#"{{"keys":[{}]}}"#, keys.join(","))
 }

@@ -82,7 +82,7 @@ impl Guarded {
 }
 
 /// All that an answer tells, but for what differs from request to request.
-fn told(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
+pub fn told(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
     let id = answer.header("x-request-id").unwrap_or_default().to_owned();
     let headers = answer.headers().iter().filter(|(name, _)| !matches!(name.as_str(), "x-request-id" | "date"));
     let headers =

@@ -1,6 +1,6 @@
 //! What clients may rely on (README.md, `openapi.yaml`), sentence by sentence, on both stores.
 
-mod access;
+pub mod access;
 mod adk;
 mod conventions;
 mod edge;

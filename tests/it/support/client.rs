@@ -283,6 +283,11 @@ impl Request {
         self
     }
 
+    /// With this credential.
+    pub fn bearer(self, credential: &str) -> Self {
+        self.header("authorization", format!("Bearer {credential}"))
+    }
+
     /// Sends it and reads the answer to its end. The error is that there was no whole answer.
     pub async fn send(self) -> Result<Answer, reqwest::Error> {
         let response = self.request.send().await?;

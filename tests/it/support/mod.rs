@@ -4,6 +4,7 @@
 //!   what the events say
 //! - [`server`]: the service in this process; quick, so it is the one to take unless a test is about processes
 //! - [`binary`]: the real binary: what is killed, drained, started twice, or put behind something that breaks
+//! - [`signing`]: what an issuer of JWT has: the one that the unit tests use
 //! - [`client`]: the client of either, which holds every answer against `openapi.yaml` ([`schema`])
 
 pub mod binary;
@@ -19,4 +20,6 @@ pub mod process;
 pub mod proxy;
 pub mod schema;
 pub mod server;
+#[path = "../../../src/access/testing/mod.rs"]
+pub mod signing;
 pub mod state;

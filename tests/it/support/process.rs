@@ -11,7 +11,7 @@ use std::{
         process::CommandExt,
     },
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio},
     time::{Duration, Instant},
 };
 
@@ -35,24 +35,21 @@ impl Sessiond {
     pub fn spawn(args: &[&str], envs: &[(&str, &str)]) -> Self {
         let dir = temp_dir("sessiond-run");
         let log = File::create(dir.join("log")).expect("create the log file");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sessiond"));
-        for (name, _) in env::vars_os() {
-            let text = name.to_string_lossy();
-            if text.starts_with("SESSIOND_") || text == "DATABASE_URL" || text == "RUST_LOG" {
-                command.env_remove(&name);
-            }
-        }
-        let child = command
-            .args(args)
-            .envs(envs.iter().copied())
+        let child = command(args, envs)
             .current_dir(&dir)
-            .stdin(Stdio::null())
             // Two handles of one open file share its offset, so the streams do not overwrite each other.
             .stdout(log.try_clone().expect("clone the log file"))
             .stderr(log)
             .spawn()
             .expect("start sessiond");
         Self { child, dir }
+    }
+
+    /// Runs the binary to its end, in the folder for temporary files: what it wrote, each stream by itself.
+    pub async fn run(args: &[&str], envs: &[(&str, &str)]) -> Output {
+        let mut command = command(args, envs);
+        let running = tokio::task::spawn_blocking(move || command.current_dir(env::temp_dir()).output());
+        running.await.expect("no panic").expect("run sessiond")
     }
 
     /// `http://127.0.0.1:PORT`, once the log says that it listens there. Panics, with the log, if the process ends
@@ -111,6 +108,19 @@ impl Sessiond {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
+}
+
+/// The binary, without the settings of whoever runs the tests.
+fn command(args: &[&str], envs: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sessiond"));
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("SESSIOND_") || text == "DATABASE_URL" || text == "RUST_LOG" {
+            command.env_remove(&name);
+        }
+    }
+    command.args(args).envs(envs.iter().copied()).stdin(Stdio::null());
+    command
 }
 
 impl Drop for Sessiond {
