@@ -23,8 +23,7 @@ use crate::access::jwks::Source;
 use crate::access::jwt::{self, Apps, Jwt, RoleFrom};
 use crate::access::{self, AdminKey};
 use crate::domain::Limits;
-use crate::domain::access::{Names, Role, Writer};
-use crate::keys;
+use crate::domain::access::{Names, Role, Writer, key_name};
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
 use crate::store::limits::PostgresOptions;
@@ -76,9 +75,43 @@ pub enum Command {
     Verify,
     /// Create, list, revoke and rotate API keys in the database, while servers run or not
     #[command(subcommand)]
-    Keys(keys::Command),
+    Keys(KeysCommand),
     /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
     Healthcheck,
+}
+
+/// What `sessiond keys` does.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum KeysCommand {
+    /// Create a key and print it: it is shown here and never again
+    Create {
+        /// For people
+        #[arg(long, default_value = "created on the command line", value_parser = key_name)]
+        name: String,
+        /// reader, user, agent, operator or admin
+        #[arg(long, value_parser = role)]
+        role: Role,
+        /// Names, or prefixes with a trailing `*`, separated by commas
+        #[arg(long, value_delimiter = ',', default_value = "*")]
+        apps: Vec<String>,
+        /// As --apps; of the role `user` exactly one name
+        #[arg(long, value_delimiter = ',', default_value = "*")]
+        users: Vec<String>,
+        /// How long it holds, as a duration; for ever unless given
+        #[arg(long, value_parser = long_period)]
+        ttl: Option<Duration>,
+    },
+    /// Print the keys that were not revoked, one a line, without secrets
+    List,
+    /// Revoke a key and its tokens
+    Revoke { id: String },
+    /// Create a key like this one and print it; this one holds for the overlap
+    Rotate {
+        id: String,
+        /// How long both keys hold, as a duration
+        #[arg(long, default_value = "24h", value_parser = long_period)]
+        overlap: Duration,
+    },
 }
 
 /// The settings. The doc comments are the texts of `--help`.
@@ -775,7 +808,7 @@ impl FromStr for MetricsListen {
 ///
 /// # Errors
 /// There is none of this name.
-pub fn role(text: &str) -> Result<Role, String> {
+fn role(text: &str) -> Result<Role, String> {
     Role::parse(text).ok_or_else(|| "must be reader, user, agent, operator or admin".to_owned())
 }
 
@@ -845,10 +878,18 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 ///
 /// # Errors
 /// No duration, or 0.
-pub fn period(text: &str) -> Result<Duration, &'static str> {
+fn period(text: &str) -> Result<Duration, &'static str> {
     match duration(text) {
         Ok(Duration::ZERO) => Err("must be longer than 0"),
         other => other,
+    }
+}
+
+/// Days, too: no setting is as long.
+fn long_period(text: &str) -> Result<Duration, String> {
+    match text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
+        Some(days) if days > 0 => Ok(Duration::from_secs(u64::from(days) * 24 * 60 * 60)),
+        _ => period(text).map_err(str::to_owned),
     }
 }
 

@@ -5,51 +5,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Subcommand;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
 
 use crate::access::{self, Authenticator, Client, Settings};
-use crate::config::{Config, period, role};
+use crate::config::{Config, KeysCommand};
 use crate::domain::Rejected;
-use crate::domain::access::{ApiKey, KeyDraft, Names, Role, key_name};
+use crate::domain::access::{ApiKey, KeyDraft, Names};
 use crate::domain::session::Expiry;
 use crate::domain::time::Micros;
 use crate::service::{Clock as _, SystemClock};
 use crate::startup::{StartError, open_beside};
-
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum Command {
-    /// Create a key and print it: it is shown here and never again
-    Create {
-        /// For people
-        #[arg(long, default_value = "created on the command line", value_parser = key_name)]
-        name: String,
-        /// reader, user, agent, operator or admin
-        #[arg(long, value_parser = role)]
-        role: Role,
-        /// Names, or prefixes with a trailing `*`, separated by commas
-        #[arg(long, value_delimiter = ',', default_value = "*")]
-        apps: Vec<String>,
-        /// As --apps; of the role `user` exactly one name
-        #[arg(long, value_delimiter = ',', default_value = "*")]
-        users: Vec<String>,
-        /// How long it holds, as a duration; for ever unless given
-        #[arg(long, value_parser = long_period)]
-        ttl: Option<Duration>,
-    },
-    /// Print the keys that were not revoked, one a line, without secrets
-    List,
-    /// Revoke a key and its tokens
-    Revoke { id: String },
-    /// Create a key like this one and print it; this one holds for the overlap
-    Rotate {
-        id: String,
-        /// How long both keys hold, as a duration
-        #[arg(long, default_value = "24h", value_parser = long_period)]
-        overlap: Duration,
-    },
-}
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -84,7 +50,7 @@ pub struct Printed {
 
 /// # Errors
 /// The database cannot be had; there is no such key; a name or a pattern breaks a rule.
-pub async fn run(config: &Config, command: Command) -> Result<Printed, Error> {
+pub async fn run(config: &Config, command: KeysCommand) -> Result<Printed, Error> {
     let store = open_beside(config).await.map_err(Error::Start)?;
     let settings = Settings { required: true, admin_key: None, jwt: None };
     let started = Authenticator::start(store.clone(), Arc::new(SystemClock), settings).await;
@@ -95,11 +61,11 @@ pub async fn run(config: &Config, command: Command) -> Result<Printed, Error> {
     done
 }
 
-async fn perform(authenticator: &Authenticator, command: Command, deadline: Instant) -> Result<Printed, Error> {
+async fn perform(authenticator: &Authenticator, command: KeysCommand, deadline: Instant) -> Result<Printed, Error> {
     // Who has the database may do everything.
     let client = Client::anyone();
     match command {
-        Command::Create { name, role, apps, users, ttl } => {
+        KeysCommand::Create { name, role, apps, users, ttl } => {
             let draft = KeyDraft {
                 name: Some(name),
                 role: Some(role),
@@ -110,15 +76,15 @@ async fn perform(authenticator: &Authenticator, command: Command, deadline: Inst
             let (key, text) = authenticator.create_key(&client, draft, deadline).await?;
             Ok(made(&key, &text))
         }
-        Command::List => {
+        KeysCommand::List => {
             let (keys, _) = authenticator.keys(&client, "", usize::MAX, deadline).await?;
             Ok(Printed { output: keys.iter().map(|key| line(key) + "\n").collect(), ..Printed::default() })
         }
-        Command::Revoke { id } => {
+        KeysCommand::Revoke { id } => {
             authenticator.revoke_key(&client, &id, deadline).await?;
             Ok(Printed { note: format!("{id} is revoked\n"), ..Printed::default() })
         }
-        Command::Rotate { id, overlap } => {
+        KeysCommand::Rotate { id, overlap } => {
             let old = authenticator.key(&client, &id, deadline).await?;
             let now = SystemClock.now();
             if old.expire_time.is_some_and(|end| end <= now) {
@@ -174,12 +140,4 @@ fn shown(time: Micros) -> String {
 
 fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
-}
-
-/// Days, too: no setting is as long.
-fn long_period(text: &str) -> Result<Duration, String> {
-    match text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
-        Some(days) if days > 0 => Ok(Duration::from_secs(u64::from(days) * 24 * 60 * 60)),
-        _ => period(text).map_err(str::to_owned),
-    }
 }

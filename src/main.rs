@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use secrecy::ExposeSecret as _;
-use sessiond::config::{Cli, Command, Config, ListenError};
+use sessiond::config::{Cli, Command, Config, KeysCommand, ListenError};
 use sessiond::keys::{self, Printed};
 use sessiond::startup::{self, StartError};
 use sessiond::store::error::StoreError;
@@ -136,7 +136,7 @@ async fn verify(config: Config) -> Result<(), Failure> {
     }
 }
 
-async fn keys(config: Config, command: keys::Command) -> Result<(), Failure> {
+async fn keys(config: Config, command: KeysCommand) -> Result<(), Failure> {
     let Printed { output, note } =
         keys::run(&config, command).await.map_err(|error| Failure::new(error.to_string()))?;
     print(output)?;
