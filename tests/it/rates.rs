@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     binary::{PATIENT, Server, ended},
-    client::{Answer, Client},
+    client::{Answer, Client, PATIENCE},
     databases::{Place, on_both_databases},
 };
 
@@ -80,6 +80,40 @@ async fn beyond_its_rate_an_app_is_refused_and_no_other() {
     // What was refused did not happen.
     let server = Server::start(&place.url(), &[]).await;
     assert_eq!(server.get(events("a")).await.expect(200).json()["events"], json!([]));
+    drop(server);
+    place.finish().await;
+}
+
+/// A noisy app costs no line per refusal.
+#[tokio::test]
+async fn what_is_beyond_a_rate_is_counted_in_the_log_and_not_told_line_by_line() {
+    let place = Place::sqlite();
+    // The user's wait is the longer one, so it is the one that is told.
+    let args = ["--rate-limit-app=0.002", &format!("--rate-limit-user={SLOW}")];
+    let server = Server::start(&place.url(), &args).await;
+    let paths = ["/v1/apps/a/state".to_owned(), sessions("b", "u")];
+    for path in &paths {
+        server.get(path).await.expect(200);
+    }
+    for _ in 0..20 {
+        for path in &paths {
+            server.get(path).await.problem(429, "rate_limited");
+        }
+    }
+    let told = |name: &str| -> u64 {
+        let log = server.process.log();
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines.filter_map(|line| line[name].as_u64()).sum()
+    };
+    let counting = async {
+        while (told("rate_app"), told("rate_user")) != (20, 20) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let counted = tokio::time::timeout(PATIENCE, counting).await;
+    let log = server.process.log();
+    assert!(counted.is_ok(), "{log}");
+    assert!(!log.contains("rate_limited") && !log.contains("\"status\":429"), "{log}");
     drop(server);
     place.finish().await;
 }
