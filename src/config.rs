@@ -243,10 +243,9 @@ pub struct Config {
     #[arg(long, env = "SESSIOND_JWT_JWKS_FILE", value_name = "FILE", global = true, help_heading = ACCESS)]
     pub jwt_jwks_file: Option<PathBuf>,
 
-    /// The claim that names the user
-    #[arg(long, env = "SESSIOND_JWT_USER_CLAIM", default_value = "sub", value_name = "CLAIM")]
-    #[arg(global = true, help_heading = ACCESS)]
-    pub jwt_user_claim: String,
+    /// The claim that names the user; `sub` unless given
+    #[arg(long, env = "SESSIOND_JWT_USER_CLAIM", value_name = "CLAIM", global = true, help_heading = ACCESS)]
+    pub jwt_user_claim: Option<String>,
 
     /// The apps of every JWT, separated by commas: names, or prefixes with a trailing `*`
     #[arg(long, env = "SESSIOND_JWT_APPS", value_delimiter = ',', value_name = "APPS")]
@@ -257,10 +256,10 @@ pub struct Config {
     #[arg(long, env = "SESSIOND_JWT_APPS_CLAIM", value_name = "CLAIM", global = true, help_heading = ACCESS)]
     pub jwt_apps_claim: Option<String>,
 
-    /// The role of every JWT: reader, user, agent, operator or admin
-    #[arg(long, env = "SESSIOND_JWT_ROLE", default_value = "user", value_name = "ROLE", value_parser = role)]
+    /// The role of every JWT: reader, user, agent, operator or admin; `user` unless given
+    #[arg(long, env = "SESSIOND_JWT_ROLE", value_name = "ROLE", value_parser = role)]
     #[arg(global = true, help_heading = ACCESS)]
-    pub jwt_role: Role,
+    pub jwt_role: Option<Role>,
 
     /// The claim that names the role, instead of --jwt-role
     #[arg(long, env = "SESSIOND_JWT_ROLE_CLAIM", value_name = "CLAIM", global = true, help_heading = ACCESS)]
@@ -569,8 +568,10 @@ impl Config {
             ("--jwt-audience", self.jwt_audience.is_some()),
             ("--jwt-jwks-url", self.jwt_jwks_url.is_some()),
             ("--jwt-jwks-file", self.jwt_jwks_file.is_some()),
+            ("--jwt-user-claim", self.jwt_user_claim.is_some()),
             ("--jwt-apps", !self.jwt_apps.is_empty()),
             ("--jwt-apps-claim", self.jwt_apps_claim.is_some()),
+            ("--jwt-role", self.jwt_role.is_some()),
             ("--jwt-role-claim", self.jwt_role_claim.is_some()),
         ];
         if self.jwt_issuer.is_none() {
@@ -588,7 +589,18 @@ impl Config {
         if self.jwt_apps.is_empty() == self.jwt_apps_claim.is_none() {
             return Err("--jwt-issuer needs either --jwt-apps or --jwt-apps-claim".to_owned());
         }
-        Ok(())
+        if self.jwt_role.is_some() && self.jwt_role_claim.is_some() {
+            return Err("either --jwt-role or --jwt-role-claim says the role of a JWT, not both".to_owned());
+        }
+        self.jwks_source().map(drop)
+    }
+
+    /// Where the issuer's keys are.
+    fn jwks_source(&self) -> Result<Source, String> {
+        match (&self.jwt_jwks_url, &self.jwt_jwks_file) {
+            (Some(url), _) => Source::url(url).map_err(|why| format!("--jwt-jwks-url: {why}")),
+            (None, file) => Ok(Source::File(file.clone().unwrap_or_default())),
+        }
     }
 
     /// What is asked for of clients.
@@ -602,10 +614,7 @@ impl Config {
 
     fn jwt(&self) -> Result<Option<Jwt>, String> {
         let (Some(issuer), Some(audience)) = (&self.jwt_issuer, &self.jwt_audience) else { return Ok(None) };
-        let source = match (&self.jwt_jwks_url, &self.jwt_jwks_file) {
-            (Some(url), _) => Source::url(url).map_err(|why| format!("--jwt-jwks-url: {why}"))?,
-            (None, file) => Source::File(file.clone().unwrap_or_default()),
-        };
+        let source = self.jwks_source()?;
         let apps = match &self.jwt_apps_claim {
             Some(claim) => Apps::Claim(claim.clone()),
             None => {
@@ -613,9 +622,11 @@ impl Config {
                 Apps::Fixed(Names::parse("--jwt-apps", &apps).map_err(|refused| refused.to_string())?)
             }
         };
-        let role = self.jwt_role_claim.clone().map_or(RoleFrom::Fixed(self.jwt_role), RoleFrom::Claim);
+        let fixed = RoleFrom::Fixed(self.jwt_role.unwrap_or(Role::User));
+        let role = self.jwt_role_claim.clone().map_or(fixed, RoleFrom::Claim);
+        let user_claim = self.jwt_user_claim.clone().unwrap_or_else(|| "sub".to_owned());
         let (issuer, audience) = (issuer.clone(), audience.clone());
-        let settings = jwt::Settings { issuer, audience, source, user_claim: self.jwt_user_claim.clone(), apps, role };
+        let settings = jwt::Settings { issuer, audience, source, user_claim, apps, role };
         Jwt::new(settings).map(Some).map_err(|error| format!("--jwt-jwks-url: {error}"))
     }
 
@@ -1019,6 +1030,43 @@ mod tests {
             assert!(error.contains(arg.split('=').next().unwrap()), "{error}");
         }
         assert_eq!(config(&["--drain-timeout=0"]).drain_timeout, Duration::ZERO);
+    }
+
+    #[test]
+    fn whatever_is_said_about_jwts_needs_their_issuer() {
+        for arg in [
+            "--jwt-audience=a",
+            "--jwt-jwks-url=https://issuer.example/keys",
+            "--jwt-jwks-file=keys.json",
+            "--jwt-user-claim=sub",
+            "--jwt-apps=a",
+            "--jwt-apps-claim=apps",
+            "--jwt-role=user",
+            "--jwt-role-claim=role",
+        ] {
+            let error = read(&[arg]).unwrap_err();
+            let flag = arg.split('=').next().unwrap();
+            assert!(error.contains(&format!("{flag} says something about JWTs: --jwt-issuer is needed")), "{error}");
+        }
+        let complete = ["--jwt-issuer=i", "--jwt-audience=a", "--jwt-apps=a"];
+        let with = |more: &[&str]| read(&[&complete, more].concat());
+        for (url, why) in [
+            ("", "must be a URL"),
+            ("issuer.example/keys", "must be a URL"),
+            ("https://", "must be a URL"),
+            ("https://issuer.example:port/", "must be a URL"),
+            ("ftp://issuer.example/keys", "must be an https URL"),
+            ("file:///keys.json", "must be an https URL"),
+            ("http://issuer.example/keys", "must be https"),
+        ] {
+            let error = with(&["--jwt-jwks-url", url]).unwrap_err();
+            assert!(error.contains("--jwt-jwks-url: ") && error.contains(why), "{url}: {error}");
+        }
+        let error = with(&["--jwt-jwks-file=f", "--jwt-role=agent", "--jwt-role-claim=role"]).unwrap_err();
+        assert!(error.contains("--jwt-role-claim"), "{error}");
+        for url in ["https://issuer.example/keys", "http://127.0.0.1:1/keys", "http://localhost/keys"] {
+            assert!(with(&["--jwt-jwks-url", url, "--jwt-role=agent", "--jwt-user-claim=email"]).is_ok(), "{url}");
+        }
     }
 
     #[test]

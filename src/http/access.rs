@@ -6,12 +6,11 @@ use axum::http::{StatusCode, header};
 use axum::response::Response;
 use secrecy::ExposeSecret as _;
 
-use super::answer::{self, Answer};
+use super::answer::{self, Answer, named};
 use super::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
 use super::paging::page_rows;
 use super::problem::{Code, Problem};
 use super::request::Call;
-use crate::access::audit::Named;
 use crate::access::{Authenticator, Error};
 use crate::domain::access::{ApiKey, Grant, KeyDraft, Role, TokenDraft, parse_user};
 use crate::domain::ids::UserKey;
@@ -226,12 +225,6 @@ pub async fn whoami(call: Call) -> Result<Response, Problem> {
 
 fn names(user: &UserKey) -> Vec<(&'static str, String)> {
     vec![("app", user.app.to_string()), ("user", user.user.to_string())]
-}
-
-/// Tells the access log whom a request was about.
-fn named(mut answer: Response, names: Vec<(&'static str, String)>) -> Response {
-    answer.extensions_mut().insert(Named(names));
-    answer
 }
 
 /// Who manages credentials.

@@ -1,7 +1,8 @@
 //! Admission: places for requests and for streams, and the answer to a request for which there is none.
 //!
 //! Under overload, refusals are the most frequent answer, so they must be cheap: each is made without a task, from a
-//! prepared text, and is not logged on its own; [`report_refusals`] logs once a second how many there were.
+//! prepared text, and is not logged on its own; [`report_refusals`] logs once a second how many there were. It tells of what is
+//! beyond a [rate](super::rates), too.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -21,8 +22,10 @@ use crate::config::HttpSettings;
 use crate::metrics::{InFlight, Metrics};
 use crate::server::Pause;
 
-/// The limits that refuse because too much is under way in this process, as the metrics know them.
-const OVERLOAD: [&str; 4] = ["connections", "in_flight", "streams", "buffered_bytes"];
+/// The limits that refuse the more, the more is asked, as the metrics know them: of what is under way in this process, and of
+/// rates.
+const COUNTED: [&str; 7] =
+    ["connections", "in_flight", "streams", "buffered_bytes", "rate_app", "rate_key", "rate_user"];
 
 /// The connections of refused requests are left alone for so long at least, and then come back one by one, so that all
 /// refusals together take little of the time in which others are served, however many clients insist.
@@ -131,7 +134,7 @@ fn next_return(last: Instant, now: Instant) -> Instant {
 
 /// Whether [`report_refusals`] tells of the problem: its request needs no line of its own in the log.
 pub fn is_counted(problem: &Problem) -> bool {
-    problem.limit.is_some_and(|limit| OVERLOAD.contains(&limit))
+    problem.limit.is_some_and(|limit| COUNTED.contains(&limit))
 }
 
 /// The answer to a request for which there is no place.
@@ -183,18 +186,28 @@ impl Prepared {
     }
 }
 
-/// Says once a second how much was refused because too much was under way, if anything was. Never returns.
+/// Says once a second how much was refused because too much was under way or asked, if anything was. Never returns.
 pub async fn report_refusals(metrics: Arc<Metrics>) {
-    let count = || OVERLOAD.map(|limit| metrics.rejections(limit));
+    let count = || COUNTED.map(|limit| metrics.rejections(limit));
     let mut before = count();
     let mut seconds = interval(Duration::from_secs(1));
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         seconds.tick().await;
         let now = count();
-        let [connections, in_flight, streams, buffered_bytes] = std::array::from_fn(|n| now[n] - before[n]);
+        let [connections, in_flight, streams, buffered_bytes, rate_app, rate_key, rate_user] =
+            std::array::from_fn(|n| now[n] - before[n]);
         if now != before {
-            tracing::warn!(connections, in_flight, streams, buffered_bytes, "refused: too much is under way");
+            tracing::warn!(
+                connections,
+                in_flight,
+                streams,
+                buffered_bytes,
+                rate_app,
+                rate_key,
+                rate_user,
+                "refused: too much is under way, or beyond a rate"
+            );
         }
         before = now;
     }

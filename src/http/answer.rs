@@ -11,6 +11,7 @@ use futures_util::stream;
 use tokio::time::{Instant, sleep};
 
 use super::request::Call;
+use crate::access::audit::Named;
 use crate::domain::event::StoredEvent;
 use crate::domain::json::ObjectText;
 use crate::domain::query::{EventPage, EventQuery, SessionView};
@@ -70,6 +71,12 @@ impl Answer {
     pub fn body(self, body: impl Into<Body>) -> Response {
         (self.status, self.headers, body.into()).into_response()
     }
+}
+
+/// Tells the access log whom or what a request was about, where its path does not say it.
+pub fn named(mut answer: Response, names: Vec<(&'static str, String)>) -> Response {
+    answer.extensions_mut().insert(Named(names));
+    answer
 }
 
 /// 304: the client has it already.

@@ -95,7 +95,7 @@ pub struct Serving {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charge {
     Nothing,
-    /// One event, before anything else is done with it.
+    /// One event, before anything else is done with it. It is given back if the answer is 403.
     Request,
     /// As many events as it brings, by its handler: [`Call::charge`](super::request::Call::charge). It is refused before its
     /// body is read if not even one would pass.

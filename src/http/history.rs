@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::answer::{self, Answer};
+use super::answer::{self, Answer, named};
 use super::describe::{Access, Body, Header, Operation, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
@@ -60,7 +60,9 @@ pub async fn fork(mut call: Call) -> Result<Response, Problem> {
     }
     let request = call.request_key(json)?;
     let (made, view) = call.service.fork(source, at, id, request, call.deadline).await?;
-    Ok(answer::session(&call, of_creation(made, &view), view, EventQuery::all()))
+    let id = view.head.key.session.to_string();
+    // `session` is the source, which the path names.
+    Ok(named(answer::session(&call, of_creation(made, &view), view, EventQuery::all()), vec![("fork", id)]))
 }
 
 pub const REWIND: Operation = Operation {

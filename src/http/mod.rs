@@ -29,7 +29,7 @@ use app::Api;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::Method;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use describe::{Endpoint, paths};
 use request::Call;
@@ -54,7 +54,7 @@ macro_rules! endpoints {
             mount: |router, path| {
                 let handler = |State(app): State<Arc<App>>, request: Request| async move {
                     let call = Call::new(app, request, &$module::$operation).await?;
-                    Ok::<_, Response>($module::$handler(call).await.into_response())
+                    Ok::<_, Response>(call.answered($module::$handler).await)
                 };
                 router.route(path, on(MethodFilter::$method, handler))
             },

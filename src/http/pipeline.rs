@@ -210,8 +210,8 @@ fn request_id(request: &Request, app: &App) -> String {
     }
 }
 
-/// One line a request, but for refusals, which [`report_refusals`](super::admission::report_refusals) counts. Never a path (it holds ids and state keys), a
-/// query, a header or a body.
+/// One line a request, but for the refusals that [`report_refusals`](super::admission::report_refusals) counts. Never a path (it
+/// holds ids and state keys), a query, a header or a body.
 fn log(
     method: &Method,
     route: Option<&str>,

@@ -4,7 +4,8 @@
 //! Each has a bucket that holds 2 s worth and fills at its rate (GCRA, the generic cell rate algorithm: a bucket is one number,
 //! the time at which it is full). A request takes its cost from all its buckets, or from none and is refused. One that costs
 //! more than a full bucket passes when the bucket is full, and leaves a debt that has to be filled up first. So over any time
-//! T, at most the larger of 2 s worth and of its largest request passes, and T's worth.
+//! T, at most the larger of 2 s worth and of its largest request passes, and T's worth. What turns out to cost nothing is
+//! given back, and does not count.
 //!
 //! Not the `governor` crate (0.10): it refuses for ever what costs more than a full bucket, and it takes from one bucket before
 //! it judges the next.
@@ -88,6 +89,20 @@ impl Limit {
     }
 }
 
+/// What a request took from its buckets.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Paid([Option<Part>; 3]);
+
+/// What was taken from one bucket.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    number: u64,
+    cost: Nanos,
+    at: Nanos,
+    /// When the bucket was full then, had nothing ever been given back since it was last full.
+    full_at: Nanos,
+}
+
 /// A refusal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limited {
@@ -141,7 +156,7 @@ impl Rates {
     ///
     /// # Errors
     /// One of them holds too little. Then nothing was taken from any. Of several, the one with the longest wait is told.
-    pub fn check(&self, payers: Payers<'_>, cost: u32, now: Instant) -> Result<(), Limited> {
+    pub fn check(&self, payers: Payers<'_>, cost: u32, now: Instant) -> Result<Paid, Limited> {
         self.judge(payers, cost, true, now)
     }
 
@@ -150,10 +165,29 @@ impl Rates {
     /// # Errors
     /// Not even one event would pass now.
     pub fn peek(&self, payers: Payers<'_>, now: Instant) -> Result<(), Limited> {
-        self.judge(payers, 1, false, now)
+        self.judge(payers, 1, false, now).map(drop)
     }
 
-    fn judge(&self, payers: Payers<'_>, cost: u32, take: bool, now: Instant) -> Result<(), Limited> {
+    /// Gives back what a request took that turned out to cost nothing. Once it is done, no more passes than if the request had
+    /// never been, and no less, if no others of its buckets were under way.
+    pub fn give_back(&self, paid: Paid, now: Instant) {
+        if paid.0.iter().all(Option::is_none) {
+            return;
+        }
+        let now = self.since_began(now);
+        let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        for (buckets, part) in all.iter_mut().zip(paid.0) {
+            if let Some(part) = part {
+                buckets.give_back(part, now);
+            }
+        }
+    }
+
+    fn since_began(&self, now: Instant) -> Nanos {
+        u64::try_from(now.saturating_duration_since(self.began).as_nanos()).unwrap_or(Nanos::MAX)
+    }
+
+    fn judge(&self, payers: Payers<'_>, cost: u32, take: bool, now: Instant) -> Result<Paid, Limited> {
         let number = |limit| match limit {
             Limit::App => payers.app.map(|app| self.numbers.hash_one(app)),
             Limit::Key => payers.key.map(|key| self.numbers.hash_one(key)),
@@ -162,17 +196,17 @@ impl Rates {
         let applies = |limit| Some((limit, self.rate(limit)?, number(limit)?));
         let applying = Limit::ALL.map(applies);
         if applying.iter().all(Option::is_none) {
-            return Ok(());
+            return Ok(Paid::default());
         }
-        let now = u64::try_from(now.saturating_duration_since(self.began).as_nanos()).unwrap_or(Nanos::MAX);
+        let now = self.since_began(now);
         let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut filled = [None; 3];
         let mut refused: Option<(Limit, Nanos, u64)> = None;
         for ((applies, buckets), filled) in applying.iter().zip(&*all).zip(&mut filled) {
             let Some((limit, rate, number)) = *applies else { continue };
-            let full_at = buckets.full_at(number);
-            match pass(full_at, time_of(cost, rate), now) {
-                Ok(full_at) => *filled = Some((number, full_at)),
+            let (full_at, cost) = (buckets.full_at(number), time_of(cost, rate));
+            match pass(full_at, cost, now) {
+                Ok(full_at) => *filled = Some(Part { number, cost, at: now, full_at }),
                 Err(wait) if refused.is_none_or(|(_, longest, _)| wait > longest) => {
                     refused = Some((limit, wait, remaining(full_at, rate, now)));
                 }
@@ -184,12 +218,13 @@ impl Rates {
             return Err(Limited { limit, retry_after: Duration::from_nanos(wait), remaining, policies });
         }
         if take {
-            for (buckets, filled) in all.iter_mut().zip(filled) {
-                let Some((number, full_at)) = filled else { continue };
-                buckets.put(number, full_at, now, MOST);
+            for (buckets, filled) in all.iter_mut().zip(&mut filled) {
+                let Some(part) = filled else { continue };
+                let given_back = buckets.put(part.number, part.full_at, now, MOST);
+                part.full_at = part.full_at.saturating_add(given_back);
             }
         }
-        Ok(())
+        Ok(Paid(filled))
     }
 
     fn rate(&self, limit: Limit) -> Option<Rate> {
@@ -226,29 +261,57 @@ fn pass(full_at: Nanos, cost: Nanos, now: Nanos) -> Result<Nanos, Nanos> {
 /// The buckets of one limit that are not full.
 #[derive(Debug, Default)]
 struct Buckets {
-    /// When each is full.
-    full_at: HashMap<u64, Nanos>,
-    /// The same, in the order in which they will be full.
+    by_number: HashMap<u64, Bucket>,
+    /// When each is full, in this order.
     in_order: BTreeSet<(Nanos, u64)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    full_at: Nanos,
+    /// It was full then, and never after.
+    since: Nanos,
+    /// What was given back since.
+    given_back: Nanos,
 }
 
 impl Buckets {
     fn full_at(&self, number: u64) -> Nanos {
-        self.full_at.get(&number).copied().unwrap_or(0)
+        self.by_number.get(&number).map_or(0, |bucket| bucket.full_at)
     }
 
-    /// Sets when a bucket is full, and keeps at most so many.
-    fn put(&mut self, number: u64, full_at: Nanos, now: Nanos, most: usize) {
-        if let Some(before) = self.full_at.insert(number, full_at) {
-            self.in_order.remove(&(before, number));
+    /// Sets when a bucket is full, and keeps at most so many. Returns what was given back since it was last full.
+    fn put(&mut self, number: u64, full_at: Nanos, now: Nanos, most: usize) -> Nanos {
+        let mut bucket = Bucket { full_at, since: now, given_back: 0 };
+        if let Some(before) = self.by_number.get(&number) {
+            self.in_order.remove(&(before.full_at, number));
+            if before.full_at > now {
+                bucket = Bucket { full_at, ..*before };
+            }
         }
+        self.by_number.insert(number, bucket);
         self.in_order.insert((full_at, number));
         for _ in 0..DROPPED_AT_ONCE {
-            let is_due = |(full_at, _): &&(Nanos, u64)| *full_at <= now || self.full_at.len() > most;
+            let is_due = |(full_at, _): &&(Nanos, u64)| *full_at <= now || self.by_number.len() > most;
             let Some(&first) = self.in_order.first().filter(is_due) else { break };
             self.in_order.remove(&first);
-            self.full_at.remove(&first.1);
+            self.by_number.remove(&first.1);
         }
+        bucket.given_back
+    }
+
+    /// What came in since a bucket would have been full without the request does not come twice. That is this time, or later if
+    /// others took from it: they may be given back, too, so they do not count.
+    fn give_back(&mut self, part: Part, now: Nanos) {
+        // One that was full meanwhile has nothing to get.
+        let Some(bucket) = self.by_number.get_mut(&part.number).filter(|bucket| bucket.since <= part.at) else {
+            return;
+        };
+        let left = part.full_at.saturating_sub(bucket.given_back).saturating_sub(now).min(part.cost);
+        self.in_order.remove(&(bucket.full_at, part.number));
+        bucket.full_at = bucket.full_at.saturating_sub(left);
+        bucket.given_back = bucket.given_back.saturating_add(left);
+        self.in_order.insert((bucket.full_at, part.number));
     }
 }
 
@@ -369,7 +432,7 @@ mod tests {
         for number in 0..10 {
             buckets.put(number, 100 + number, 0, 5);
         }
-        assert_eq!(buckets.full_at.len(), 5);
+        assert_eq!(buckets.by_number.len(), 5);
         assert_eq!(buckets.in_order.first(), Some(&(105, 5)));
         // A debt stays, however many come after it.
         buckets.put(77, 1_000_000, 0, 5);
@@ -380,8 +443,32 @@ mod tests {
         for number in 0..10 {
             buckets.put(number, 20_000 + number, 20_000, 100);
         }
-        assert_eq!(buckets.full_at.len(), 1 + 9, "what is full is gone");
-        assert_eq!(buckets.full_at.len(), buckets.in_order.len());
+        assert_eq!(buckets.by_number.len(), 1 + 9, "what is full is gone");
+        assert_eq!(buckets.by_number.len(), buckets.in_order.len());
+    }
+
+    #[test]
+    fn what_is_given_back_was_never_taken() {
+        let limits = RateLimits { app: Some(rate(10.0)), key: Some(rate(5.0)), user: None };
+        let rates = Rates::new(limits);
+        let (a, began) = (app("a"), rates.began);
+        let payers = Payers { key: Some("k"), ..of_app(&a) };
+        rates.check(payers, 3, began).unwrap();
+        // Far more than the buckets hold, each while it is under way for a moment; and many at a time.
+        for _ in 0..1000 {
+            let paid = rates.check(payers, 1, began).unwrap();
+            rates.give_back(paid, began + secs(0.01));
+        }
+        let paid: Vec<Paid> = (0..7).map(|_| rates.check(payers, 1, began).unwrap()).collect();
+        assert_eq!(rates.check(payers, 1, began).unwrap_err().limit, Limit::Key);
+        for paid in paid {
+            rates.give_back(paid, began + secs(0.01));
+        }
+        assert_eq!(rates.check(payers, 8, began).unwrap_err().limit, Limit::Key);
+        rates.check(payers, 7, began).unwrap();
+        assert_eq!(rates.check(payers, 1, began).unwrap_err().limit, Limit::Key);
+        rates.check(of_app(&a), 10, began).unwrap();
+        assert_eq!(rates.check(of_app(&a), 1, began).unwrap_err().limit, Limit::App);
     }
 
     proptest! {
@@ -415,6 +502,45 @@ mod tests {
                     sum += cost;
                     largest = largest.max(*cost);
                     prop_assert!(sum <= largest + (end - begin), "{sum} in {}", end - begin);
+                }
+            }
+        }
+
+        /// Whatever is given back, and when: a bucket holds no more than if what was given back had never been taken, so no more
+        /// than fits in; and no less, if one at a time is under way.
+        #[test]
+        fn what_is_given_back_fills_no_bucket_beyond_what_it_would_hold(
+            per_second in 0.01..100_000.0,
+            alone in any::<bool>(),
+            steps in prop::collection::vec((0.0..2.0, 1..200u32, any::<prop::sample::Index>(), 0..3u8), 1..60),
+        ) {
+            let a = app("a");
+            let rates = Rates::new(RateLimits { app: Some(rate(per_second)), ..RateLimits::default() });
+            let number = rates.numbers.hash_one(&a);
+            let (mut now, mut under_way) = (rates.began, Vec::new());
+            // When the bucket would be full.
+            let mut expected = 0;
+            for (pause, cost, which, step) in steps {
+                now += secs(pause * f64::from(cost.min(20)) / per_second);
+                match step {
+                    0 | 1 if under_way.is_empty() || !alone => {
+                        let Ok(paid) = rates.check(of_app(&a), cost, now) else { continue };
+                        match step {
+                            0 => under_way.push(paid),
+                            _ => expected = pass(expected, time_of(cost, rate(per_second)), rates.since_began(now))
+                                .map_err(|_| TestCaseError::fail("more passes than without what was given back"))?,
+                        }
+                    }
+                    _ if under_way.is_empty() => {}
+                    _ => rates.give_back(under_way.swap_remove(which.index(under_way.len())), now),
+                }
+                let at = rates.since_began(now);
+                let buckets = rates.buckets.lock().unwrap();
+                let full_at = buckets[0].full_at(number).max(at);
+                prop_assert_eq!(buckets[0].by_number.len(), buckets[0].in_order.len());
+                prop_assert!(full_at >= expected.max(at));
+                if alone && under_way.is_empty() {
+                    prop_assert_eq!(full_at, expected.max(at));
                 }
             }
         }

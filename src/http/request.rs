@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -19,7 +19,7 @@ use super::describe::{Access, Charge, Header, Kind, Operation, Param};
 use super::memory::Claim;
 use super::paging::Binding;
 use super::problem::{Code, Problem, is_write};
-use super::rates::{Limited, Payers, Rates};
+use super::rates::{Limited, Paid, Payers, Rates};
 use crate::access::{Client, Kind as ClientKind};
 use crate::allowance::Allowance;
 use crate::domain::access::{Place, Role, Writer};
@@ -46,6 +46,8 @@ pub struct Call {
     pub deadline: Instant,
     /// Its names are within the client's grant.
     is_within: bool,
+    /// What it took before its handler began.
+    paid: Paid,
     operation: &'static Operation,
     names: Names,
     path: Vec<(String, String)>,
@@ -121,9 +123,10 @@ impl Call {
         if is_write(&parts.method) {
             check_headers(operation, &parts.headers)?;
         }
-        let call = Self {
+        let mut call = Self {
             service: app.service(is_within).clone(),
             is_within,
+            paid: Paid::default(),
             app,
             client,
             operation,
@@ -134,13 +137,22 @@ impl Call {
             headers: parts.headers,
             body,
         };
-        let charged = match operation.serving.charge {
-            Charge::Nothing => Ok(()),
-            Charge::Request => call.charge(1),
-            Charge::Events => call.judge(|rates, payers| rates.peek(payers, Instant::now())),
-        };
-        charged?;
+        match operation.serving.charge {
+            Charge::Nothing => {}
+            Charge::Request => call.paid = call.judge(|rates, payers| rates.check(payers, 1, Instant::now()))?,
+            Charge::Events => call.judge(|rates, payers| rates.peek(payers, Instant::now()))?,
+        }
         Ok(call)
+    }
+
+    /// The answer of its handler. What the client may not do costs nothing, also where that is found in the body.
+    pub async fn answered<R: IntoResponse>(self, handler: impl AsyncFnOnce(Self) -> R) -> Response {
+        let (app, paid) = (self.app.clone(), self.paid);
+        let response = handler(self).await.into_response();
+        if response.status() == StatusCode::FORBIDDEN {
+            app.rates.give_back(paid, Instant::now());
+        }
+        response
     }
 
     /// Takes so many events from what the app and the user of the path, and the client's key, may ask for.
@@ -149,10 +161,10 @@ impl Call {
     /// 429 `rate_limited`, and nothing was taken.
     pub fn charge(&self, events: usize) -> Result<(), Problem> {
         let cost = u32::try_from(events).unwrap_or(u32::MAX);
-        self.judge(|rates, payers| rates.check(payers, cost, Instant::now()))
+        self.judge(|rates, payers| rates.check(payers, cost, Instant::now())).map(drop)
     }
 
-    fn judge(&self, judge: impl FnOnce(&Rates, Payers<'_>) -> Result<(), Limited>) -> Result<(), Problem> {
+    fn judge<T>(&self, judge: impl FnOnce(&Rates, Payers<'_>) -> Result<T, Limited>) -> Result<T, Problem> {
         // What is outside of the grant pays nothing, or its answers would tell how busy it is.
         let app = self.names.app.as_ref().filter(|_| self.is_within);
         let user = self.user().ok().filter(|_| self.is_within);

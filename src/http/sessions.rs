@@ -4,7 +4,7 @@ use axum::http::{StatusCode, header};
 use axum::response::Response;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::answer::{self, Answer};
+use super::answer::{self, Answer, named};
 use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
 use super::paging::{Binding, page_rows};
 use super::problem::{Code, Problem};
@@ -49,7 +49,8 @@ pub async fn create(mut call: Call) -> Result<Response, Problem> {
     let (draft, request) = session_draft(&mut call, true).await?;
     let created = call.service.create_session(user, None, draft, request, IfExists::Refuse, call.deadline);
     let (made, view) = created.await?;
-    Ok(answer::session(&call, of_creation(made, &view), view, EventQuery::all()))
+    let id = view.head.key.session.to_string();
+    Ok(named(answer::session(&call, of_creation(made, &view), view, EventQuery::all()), vec![("session", id)]))
 }
 
 /// The answer to a request that creates a session.

@@ -417,6 +417,8 @@ async fn settings_of_jwt_that_do_not_fit_end_the_start() {
         (&[apps], "--jwt-issuer is needed"),
         (&[claim], "--jwt-issuer is needed"),
         (&["--jwt-role-claim=role"], "--jwt-issuer is needed"),
+        (&["--jwt-role=agent"], "--jwt-issuer is needed"),
+        (&["--jwt-user-claim=email"], "--jwt-issuer is needed"),
         (&[audience, url, apps], "--jwt-issuer is needed"),
         (&[issuer], "--jwt-audience"),
         (&[issuer, url, apps], "--jwt-audience"),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::support::binary::Server;
+use crate::support::client::Answer;
 use crate::support::databases::Place;
 
 const ADMIN: &str = "an-admin-key-of-a-test_0123456789abcdef";
@@ -14,6 +15,31 @@ const ADMIN: &str = "an-admin-key-of-a-test_0123456789abcdef";
 fn lines(path: &std::path::Path) -> Vec<Value> {
     let text = fs::read_to_string(path).expect("an access log");
     text.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_access_log_names_the_session_that_was_made() {
+    let log = std::env::temp_dir().join(format!("sessiond-audit-{}.log", uuid::Uuid::new_v4()));
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), &[&format!("--audit-log={}", log.display())]).await;
+    let id_of = |answer: Answer, status: u16| answer.expect(status).json()["id"].as_str().expect("an id").to_owned();
+    let (native, adk) = ("/v1/apps/a/users/u/sessions", "/apps/a/users/u/sessions");
+    let made = id_of(server.post(native).await, 201);
+    let given = id_of(server.post(native).json(json!({"sessionId": "given"})).await, 201);
+    let of_adk = id_of(server.post(adk).await, 200);
+    let fork = id_of(server.post(format!("{native}/given/fork")).await, 201);
+    assert_eq!(id_of(server.post(format!("{adk}/in-path")).await, 200), "in-path");
+    server.post(native).json(json!({"sessionId": "given"})).await.expect(409);
+
+    let text = fs::read_to_string(&log).expect("an access log");
+    let named: Vec<Value> = lines(&log).iter().map(|line| line["session"].clone()).collect();
+    assert_eq!(named, [json!(made), json!(given), json!(of_adk), json!("given"), json!("in-path"), Value::Null]);
+    assert_eq!(lines(&log)[3]["fork"], json!(fork));
+    // No name stands twice in a line.
+    assert!(text.lines().all(|line| line.matches("\"session\":").count() <= 1), "{text}");
+    drop(server);
+    fs::remove_file(&log).expect("remove the log");
+    place.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

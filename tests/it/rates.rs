@@ -6,12 +6,16 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    binary::{PATIENT, Server},
-    client::{Answer, Client},
+    binary::{PATIENT, Server, ended},
+    client::{Answer, Client, PATIENCE},
     databases::{Place, on_both_databases},
 };
 
-on_both_databases!(a_large_batch_leaves_a_debt, an_app_with_half_of_the_places_gets_no_more_beside_another);
+on_both_databases!(
+    a_large_batch_leaves_a_debt,
+    an_app_with_half_of_the_places_gets_no_more_beside_another,
+    what_is_refused_for_its_body_costs_nothing,
+);
 
 /// An event in 1000 s.
 const SLOW: &str = "0.001";
@@ -80,6 +84,40 @@ async fn beyond_its_rate_an_app_is_refused_and_no_other() {
     place.finish().await;
 }
 
+/// A noisy app costs no line per refusal.
+#[tokio::test]
+async fn what_is_beyond_a_rate_is_counted_in_the_log_and_not_told_line_by_line() {
+    let place = Place::sqlite();
+    // The user's wait is the longer one, so it is the one that is told.
+    let args = ["--rate-limit-app=0.002", &format!("--rate-limit-user={SLOW}")];
+    let server = Server::start(&place.url(), &args).await;
+    let paths = ["/v1/apps/a/state".to_owned(), sessions("b", "u")];
+    for path in &paths {
+        server.get(path).await.expect(200);
+    }
+    for _ in 0..20 {
+        for path in &paths {
+            server.get(path).await.problem(429, "rate_limited");
+        }
+    }
+    let told = |name: &str| -> u64 {
+        let log = server.process.log();
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines.filter_map(|line| line[name].as_u64()).sum()
+    };
+    let counting = async {
+        while (told("rate_app"), told("rate_user")) != (20, 20) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let counted = tokio::time::timeout(PATIENCE, counting).await;
+    let log = server.process.log();
+    assert!(counted.is_ok(), "{log}");
+    assert!(!log.contains("rate_limited") && !log.contains("\"status\":429"), "{log}");
+    drop(server);
+    place.finish().await;
+}
+
 async fn a_large_batch_leaves_a_debt(place: Place) {
     let server = Server::start(&place.url(), &[]).await;
     create(&server, "a").await;
@@ -125,6 +163,64 @@ async fn an_append_that_cannot_be_read_costs_as_much_as_any_request() {
     for (app, body, status) in [("a", "{", 400), ("b", r#"{"author":1}"#, 422), ("c", "[]", 422), ("d", "{}", 404)] {
         server.post(events(app)).json(body).await.expect(status);
         limited(&server.post(events(app)).json(body).await, "app", r#""app";q=1;w=1000"#);
+    }
+    drop(server);
+    place.finish().await;
+}
+
+/// A key that the command line makes.
+async fn key(place: &Place, grant: &[&str]) -> String {
+    let (_, printed) = ended(&place.url(), &[&["keys", "create"], grant].concat()).await;
+    printed.lines().find(|line| line.starts_with("sdk_")).expect("a key").to_owned()
+}
+
+async fn what_is_refused_for_its_body_costs_nothing(place: Place) {
+    let user = key(&place, &["--role=user", "--apps=a", "--users=u"]).await;
+    let agent = key(&place, &["--role=agent", "--apps=a", "--users=u"]).await;
+    let admin = key(&place, &["--role=admin", "--apps=a", "--users=u"]).await;
+    let server = Server::start(&place.url(), &[]).await;
+    server.post(sessions("a", "u")).bearer(&user).json(json!({"sessionId": "s"})).await.expect(201);
+    drop(server);
+    let args = ["app", "key", "user"].map(|limit| format!("--rate-limit-{limit}={SLOW}"));
+    let server = Server::start(&place.url(), &args.each_ref().map(String::as_str)).await;
+
+    let (native, adk) = (sessions("a", "u"), "/apps/a/users/u/sessions");
+    let (theirs, shared) = (json!([{"author": "agent"}]), json!({"app:k": 1}));
+    for (method, path, body) in [
+        ("POST", native.clone(), json!({"events": theirs})),
+        ("POST", native.clone(), json!({"state": shared})),
+        ("PUT", format!("{native}/s"), json!({"state": shared})),
+        ("POST", format!("{native}/s/events"), theirs.clone()),
+        ("PATCH", format!("{native}/s/state"), json!({"stateDelta": {"k": 1}, "author": "agent"})),
+        ("PUT", format!("{native}/s/state/app:k"), json!(1)),
+        ("POST", adk.to_owned(), json!({"events": theirs})),
+        ("POST", format!("{adk}/t"), shared.clone()),
+        ("PATCH", format!("{adk}/s"), json!({"stateDelta": shared})),
+    ] {
+        for _ in 0..3 {
+            let method = method.parse().expect("a method");
+            let answer = server.request(method, &path).bearer(&user).json(&body).await;
+            answer.problem(403, "permission_denied");
+        }
+    }
+    // All that there is is one request's worth, and it is still there.
+    server.get(format!("{native}/s")).bearer(&user).await.expect(200);
+    let policy = r#""app";q=1;w=1000, "key";q=1;w=1000, "user";q=1;w=1000"#;
+    let answer = server.post(&native).bearer(&user).json(json!({"events": theirs})).await;
+    answer.problem(429, "rate_limited");
+    assert_eq!(answer.header("ratelimit-policy"), Some(policy), "{answer}");
+
+    // On paths that name no app, the key pays.
+    let reader = |app: &str| json!({"name": "n", "role": "reader", "apps": [app], "users": ["u"]});
+    let token = |user: &str| json!({"app": "a", "user": user});
+    for (key, path, beyond, within) in
+        [(&admin, "/v1/keys", reader("b"), reader("a")), (&agent, "/v1/tokens", token("v"), token("u"))]
+    {
+        for _ in 0..5 {
+            server.post(path).bearer(key).json(&beyond).await.problem(403, "permission_denied");
+        }
+        server.post(path).bearer(key).json(&within).await.expect(201);
+        limited(&server.post(path).bearer(key).json(&within).await, "key", r#""key";q=1;w=1000"#);
     }
     drop(server);
     place.finish().await;

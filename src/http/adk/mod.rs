@@ -19,7 +19,7 @@ use futures_util::stream::{self, StreamExt as _};
 use restored::restored;
 use tokio::time::Instant;
 
-use super::answer::{Answer, session_as, wait_or_cut};
+use super::answer::{Answer, named, session_as, wait_or_cut};
 use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
@@ -139,6 +139,7 @@ async fn created(
     draft: SessionDraft,
     request: Option<RequestKey>,
 ) -> Result<Response, Problem> {
+    let is_in_path = id.is_some();
     let created = call.service.create_session(user, id, draft, request, IfExists::Refuse, call.deadline).await;
     let (made, view) = created.map_err(|error| match error {
         // Not the advice of the native API: there is no PUT here.
@@ -147,7 +148,8 @@ async fn created(
         }
         error => error.into(),
     })?;
-    Ok(session(&call, Answer::ok().replayed(made == Made::Before), view))
+    let names = if is_in_path { Vec::new() } else { vec![("session", view.head.key.session.to_string())] };
+    Ok(named(session(&call, Answer::ok().replayed(made == Made::Before), view), names))
 }
 
 fn session(call: &Call, answer: Answer, view: SessionView) -> Response {

@@ -91,7 +91,7 @@ pub fn told(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
 }
 
 /// Each operation that asks for a credential: method, path, and whether it reads.
-fn operations() -> Vec<(String, String, bool)> {
+pub fn operations() -> Vec<(String, String, bool)> {
     let mut all = Vec::new();
     for (path, item) in document()["paths"].as_object().expect("paths") {
         for (method, operation) in item.as_object().expect("a path") {
@@ -106,13 +106,13 @@ fn operations() -> Vec<(String, String, bool)> {
     all
 }
 
-fn filled(path: &str, app: &str, user: &str, session: &str) -> String {
+pub fn filled(path: &str, app: &str, user: &str, session: &str) -> String {
     let path = path.replace("{app}", app).replace("{user}", user).replace("{session}", session);
     path.replace("{event}", "e").replace("{key}", "k").replace("{id}", "aaaaaaaaaaaa")
 }
 
 /// A body that the operation takes.
-fn body_of(method: &str, path: &str) -> Option<Value> {
+pub fn body_of(method: &str, path: &str) -> Option<Value> {
     Some(match (method, path.rsplit('/').next()?) {
         ("POST", "sessions") | ("PUT", "{session}") | ("POST", "fork" | "{session}") => json!({}),
         ("POST", "events") => json!({"author": "user"}),

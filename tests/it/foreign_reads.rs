@@ -1,0 +1,177 @@
+//! What reaches the database for a read outside of a grant: nothing, as PostgreSQL's own log of all statements says. An answer
+//! that waited for a statement could tell by its time what is there.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::json;
+use sqlx::{Connection as _, PgConnection};
+use tokio::time::{sleep, timeout};
+
+use crate::contract::access::{body_of, filled, operations};
+use crate::support::{
+    binary::{PATIENT, Server, ended},
+    client::PATIENCE,
+    postgres::{DedicatedPostgres, dedicated},
+};
+
+/// What one connection was asked in one transaction.
+#[derive(Debug)]
+struct Transaction {
+    /// Where it begins in the log.
+    at: usize,
+    statements: Vec<String>,
+    ended: bool,
+}
+
+impl Transaction {
+    /// It does this and nothing else.
+    fn is(&self, named: fn(&str) -> bool) -> bool {
+        let is_control = |statement: &&String| matches!(word(statement), "begin" | "commit" | "rollback");
+        let mut others = self.statements.iter().filter(|statement| !is_control(statement)).peekable();
+        others.peek().is_some() && others.all(|statement| named(statement))
+    }
+}
+
+fn word(statement: &str) -> &str {
+    statement.split([' ', ';']).next().unwrap_or_default()
+}
+
+/// All transactions in a log whose lines begin with `%m [%p]`, as they do unless it is set otherwise.
+fn transactions(log: &str) -> Vec<Transaction> {
+    let mut all: Vec<Transaction> = Vec::new();
+    // Of each backend, which one is not at its end.
+    let mut open: HashMap<&str, usize> = HashMap::new();
+    let mut at = 0;
+    for line in log.split_inclusive('\n') {
+        let begins = at;
+        at += line.len();
+        // The texts of all statements in question are one line.
+        let Some((head, rest)) = line.trim_end().split_once("LOG:  ") else { continue };
+        let statement = match rest.split_once(": ") {
+            Some(("statement", statement)) => statement,
+            Some((name, statement)) if name.starts_with("execute ") => statement,
+            _ => continue,
+        };
+        let statement = statement.to_ascii_lowercase();
+        let backend = head.split(['[', ']']).nth(1).expect("a process id");
+        let (ends, begun) = (matches!(word(&statement), "commit" | "rollback"), word(&statement) == "begin");
+        let nth = open.remove(backend).unwrap_or_else(|| {
+            all.push(Transaction { at: begins, statements: Vec::new(), ended: !begun });
+            all.len() - 1
+        });
+        all[nth].statements.push(statement);
+        all[nth].ended |= ends;
+        if !all[nth].ended {
+            open.insert(backend, nth);
+        }
+    }
+    all
+}
+
+/// The look-up of a credential: its key, and how often the tokens of its user were revoked.
+fn looks_up_a_credential(statement: &str) -> bool {
+    statement.starts_with("select ")
+        && (statement.contains(" from api_keys where id = $1 ") || statement.contains(" from token_epochs where "))
+}
+
+/// That a key is in use is noted after its look-up, once an hour.
+fn notes_the_use_of_a_key(statement: &str) -> bool {
+    statement.starts_with("update api_keys set last_used_time = ")
+}
+
+/// The sweep: before anything else it compares the clocks.
+fn sweeps(statement: &str) -> bool {
+    statement == "select (extract(epoch from statement_timestamp()) * 1000000)::bigint"
+        || statement.ends_with(" for update skip locked")
+        || statement.ends_with(" for update skip locked)")
+}
+
+/// What begins on every connection before it is used.
+fn sets_up_a_connection(statement: &str) -> bool {
+    statement.starts_with("select set_config('synchronous_commit', ")
+}
+
+/// The transactions since the log was so long, but for those of a credential and of the background.
+fn for_requests(postgres: &DedicatedPostgres, since: usize) -> Vec<Transaction> {
+    let accounted = [looks_up_a_credential, notes_the_use_of_a_key, sweeps, sets_up_a_connection];
+    let mut all = transactions(&postgres.log());
+    all.retain(|transaction| transaction.at >= since && !accounted.iter().any(|named| transaction.is(*named)));
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
+    let postgres = dedicated().await;
+    let url = postgres.url("postgres");
+    let mut connection = PgConnection::connect(&url).await.expect("connect");
+    sqlx::raw_sql("alter database postgres set log_statement = 'all'").execute(&mut connection).await.expect("set it");
+    connection.close().await.expect("close");
+
+    let (_, made) = ended(&url, &["keys", "create", "--role=admin"]).await;
+    let admin = made.lines().find(|line| line.starts_with("sdk_")).expect("a key");
+    let server = Server::start(&url, &[PATIENT, &["--sweep-interval=1h"]].concat()).await;
+    for (app, user) in [("a", "u"), ("a", "other"), ("foreign", "u")] {
+        let body = json!({
+            "sessionId": "s", "state": {"k": 1, "user:k": 2, "app:k": 3}, "events": [{"id": "e", "author": "agent"}],
+        });
+        server.post(format!("/v1/apps/{app}/users/{user}/sessions")).bearer(admin).json(body).await.expect(201);
+    }
+    let key = json!({"name": "n", "role": "agent", "apps": ["a"], "users": ["u"]});
+    let key = server.post("/v1/keys").bearer(admin).json(key).await.expect(201).json();
+    let key = key["key"].as_str().expect("a key");
+    let token = server.post("/v1/tokens").bearer(key).json(json!({"app": "a", "user": "u"})).await.expect(201).json();
+    let token = token["token"].as_str().expect("a token");
+
+    // What a start and a new key bring with them is over, so that what follows is hardly ever excused.
+    let settled = async {
+        let count = |all: &[Transaction], named| all.iter().filter(|one| one.ended && one.is(named)).count();
+        loop {
+            let all = transactions(&postgres.log());
+            if count(&all, notes_the_use_of_a_key) == 2 && count(&all, sweeps) >= 2 {
+                return;
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, settled).await.expect("the sweep at the start, and the use of two keys");
+
+    let ask = async |credential: &str, method: &Method, template: &str, place: [&str; 3]| {
+        let since = postgres.log().len();
+        let [app, user, session] = place;
+        let mut request = server.request(method.clone(), &filled(template, app, user, session)).bearer(credential);
+        if let Some(body) = body_of(method.as_str(), template) {
+            request = request.json(body);
+        }
+        let answer = request.await;
+        (answer.status(), for_requests(&postgres, since))
+    };
+    let mut asked = 0;
+    for credential in [key, token] {
+        server.get("/v1/whoami").bearer(credential).await.expect(200);
+        for (method, template, _) in operations().iter().filter(|(_, path, reads)| *reads && path.contains("{app}")) {
+            let methods = match &**method {
+                "GET" => vec![Method::GET, Method::HEAD],
+                other => vec![Method::from_bytes(other.as_bytes()).expect("a method")],
+            };
+            for method in &methods {
+                let mut foreign = vec![["foreign", "u", "s"], ["missing", "u", "missing"]];
+                if template.contains("{user}") {
+                    foreign.extend([["a", "other", "s"], ["a", "nobody", "missing"]]);
+                }
+                for place in foreign {
+                    let (status, reached) = ask(credential, method, template, place).await;
+                    assert!(matches!(status, 200 | 404), "{method} {template} {place:?}: {status}");
+                    assert!(reached.is_empty(), "{method} {template} {place:?}: {reached:?}");
+                    asked += 1;
+                }
+                // The same within the grant is seen to reach it.
+                let (status, reached) = ask(credential, method, template, ["a", "u", "s"]).await;
+                assert_eq!(status, 200, "{method} {template}");
+                assert!(!reached.is_empty(), "{method} {template}");
+            }
+        }
+    }
+    assert!(asked > 100, "{asked}");
+}
