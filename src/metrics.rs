@@ -40,11 +40,12 @@ struct RequestLabels {
 }
 
 /// What refuses: limits, rates, grants, and the checks of `Host` and `Origin`.
-const LIMITS: [&str; 20] = [
+const LIMITS: [&str; 21] = [
     "connections",
     "in_flight",
     "streams",
     "buffered_bytes",
+    "watchers",
     "body",
     "event",
     "value",
@@ -69,6 +70,11 @@ const CONNECTION_STATES: [&str; 2] = ["idle", "used"];
 /// Why a transaction is tried again: a race was lost, the connection before COMMIT, or the answer to COMMIT.
 const RETRY_CAUSES: [&str; 3] = ["conflict", "connection_lost", "unclear_commit"];
 
+/// Why a watch ends: its session is gone, the server says `bye`, the log was rolled back, the database failed, or the client left or
+/// took nothing any more.
+const WATCH_ENDS: [&str; 8] =
+    ["deleted", "drain", "lifetime", "credential_expired", "overloaded", "position_gone", "storage", "client"];
+
 /// The metrics of one service. Methods are cheap enough for the hot path and never block on I/O.
 pub struct Metrics {
     registry: Registry,
@@ -85,6 +91,10 @@ pub struct Metrics {
     clock_skew: Gauge<f64, AtomicU64>,
     replayed_events: Counter,
     appended_events: Counter,
+    watchers: Gauge,
+    watch_ends: Family<Label, Counter>,
+    watch_delivery: Histogram,
+    watch_polls: Counter,
     pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
 }
 
@@ -153,6 +163,23 @@ impl Metrics {
         );
         let appended_events = Counter::default();
         registry.register("sessiond_appended_events", "Events committed", appended_events.clone());
+        let watchers = Gauge::default();
+        registry.register("sessiond_watchers", "Watches and waiting requests open now", watchers.clone());
+        let watch_ends = Family::default();
+        registry.register("sessiond_watch_ends", "Watches that ended, by reason", watch_ends.clone());
+        let watch_delivery = latency();
+        registry.register_with_unit(
+            "sessiond_watch_delivery",
+            "Time from the commit of an event to its writing to a watch that had all before it",
+            Unit::Seconds,
+            watch_delivery.clone(),
+        );
+        let watch_polls = Counter::default();
+        registry.register(
+            "sessiond_watch_polls",
+            "Looks at what other processes have committed of watched sessions",
+            watch_polls.clone(),
+        );
         let build_info = Family::<Label, Gauge>::default();
         build_info.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
         registry.register("sessiond_build_info", "The running version, always 1", build_info);
@@ -173,6 +200,10 @@ impl Metrics {
             clock_skew,
             replayed_events,
             appended_events,
+            watchers,
+            watch_ends,
+            watch_delivery,
+            watch_polls,
             pool: OnceLock::new(),
         };
         // A series that is there at 0 tells "never" from "not measured", and rate() sees its first step.
@@ -181,6 +212,9 @@ impl Metrics {
         }
         for limit in LIMITS {
             drop(metrics.rejections.get_or_create(&[("limit", limit)]));
+        }
+        for reason in WATCH_ENDS {
+            drop(metrics.watch_ends.get_or_create(&[("reason", reason)]));
         }
         for state in CONNECTION_STATES {
             drop(metrics.database_connections.get_or_create(&[("state", state)]));
@@ -251,6 +285,29 @@ impl Metrics {
     /// Events answered with what was stored before.
     pub fn replayed(&self, count: usize) {
         self.replayed_events.inc_by(count as u64);
+    }
+
+    /// Counts a watch, or a request that waits, until the guard is dropped.
+    #[must_use = "it counts for as long as this lives"]
+    pub fn watcher(&self) -> InFlight {
+        self.watchers.inc();
+        InFlight(self.watchers.clone())
+    }
+
+    /// A watch has ended, for one of [`WATCH_ENDS`].
+    pub fn watch_ended(&self, reason: &'static str) {
+        debug_assert!(WATCH_ENDS.contains(&reason), "{reason} is not in the list");
+        self.watch_ends.get_or_create(&[("reason", reason)]).inc();
+    }
+
+    /// An event was written to a watch so many microseconds after its commit.
+    pub fn delivered(&self, micros: i64) {
+        self.watch_delivery.observe(micros.max(0) as f64 / 1e6);
+    }
+
+    /// A look at what other processes have committed of watched sessions.
+    pub fn polled(&self) {
+        self.watch_polls.inc();
     }
 
     /// Events newly committed.

@@ -15,6 +15,7 @@
 //! - [`session`]: a session's head, its creation and its metadata
 //! - [`request_key`]: how a retry of a request without an event is recognised
 //! - [`tag`]: revisions as entity tags, and the precondition they express
+//! - [`cursor`]: where a reader of an event log stands
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
 //! - [`resolve`]: the result of a change, given the current values
@@ -30,6 +31,7 @@ pub mod access;
 pub mod append;
 pub mod change;
 pub mod command;
+pub mod cursor;
 pub(crate) mod envelope;
 pub mod event;
 pub(crate) mod history;

@@ -34,6 +34,7 @@ pub fn paths(endpoints: &[Endpoint]) -> Paths {
     Paths {
         open: endpoints.iter().filter(|e| e.operation.access == Access::Open).map(|endpoint| endpoint.path).collect(),
         always_served: of(|serving| serving.always).map(|endpoint| endpoint.path).collect(),
+        token_in_query: of(|serving| serving.token_in_query).map(|endpoint| endpoint.path).collect(),
         pages: of(|serving| serving.page).map(|endpoint| endpoint.path).collect(),
         strict_roots,
     }
@@ -88,6 +89,8 @@ pub struct Serving {
     pub strict_query: bool,
     /// A page for people, to which other sites may link. It shows nothing that is stored.
     pub page: bool,
+    /// It takes a user token as `access_token` in its query: a browser cannot send a header with a stream of events.
+    pub token_in_query: bool,
     pub charge: Charge,
 }
 
@@ -110,8 +113,11 @@ impl Serving {
         strict_path: true,
         strict_query: true,
         page: false,
+        token_in_query: false,
         charge: Charge::Request,
     };
+    /// A stream of events.
+    pub const WATCH: Self = Self { token_in_query: true, ..Self::NATIVE };
     /// What appends events.
     pub const APPEND: Self = Self { charge: Charge::Events, ..Self::NATIVE };
     /// What is stored, in ADK's forms.
@@ -141,6 +147,8 @@ pub enum Kind {
     /// State keys, separated by commas.
     StateKeys,
     Boolean,
+    /// Whole seconds to wait, with or without an `s`: 0 to 60.
+    Wait,
     OneOf(&'static [&'static str]),
     /// Unix seconds or RFC 3339.
     Time,
@@ -196,6 +204,11 @@ pub struct Reply {
     pub headers: &'static [&'static str],
 }
 
+pub const WAIT: Param = Param {
+    name: "wait",
+    kind: Kind::Wait,
+    about: "For how long to wait for what is not there yet, in seconds, up to 60: `30` or `30s`.",
+};
 pub const PAGE_SIZE: Param = Param {
     name: "pageSize",
     kind: Kind::Integer { min: 1, max: i64::MAX },

@@ -4,10 +4,11 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT};
 use super::paging::page_rows;
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
+use super::wait::Wait;
 use crate::domain::access::Role;
 use crate::domain::event::EventDraft;
 use crate::domain::ids::SessionKey;
@@ -15,7 +16,7 @@ use crate::domain::json::Kind as JsonKind;
 use crate::domain::query::EventQuery;
 use crate::domain::session::{SessionInfo, parse_events};
 use crate::domain::tag::IfMatch;
-use crate::service::Answered;
+use crate::service::{Answered, Error};
 
 const OUTPUT_KEY: Param = Param {
     name: "outputKey",
@@ -161,7 +162,8 @@ pub const LIST: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Reader),
     summary: "Read the event log",
-    description: "In sequence order, whatever the clients' clocks say.",
+    description: "In sequence order, whatever the clients' clocks say. With `wait`, a page that would be empty waits for its \
+                  first event; it is empty after the wait, and when the server stops.",
     query: &[
         PAGE_SIZE,
         PAGE_TOKEN,
@@ -173,6 +175,7 @@ pub const LIST: Operation = Operation {
         INVOCATION_ID,
         BRANCH,
         EXCLUDE_REWOUND,
+        WAIT,
     ],
     headers: &[Header::IfNoneMatch],
     body: None,
@@ -182,7 +185,7 @@ pub const LIST: Operation = Operation {
         schema: Some("EventList"),
         headers: &["ETag"],
     }],
-    errors: &[Code::SessionNotFound],
+    errors: &[Code::SessionNotFound, Code::PositionGone],
 };
 
 pub async fn list(mut call: Call) -> Result<Response, Problem> {
@@ -206,6 +209,12 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         }
         binding
     };
+    let wait = query.wait();
+    for (param, excludes) in [(&ORDER, descending), (&BEFORE_SEQUENCE, true), (&PAGE_TOKEN, true)] {
+        if wait.is_some() && excludes && query.text(param).is_some() {
+            return Err(Problem::field(WAIT.name, format!("excludes `{}`: it waits for what comes", param.name)));
+        }
+    }
     let service = call.service.clone();
     let go_on = match query.text(&PAGE_TOKEN) {
         Some(token) => {
@@ -215,7 +224,11 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         }
         None => None,
     };
-    if let Some(answer) = call.current(&key).await? {
+    let mut wait = wait.filter(|wait| !wait.is_zero()).map(|wait| Wait::new(&call, wait, false)).transpose()?;
+    // Whoever waits asks for events, and not whether anything is new.
+    if wait.is_none()
+        && let Some(answer) = call.current(&key, None).await?
+    {
         return Ok(answer);
     }
     let mut events = EventQuery {
@@ -236,7 +249,17 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
             *if descending { &mut events.before } else { &mut events.after } = last;
             service.events_of(&head, events, call.deadline).await?
         }
-        None => service.session(key.clone(), None, Some(events), call.deadline).await?,
+        None => loop {
+            let view = service.session(key.clone(), None, Some(events.clone()), call.deadline).await?;
+            if query.wait().is_some() && events.after > view.head.revision {
+                return Err(Error::PositionGone { revision: view.head.revision }.into());
+            }
+            let Some(wait) = wait.as_mut().filter(|_| view.events.events.is_empty()) else { break view };
+            match wait.changed(view.head.expire_time).await? {
+                Some(deadline) => call.deadline = deadline,
+                None => break view,
+            }
+        },
     };
     let page = view.events;
     let next = page.events.last().filter(|_| page.more);

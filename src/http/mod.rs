@@ -22,6 +22,8 @@ mod sessions;
 mod shares;
 mod state;
 mod system;
+mod wait;
+mod watch;
 
 use std::sync::{Arc, LazyLock};
 
@@ -77,6 +79,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     PUT "/v1/apps/{app}/users/{user}/sessions/{session}" => sessions::get_or_create, GET_OR_CREATE;
     PATCH "/v1/apps/{app}/users/{user}/sessions/{session}" => sessions::patch, PATCH;
     DELETE "/v1/apps/{app}/users/{user}/sessions/{session}" => sessions::delete, DELETE;
+    GET "/v1/apps/{app}/users/{user}/sessions/{session}/watch" => watch::watch, WATCH;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events" => events::list, LIST;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/events" => events::append, APPEND;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events/{event}" => events::get, GET;

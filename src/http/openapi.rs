@@ -318,6 +318,7 @@ fn query(param: &Param) -> Value {
         Kind::StateKey => reference("StateKey"),
         Kind::StateKeys => json!({"type": "string", "pattern": r"^[^\x00]*$"}),
         Kind::Boolean => json!({"type": "boolean"}),
+        Kind::Wait => json!({"type": "string", "pattern": "^[0-9]+s?$"}),
         // Spellings of one word: no enum, as they would have one name in the code that is generated for it.
         Kind::OneOf(words) if words.iter().skip(1).any(|word| word.eq_ignore_ascii_case(words[0])) => {
             json!({"type": "string", "pattern": format!("^({})$", words.join("|"))})

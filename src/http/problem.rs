@@ -46,10 +46,12 @@ codes! {
     EventNotFound, "event_not_found", NOT_FOUND, "The session has no such event";
     StateKeyNotFound, "state_key_not_found", NOT_FOUND, "The state has no such key";
     NotFound, "not_found", NOT_FOUND, "There is nothing at this path";
+    NotAcceptable, "not_acceptable", NOT_ACCEPTABLE, "The answer has no such type";
     MethodNotAllowed, "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not take this method";
     RequestTimeout, "request_timeout", REQUEST_TIMEOUT, "The request took too long to arrive";
     SessionAlreadyExists, "session_already_exists", CONFLICT, "The session exists";
     EventIdConflict, "event_id_conflict", CONFLICT, "The event id is taken by other content";
+    PositionGone, "position_gone", GONE, "The log has no such position";
     RevisionMismatch, "revision_mismatch", PRECONDITION_FAILED, "The precondition failed";
     PayloadTooLarge, "payload_too_large", PAYLOAD_TOO_LARGE, "Over a size limit";
     UriTooLong, "uri_too_long", URI_TOO_LONG, "The URI is too long";
@@ -76,6 +78,13 @@ pub struct Throttle {
     pub limit: &'static str,
     /// Whole seconds.
     pub retry_after: String,
+    /// Of a rate.
+    pub fields: Option<RateFields>,
+}
+
+/// The values of `RateLimit` and `RateLimit-Policy`.
+#[derive(Debug, Clone)]
+pub struct RateFields {
     pub rate_limit: String,
     pub policy: String,
 }
@@ -88,6 +97,8 @@ pub struct Problem {
     errors: Vec<FieldError>,
     /// The current revisions, where a precondition failed.
     mismatch: Option<Box<Mismatch>>,
+    /// Where the log begins and ends, where a position is not in it.
+    log: Option<(i64, i64)>,
     outcome: Outcome,
     /// The limit that refused the request, for the metrics.
     pub limit: Option<&'static str>,
@@ -108,6 +119,7 @@ impl Problem {
             detail,
             errors: Vec::new(),
             mismatch: None,
+            log: None,
             outcome,
             limit: None,
             content_coding: false,
@@ -182,6 +194,8 @@ impl Problem {
             #[serde(skip_serializing_if = "Vec::is_empty")]
             errors: Vec<Field<'a>>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            base_revision: Option<i64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             revision: Option<i64>,
             #[serde(skip_serializing_if = "Option::is_none")]
             user_revision: Option<i64>,
@@ -202,7 +216,8 @@ impl Problem {
             detail: &self.detail,
             code,
             errors: self.errors.iter().map(|e| Field { field: shown(&e.field), message: &e.message }).collect(),
-            revision: self.mismatch.as_ref().map(|mismatch| mismatch.revision),
+            base_revision: self.log.map(|(base, _)| base),
+            revision: self.mismatch.as_ref().map(|mismatch| mismatch.revision).or(self.log.map(|(_, end)| end)),
             user_revision: shared.map(|(user, _)| user),
             app_revision: shared.map(|(_, app)| app),
             limit: self.throttle.as_ref().map(|throttle| throttle.limit),
@@ -229,10 +244,11 @@ impl Problem {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if let Some(throttle) = &self.throttle {
-            let Throttle { retry_after, rate_limit, policy, .. } = &**throttle;
-            for (name, value) in
-                [(header::RETRY_AFTER, retry_after), (RATE_LIMIT, rate_limit), (RATE_LIMIT_POLICY, policy)]
-            {
+            let Throttle { retry_after, fields, .. } = &**throttle;
+            let fields = fields.iter().flat_map(|RateFields { rate_limit, policy }| {
+                [(RATE_LIMIT, rate_limit), (RATE_LIMIT_POLICY, policy)]
+            });
+            for (name, value) in fields.chain([(header::RETRY_AFTER, retry_after)]) {
                 if let Ok(value) = HeaderValue::from_str(value) {
                     headers.insert(name, value);
                 }
@@ -307,6 +323,13 @@ impl From<Error> for Problem {
                 Code::EventIdConflict,
                 "the session has an event of this id with other content; nothing was appended",
             ),
+            Error::PositionGone { revision } => Self {
+                log: Some((0, revision)),
+                ..Self::new(
+                    Code::PositionGone,
+                    "the log has no such position: the session was made anew, or the event is not in it; read the session anew",
+                )
+            },
             Error::RevisionMismatch(mut mismatch) => {
                 let failed = std::mem::take(&mut mismatch.failed);
                 let Mismatch { revision, .. } = mismatch;

@@ -2,11 +2,12 @@
 
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -15,11 +16,13 @@ use tokio::time::{Instant, timeout_at};
 
 use super::answer::not_modified;
 use super::app::App;
-use super::describe::{Access, Charge, Header, Kind, Operation, Param};
+use super::describe::{Access, Charge, Header, Kind, Operation, Param, WAIT};
 use super::memory::Claim;
 use super::paging::Binding;
+use super::pipeline::QUERY_TOKEN;
 use super::problem::{Code, Problem, is_write};
 use super::rates::{Limited, Payers, Rates};
+use super::wait::Wait;
 use crate::access::{Client, Kind as ClientKind};
 use crate::allowance::Allowance;
 use crate::domain::access::{Place, Role, Writer};
@@ -44,6 +47,9 @@ pub struct Call {
     pub service: Arc<Service>,
     pub client: Arc<Client>,
     pub deadline: Instant,
+    pub is_head: bool,
+    /// What a stream or a wait needs to know of the request, as the pipeline put it there.
+    pub extensions: Extensions,
     /// Its names are within the client's grant.
     is_within: bool,
     operation: &'static Operation,
@@ -54,8 +60,22 @@ pub struct Call {
     body: Body,
 }
 
+/// What a client was let in for: for those whose requests last, to be judged again.
+pub struct Standing {
+    access: Access,
+    names: Names,
+    is_within: bool,
+}
+
+impl Standing {
+    /// Whether the client may still do what it does.
+    pub fn still_holds(&self, client: &Client) -> bool {
+        is_within(client, self.access, &self.names).is_ok_and(|is_within| is_within == self.is_within)
+    }
+}
+
 /// The names in a path.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Names {
     app: Option<AppName>,
     user: Option<UserId>,
@@ -127,11 +147,13 @@ impl Call {
             app,
             client,
             operation,
+            is_head: parts.method == Method::HEAD,
             deadline: parts.extensions.get::<Deadline>().map_or_else(Instant::now, |deadline| deadline.0),
             names,
             path: path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             query,
             headers: parts.headers,
+            extensions: parts.extensions,
             body,
         };
         let charged = match operation.serving.charge {
@@ -194,6 +216,10 @@ impl Call {
         self.names.credential.clone().ok_or_else(no_such_name)
     }
 
+    pub fn standing(&self) -> Standing {
+        Standing { access: self.operation.access, names: self.names.clone(), is_within: self.is_within }
+    }
+
     /// What page tokens of a list of this kind are bound to, beside its query: what the client may see.
     pub fn binding(&self, kind: &str) -> Binding {
         Binding::of(kind).with(&format!("{:?}", self.client.grant))
@@ -202,6 +228,31 @@ impl Call {
     /// The query, for the handler to keep.
     pub fn take_query(&mut self) -> Query {
         mem::take(&mut self.query)
+    }
+
+    /// The values of a header that may come in several parts.
+    pub fn header_list(&self, name: &HeaderName) -> impl Iterator<Item = &str> {
+        let texts = self.headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+        texts.flat_map(|text| text.split(',')).map(str::trim).filter(|part| !part.is_empty())
+    }
+
+    /// A header of this request alone, `None` if it is not there or empty.
+    ///
+    /// # Errors
+    /// It comes twice, or does not parse.
+    pub fn own_header<T>(
+        &self,
+        name: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, &'static str>,
+    ) -> Result<Option<T>, Problem> {
+        let mut values = self.headers.get_all(name).iter();
+        let refuse = |message| Problem::field(name, message);
+        let Some(value) = values.next().filter(|value| !value.is_empty()) else { return Ok(None) };
+        if values.next().is_some() {
+            return Err(refuse("must be given once"));
+        }
+        let text = std::str::from_utf8(value.as_bytes()).map_err(|_| refuse("must be UTF-8"))?;
+        parse(text).map(Some).map_err(refuse)
     }
 
     fn header<T>(
@@ -233,13 +284,28 @@ impl Call {
         Ok(self.header(Header::IfNoneMatch, |header| none_match_hits(header, tag))?.unwrap_or(false))
     }
 
-    /// 304, if the client has what there is of the session. Reads the head alone, and only of a request with `If-None-Match`.
-    pub async fn current(&mut self, key: &SessionKey) -> Result<Option<Response>, Problem> {
+    /// 304, if the client has what there is of the session, also after `wait`. Reads the head alone, and only of a request with
+    /// `If-None-Match`.
+    pub async fn current(&mut self, key: &SessionKey, wait: Option<Duration>) -> Result<Option<Response>, Problem> {
         if !self.headers.contains_key(header::IF_NONE_MATCH) {
             return Ok(None);
         }
-        let tag = self.service.head(key, self.deadline).await?.tag().to_string();
-        Ok(self.has_current(&tag)?.then(|| not_modified(tag)))
+        let mut wait = wait.filter(|wait| !wait.is_zero()).map(|wait| Wait::new(self, wait, true)).transpose()?;
+        loop {
+            let head = self.service.head(key, self.deadline).await?;
+            let tag = head.tag().to_string();
+            if !self.has_current(&tag)? {
+                return Ok(None);
+            }
+            let next = match &mut wait {
+                Some(wait) => wait.changed(head.expire_time).await?,
+                None => None,
+            };
+            match next {
+                Some(deadline) => self.deadline = deadline,
+                None => return Ok(Some(not_modified(tag))),
+            }
+        }
     }
 
     /// The `Idempotency-Key`, as the id of the event that the request appends.
@@ -442,12 +508,16 @@ pub struct Query {
 impl Query {
     /// Reads the query as the operation describes it. What it does not know is refused, at paths of others overlooked.
     fn of(query: &str, operation: &Operation) -> Result<Self, Problem> {
-        if operation.serving.strict_query {
+        let serving = operation.serving;
+        if serving.strict_query && !serving.token_in_query {
             return Self::parse(query, operation.query);
         }
         let is_known = |pair: &&str| {
             let name = pair.split('=').next().unwrap_or_default();
-            operation.query.iter().any(|param| param.name == name)
+            match serving.strict_query {
+                true => name != QUERY_TOKEN,
+                false => operation.query.iter().any(|param| param.name == name),
+            }
         };
         Self::parse(&query.split('&').filter(is_known).collect::<Vec<_>>().join("&"), operation.query)
     }
@@ -505,6 +575,11 @@ impl Query {
         self.text(param).and_then(|text| Micros::from_text(text).ok())
     }
 
+    /// For how long to wait; `None` if it was not asked for.
+    pub fn wait(&self) -> Option<Duration> {
+        self.text(&WAIT).and_then(|text| wait(text).ok())
+    }
+
     pub fn labels(&self) -> &[(String, String)] {
         &self.labels
     }
@@ -531,6 +606,7 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
                 Ok(())
             }
         }
+        Kind::Wait => wait(value).map(drop).map_err(str::to_owned),
         Kind::Boolean if value != "true" && value != "false" => Err("must be true or false".to_owned()),
         Kind::OneOf(words) if !words.contains(&value) => Err(format!("must be one of {}", words.join(", "))),
         Kind::Time => Micros::from_text(value).map(drop).map_err(str::to_owned),
@@ -543,6 +619,16 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
 /// A key of the merged state, prefix included.
 fn check_state_key(key: &str) -> Result<(), &'static str> {
     scope::check_key(scope::split(key).map_or(key, |(_, stored)| stored))
+}
+
+/// So many seconds, with or without an `s`.
+fn wait(text: &str) -> Result<Duration, &'static str> {
+    const LONGEST: u64 = 60;
+    let digits = text.strip_suffix('s').unwrap_or(text);
+    match digits.parse() {
+        Ok(seconds @ 0..=LONGEST) if digits.bytes().all(|b| b.is_ascii_digit()) => Ok(Duration::from_secs(seconds)),
+        _ => Err("must be a number of seconds from 0 to 60, like 30 or 30s"),
+    }
 }
 
 /// An integer of any length, held within 64 bits: beyond, only its side matters.

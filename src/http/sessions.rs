@@ -5,7 +5,7 @@ use axum::response::Response;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::answer::{self, Answer};
-use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT};
 use super::paging::{Binding, page_rows};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
@@ -143,7 +143,7 @@ pub const GET: Operation = Operation {
     summary: "Read a session",
     description: "The merged state and the events, in sequence order, of one moment. A long history is streamed; if \
                   the session is deleted meanwhile, the answer is cut rather than ended.",
-    query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP],
+    query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP, WAIT],
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: &[Reply { status: StatusCode::OK, about: "The session.", schema: Some("Session"), headers: &["ETag"] }],
@@ -153,7 +153,7 @@ pub const GET: Operation = Operation {
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
     let key = call.session()?;
-    if let Some(answer) = call.current(&key).await? {
+    if let Some(answer) = call.current(&key, query.wait()).await? {
         return Ok(answer);
     }
     let last = query.integer(&NUM_RECENT_EVENTS);

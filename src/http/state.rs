@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
+use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving, WAIT};
 use super::problem::{Code, Problem};
 use super::request::{Call, Query};
 use crate::domain::access::Role;
@@ -42,7 +42,7 @@ pub const GET: Operation = Operation {
     access: Access::Read(Role::Reader),
     summary: "Read the merged state",
     description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object, of one moment.",
-    query: &[SCOPE, KEYS, AT_REVISION],
+    query: &[SCOPE, KEYS, AT_REVISION, WAIT],
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: &[Reply {
@@ -59,6 +59,9 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
     let filter = filter(&query, &call.limits())?;
     if let Some(revision) = query.integer(&AT_REVISION) {
+        if query.wait().is_some() {
+            return Err(Problem::field(WAIT.name, "excludes `atRevision`: the past does not change"));
+        }
         let (tag, state) = call.service.state_at(key, revision, filter, call.deadline).await?;
         let tag = tag.to_string();
         if call.has_current(&tag)? {
@@ -66,7 +69,7 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
         }
         return Ok(Answer::ok().tag(tag).json(state));
     }
-    if let Some(answer) = call.current(&key).await? {
+    if let Some(answer) = call.current(&key, query.wait()).await? {
         return Ok(answer);
     }
     let view = call.service.session(key, Some(filter), None, call.deadline).await?;

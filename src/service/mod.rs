@@ -7,11 +7,14 @@
 //! - `events`: append and read
 //! - `state`: the merged state, its keys, app and user state on their own
 //! - `past`: fork, rewind, the state as it was
+//! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order
 //! - `sweep`: what runs in the background
 //! - `retry`: how a transaction is retried
 
 mod clock;
 mod events;
+mod follow;
+mod live;
 mod past;
 mod retry;
 mod sessions;
@@ -34,6 +37,9 @@ use crate::store::nowhere::Nowhere;
 pub use crate::store::error::Cause;
 pub use clock::{Clock, SystemClock};
 pub use events::{Answered, Appended};
+pub use follow::{Begin, Follower, Gone, Item, MarkedEvent};
+use live::Live;
+pub use live::Subscription;
 pub use sessions::Made;
 pub use state::{StateChange, StoredValue};
 
@@ -58,6 +64,8 @@ pub enum Error {
     EventIdConflict,
     #[error("the idempotency key changed the scope by another request")]
     PatchKeyConflict,
+    #[error("the log has no such position")]
+    PositionGone { revision: i64 },
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
     #[error(transparent)]
@@ -96,6 +104,7 @@ pub struct Service {
     metrics: Arc<Metrics>,
     /// Something was deleted: there are rows to remove.
     to_sweep: Notify,
+    live: Arc<Live>,
 }
 
 /// A change that was made, and what is there after it.
@@ -108,7 +117,10 @@ pub struct Changed<T> {
 
 impl Service {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
-        Self { store, clock, limits, metrics, to_sweep: Notify::new() }
+        let live = Arc::<Live>::default();
+        let told = live.clone();
+        store.watch_commits(Box::new(move |committed| told.committed(committed)));
+        Self { store, clock, limits, metrics, to_sweep: Notify::new(), live }
     }
 
     /// The same service of a store that holds nothing.

@@ -54,6 +54,7 @@ use crate::domain::command::{
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::loaded::Loaded;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
@@ -104,6 +105,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Reads a session; `None` if there is none, or it has expired.
     async fn session(&self, query: &SessionQuery, deadline: Instant) -> Result<Option<SessionView>, StoreError>;
+
+    /// Reads the heads of sessions, expired ones included, and the revisions of their apps' and users' state: those of one app at
+    /// one moment.
+    async fn heads(&self, keys: &[SessionKey], deadline: Instant) -> Result<Loaded, StoreError>;
 
     /// Reads one event with its session's head: `None` without a session, and within, without the event.
     async fn event(
@@ -198,8 +203,11 @@ pub trait Store: Send + Sync + 'static {
     /// Whom to tell how long each transaction waited for its connection and BEGIN. The first call counts.
     fn watch_waits(&self, on_wait: OnWait);
 
-    /// Whom to tell of the events that this process commits, whichever method they come by: of each session a range of
-    /// sequences, each once, also of a commit whose answer was lost. The first call counts.
+    /// Whether other processes may write, of whose commits this one is not told.
+    fn is_shared(&self) -> bool;
+
+    /// Whom to tell of what this process commits: of events, whichever method they come by, of each session a range of sequences,
+    /// each once, also of a commit whose answer was lost; and of other changes that a reader of sessions sees. The first call counts.
     fn watch_commits(&self, on_commit: OnCommit);
 
     async fn close(&self);

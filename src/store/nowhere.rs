@@ -20,6 +20,7 @@ use crate::domain::command::{
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::loaded::Loaded;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::{Scope, join};
@@ -82,6 +83,10 @@ impl Store for Nowhere {
 
     async fn session(&self, _: &SessionQuery, _: Instant) -> Result<Option<SessionView>> {
         Ok(None)
+    }
+
+    async fn heads(&self, _: &[SessionKey], _: Instant) -> Result<Loaded> {
+        Ok(Loaded::default())
     }
 
     async fn event(
@@ -176,6 +181,10 @@ impl Store for Nowhere {
 
     /// Nothing waits here.
     fn watch_waits(&self, _: OnWait) {}
+
+    fn is_shared(&self) -> bool {
+        false
+    }
 
     /// Nothing is committed here.
     fn watch_commits(&self, _: OnCommit) {}

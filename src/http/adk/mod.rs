@@ -170,7 +170,7 @@ pub const GET: Operation = Operation {
 
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
-    if let Some(answer) = call.current(&key).await? {
+    if let Some(answer) = call.current(&key, None).await? {
         return Ok(answer);
     }
     let asked = (Some(StateFilter::default()), Some(EventQuery::all()));

@@ -11,6 +11,7 @@ use crate::domain::resolve::Mismatch;
 use crate::domain::scope_write::{ScopeWrite, decide_scope};
 use crate::domain::tag::IfMatch;
 use crate::domain::time::Micros;
+use crate::domain::writes::Committed;
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::StoreError;
 use crate::store::runner::{End, apply};
@@ -45,7 +46,7 @@ pub async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Resu
     let mut end = End::Release;
     if !update.patch.is_empty() {
         primitives::set_metadata(tx, &update.key, &update.patch, update.now).await?;
-        end = End::WITHOUT_EVENTS;
+        end = End::Commit(vec![Committed::Session(update.key.clone())]);
     }
     Ok((view(tx, &whole_session(&update.key, update.now)).await.map(UpdateOutcome::Done)?, end))
 }
@@ -59,7 +60,7 @@ pub async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutco
         return Ok((DeleteOutcome::RevisionMismatch(mismatch), End::Release));
     }
     primitives::bury(tx, &delete.key, row.head.incarnation).await?;
-    Ok((DeleteOutcome::Done, End::WITHOUT_EVENTS))
+    Ok((DeleteOutcome::Done, End::Commit(vec![Committed::Session(delete.key.clone())])))
 }
 
 pub async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutcome, End)> {

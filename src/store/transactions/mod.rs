@@ -37,6 +37,7 @@ use crate::domain::command::{
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::loaded::{Loaded, Needs};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
@@ -169,6 +170,16 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.read(single, deadline, async |tx| read::session(tx, query).await).await
     }
 
+    async fn heads(&self, keys: &[SessionKey], deadline: Instant) -> Result<Loaded> {
+        let needs = Needs {
+            sessions: keys.iter().collect(),
+            users: keys.iter().map(|key| (&key.user, false)).collect(),
+            apps: keys.iter().map(|key| (key.app(), false)).collect(),
+            ..Needs::default()
+        };
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| tx.read_heads(&needs).await).await
+    }
+
     async fn event(
         &self,
         key: &SessionKey,
@@ -293,6 +304,10 @@ impl<B: Backend> Store for Transactions<B> {
 
     fn watch_waits(&self, on_wait: OnWait) {
         self.runner.watch_waits(on_wait);
+    }
+
+    fn is_shared(&self) -> bool {
+        B::Tx::CONCURRENT
     }
 
     fn watch_commits(&self, on_commit: OnCommit) {

@@ -18,8 +18,10 @@ fn listen(store: &TestStore) -> Told {
     let keep = told.clone();
     store.watch_commits(Box::new(move |committed| {
         let mut told = keep.lock().unwrap();
-        for events in committed {
-            told.entry(events.incarnation).or_default().extend(events.first..=events.last);
+        for change in committed {
+            if let Committed::Events { incarnation, first, last, .. } = change {
+                told.entry(*incarnation).or_default().extend(*first..=*last);
+            }
         }
     }));
     told
