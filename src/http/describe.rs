@@ -165,6 +165,8 @@ pub enum Header {
     /// `If-None-Match: *` of a write: only if there is none yet.
     CreateOnly,
     IdempotencyKey,
+    /// Of a stream of events: where it goes on.
+    LastEventId,
 }
 
 impl Header {
@@ -173,6 +175,7 @@ impl Header {
             Self::IfMatch => header::IF_MATCH,
             Self::IfNoneMatch | Self::CreateOnly => header::IF_NONE_MATCH,
             Self::IdempotencyKey => HeaderName::from_static("idempotency-key"),
+            Self::LastEventId => HeaderName::from_static("last-event-id"),
         }
     }
 
@@ -182,6 +185,7 @@ impl Header {
             Self::IfMatch => "If-Match",
             Self::IfNoneMatch | Self::CreateOnly => "If-None-Match",
             Self::IdempotencyKey => "Idempotency-Key",
+            Self::LastEventId => "Last-Event-ID",
         }
     }
 }

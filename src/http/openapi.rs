@@ -230,13 +230,11 @@ fn headers() -> Value {
         },
         "RateLimit": {
             "description": "The limit that refused (`app`, `key` or `user`), the events that are left of it, and in how many \
-                            seconds the request would pass (draft-ietf-httpapi-ratelimit-headers).",
-            "required": true,
+                            seconds the request would pass (draft-ietf-httpapi-ratelimit-headers). Of rates alone.",
             "schema": {"type": "string", "pattern": r#"^"[a-z]+";r=[0-9]+;t=[0-9]+$"#},
         },
         "RateLimit-Policy": {
-            "description": "The limits that apply: how many events at once, and in how many seconds they come back.",
-            "required": true,
+            "description": "The limits that apply: how many events at once, and in how many seconds they come back. Of rates alone.",
             "schema": {"type": "string", "pattern": r#"^"[a-z]+";q=[0-9]+;w=[0-9]+(, "[a-z]+";q=[0-9]+;w=[0-9]+)*$"#},
         },
         "x-request-id": {
@@ -290,6 +288,11 @@ fn parameters() -> Value {
             "Names the request, so that it changes nothing twice when it is sent again. It is the id of the event that the \
              request appends; where none is appended, what the request made or changed remembers it.",
         ),
+        "Last-Event-ID": header(
+            "Last-Event-ID",
+            json!({"type": "string", "pattern": "^([0-9]+(-[0-9a-f]+-[0-9a-f]{8})?)?$"}),
+            "Begin behind this event: the `id` of the last frame that had one, or a sequence. It wins over the query.",
+        ),
         "x-request-id": header("x-request-id", json!({"type": "string"}), "Names the request in the answer and in the server's log."),
     })
 }
@@ -300,6 +303,7 @@ fn header_name(header: Header) -> &'static str {
         Header::IfNoneMatch => "If-None-Match",
         Header::CreateOnly => "If-None-Match-Any",
         Header::IdempotencyKey => "Idempotency-Key",
+        Header::LastEventId => "Last-Event-ID",
     }
 }
 

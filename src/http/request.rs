@@ -26,6 +26,7 @@ use super::wait::Wait;
 use crate::access::{Client, Kind as ClientKind};
 use crate::allowance::Allowance;
 use crate::domain::access::{Place, Role, Writer};
+use crate::domain::cursor::Position;
 use crate::domain::envelope::{parse_body, to_camel};
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::Json;
@@ -236,25 +237,6 @@ impl Call {
         texts.flat_map(|text| text.split(',')).map(str::trim).filter(|part| !part.is_empty())
     }
 
-    /// A header of this request alone, `None` if it is not there or empty.
-    ///
-    /// # Errors
-    /// It comes twice, or does not parse.
-    pub fn own_header<T>(
-        &self,
-        name: &'static str,
-        parse: impl FnOnce(&str) -> Result<T, &'static str>,
-    ) -> Result<Option<T>, Problem> {
-        let mut values = self.headers.get_all(name).iter();
-        let refuse = |message| Problem::field(name, message);
-        let Some(value) = values.next().filter(|value| !value.is_empty()) else { return Ok(None) };
-        if values.next().is_some() {
-            return Err(refuse("must be given once"));
-        }
-        let text = std::str::from_utf8(value.as_bytes()).map_err(|_| refuse("must be UTF-8"))?;
-        parse(text).map(Some).map_err(refuse)
-    }
-
     fn header<T>(
         &self,
         header: Header,
@@ -277,6 +259,12 @@ impl Call {
     /// Whether the write asks that nothing be there yet.
     pub fn is_create_only(&self) -> Result<bool, Problem> {
         Ok(self.header(Header::CreateOnly, parse_create_only)?.is_some())
+    }
+
+    /// Where a stream of events goes on. An empty header is none: a browser sends it before its first event.
+    pub fn last_event_id(&self) -> Result<Option<Position>, Problem> {
+        let position = |text: &str| (!text.is_empty()).then(|| Position::parse(text)).transpose();
+        Ok(self.header(Header::LastEventId, position)?.flatten())
     }
 
     /// Whether the client has what `tag` (quoted) stands for.

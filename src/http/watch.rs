@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::admission::{IsWatch, Watching};
 use super::answer::{Answer, metadata_object};
 use super::app::App;
-use super::describe::{Access, Kind, Operation, Param, Reply, Serving};
+use super::describe::{Access, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Query};
 use super::wait::Watched;
@@ -63,14 +63,9 @@ pub const WATCH: Operation = Operation {
                   nothing is lost or doubled. If the log has no such event any more, or never had it: 410. docs/live.md has the \
                   frames and the guarantees. A browser sends its user token as `access_token`.",
     query: &[AFTER_SEQUENCE, LAST_EVENT_ID, INCLUDE],
-    headers: &[],
+    headers: &[Header::LastEventId],
     body: None,
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The stream.",
-        schema: Some("EventStream"),
-        headers: &[],
-    }],
+    answers: &[Reply { status: StatusCode::OK, about: "The stream.", schema: Some("EventStream"), headers: &[] }],
     errors: &[Code::SessionNotFound, Code::NotAcceptable, Code::PositionGone, Code::RateLimited],
 };
 
@@ -162,7 +157,7 @@ fn begin(call: &Call, query: &Query) -> Result<Begin, Problem> {
         (None, None) => None,
     };
     // A browser that comes back sends the same query again.
-    let in_header = call.own_header("last-event-id", Position::parse)?.map(Begin::At);
+    let in_header = call.last_event_id()?.map(Begin::At);
     Ok(in_header.or(in_query).unwrap_or(Begin::At(Position::After(0))))
 }
 

@@ -154,6 +154,13 @@ pub fn all() -> Map<String, Value> {
         ("Null", json!({"type": "null"})),
         // Of no type: a reader may take it for its text, or for what that says.
         ("OpenApi", json!({"description": "An OpenAPI 3.1 document.", "contentMediaType": "application/yaml"})),
+        (
+            "EventStream",
+            json!({
+                "type": "string", "contentMediaType": "text/event-stream",
+                "description": "Frames `event`, `caught_up`, `metadata`, `state`, `deleted`, `bye`: docs/live.md.",
+            }),
+        ),
         ("Page", json!({"type": "string", "description": "HTML.", "contentMediaType": "text/html"})),
     ];
     schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
@@ -810,10 +817,11 @@ fn problem() -> Value {
                     },
                 },
             },
-            "revision": {"type": "integer", "description": "The current one, where a precondition failed."},
+            "baseRevision": {"type": "integer", "description": "Where the log begins, if a position is not in it."},
+            "revision": {"type": "integer", "description": "The current one, where a precondition failed, or a position is gone."},
             "userRevision": {"type": "integer", "description": "That of the user's state, where a session was addressed."},
             "appRevision": {"type": "integer", "description": "That of the app's state, where a session was addressed."},
-            "limit": {"type": "string", "description": "The rate that refused: `app`, `key` or `user`."},
+            "limit": {"type": "string", "description": "What refused: the rate of `app`, `key` or `user`, or the places of `watchers`."},
             "outcome": {
                 "type": "string", "enum": ["not_applied", "unknown"],
                 "description": "Of a write: it did not happen and never will, or it may have happened.",
