@@ -77,7 +77,8 @@ pub async fn watch(mut call: Call) -> Result<Response, Problem> {
     let with_state = query.text(&INCLUDE).is_some();
     let follower = call.service.follow(&key, begin, with_state, call.deadline).await?;
     if call.is_head {
-        return Ok(answer(&call, Body::empty()));
+        // Of no known length, as the stream is.
+        return Ok(answer(&call, Body::from_stream(stream::empty::<Result<Bytes, Infallible>>())));
     }
     let place = match call.app.places.watch(&call.app.metrics) {
         Ok(place) => place,
