@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Service;
 use super::follow::Recent;
@@ -297,8 +297,6 @@ impl Service {
         if !self.store.is_shared() {
             return;
         }
-        let mut ticks = interval(every);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut failed = false;
         loop {
             let watched = self.live.watched();
@@ -306,9 +304,13 @@ impl Service {
                 self.live.first.notified().await;
                 continue;
             }
-            ticks.tick().await;
+            let began = Instant::now();
             match self.poll(watched).await {
-                Ok(()) => failed = false,
+                // At most half of the time is spent on it, however many sessions are watched.
+                Ok(()) => {
+                    failed = false;
+                    sleep_until(began + every.max(began.elapsed() * 2)).await;
+                }
                 Err(error) => {
                     // Once: every request that fails meanwhile has a line of its own.
                     if !std::mem::replace(&mut failed, true) {
