@@ -245,9 +245,9 @@ impl Problem {
         }
         if let Some(throttle) = &self.throttle {
             let Throttle { retry_after, fields, .. } = &**throttle;
-            let fields = fields.iter().flat_map(|RateFields { rate_limit, policy }| {
-                [(RATE_LIMIT, rate_limit), (RATE_LIMIT_POLICY, policy)]
-            });
+            let fields = fields
+                .iter()
+                .flat_map(|RateFields { rate_limit, policy }| [(RATE_LIMIT, rate_limit), (RATE_LIMIT_POLICY, policy)]);
             for (name, value) in fields.chain([(header::RETRY_AFTER, retry_after)]) {
                 if let Ok(value) = HeaderValue::from_str(value) {
                     headers.insert(name, value);

@@ -49,10 +49,17 @@ pub enum Item {
     /// The metadata, at the beginning and after each change.
     Metadata(SessionInfo),
     /// The whole merged state: one JSON object.
-    State { tag: Tag, state: String },
+    State {
+        tag: Tag,
+        state: String,
+    },
     /// What has changed in the shared scopes since the last such item: the values that are new or other, as a JSON object, and the names
     /// of those that are gone. With prefixes.
-    Change { tag: Tag, set: Vec<(String, String)>, removed: Vec<String> },
+    Change {
+        tag: Tag,
+        set: Vec<(String, String)>,
+        removed: Vec<String>,
+    },
     /// All that was committed by then was sent. The revision is that of the follower's cursor.
     CaughtUp,
     /// The session is gone, or another one has its id. Nothing follows.
@@ -371,8 +378,10 @@ impl Follower {
         }
         let Batch { mut head, mut events, mut more } = batch;
         let mut state = None;
-        let knows_scopes =
-            self.shared.as_ref().is_some_and(|known| (known.user, known.app) == (head.user_revision, head.app_revision));
+        let knows_scopes = self
+            .shared
+            .as_ref()
+            .is_some_and(|known| (known.user, known.app) == (head.user_revision, head.app_revision));
         if self.with_state && !more && !knows_scopes {
             // State and events of one moment.
             let filter = match &self.shared {
