@@ -15,6 +15,7 @@
 //! - [`session`]: a session's head, its creation and its metadata
 //! - [`request_key`]: how a retry of a request without an event is recognised
 //! - [`tag`]: revisions as entity tags, and the precondition they express
+//! - [`lease`]: one turn at a time
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
 //! - [`resolve`]: the result of a change, given the current values
@@ -35,6 +36,7 @@ pub mod event;
 pub(crate) mod history;
 pub mod ids;
 pub mod json;
+pub mod lease;
 pub(crate) mod loaded;
 pub(crate) mod number;
 pub(crate) mod ops;

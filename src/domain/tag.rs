@@ -32,7 +32,8 @@ pub struct Tag {
 }
 
 impl Tag {
-    fn mark(&self) -> i64 {
+    /// The [mark](Timeline::mark) of its incarnation.
+    pub fn mark(&self) -> i64 {
         self.timeline.mark(self.incarnation)
     }
 }

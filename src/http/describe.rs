@@ -157,6 +157,8 @@ pub enum Header {
     /// `If-None-Match: *` of a write: only if there is none yet.
     CreateOnly,
     IdempotencyKey,
+    /// The lease that a write is made under.
+    Lease,
 }
 
 impl Header {
@@ -165,6 +167,7 @@ impl Header {
             Self::IfMatch => header::IF_MATCH,
             Self::IfNoneMatch | Self::CreateOnly => header::IF_NONE_MATCH,
             Self::IdempotencyKey => HeaderName::from_static("idempotency-key"),
+            Self::Lease => HeaderName::from_static("sessiond-lease"),
         }
     }
 
@@ -174,6 +177,7 @@ impl Header {
             Self::IfMatch => "If-Match",
             Self::IfNoneMatch | Self::CreateOnly => "If-None-Match",
             Self::IdempotencyKey => "Idempotency-Key",
+            Self::Lease => "Sessiond-Lease",
         }
     }
 }
