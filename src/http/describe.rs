@@ -167,6 +167,8 @@ pub enum Header {
     IdempotencyKey,
     /// Of a stream of events: where it goes on.
     LastEventId,
+    /// The lease that a write is made under.
+    Lease,
 }
 
 impl Header {
@@ -176,6 +178,7 @@ impl Header {
             Self::IfNoneMatch | Self::CreateOnly => header::IF_NONE_MATCH,
             Self::IdempotencyKey => HeaderName::from_static("idempotency-key"),
             Self::LastEventId => HeaderName::from_static("last-event-id"),
+            Self::Lease => HeaderName::from_static("sessiond-lease"),
         }
     }
 
@@ -186,6 +189,7 @@ impl Header {
             Self::IfNoneMatch | Self::CreateOnly => "If-None-Match",
             Self::IdempotencyKey => "Idempotency-Key",
             Self::LastEventId => "Last-Event-ID",
+            Self::Lease => "Sessiond-Lease",
         }
     }
 }

@@ -3,7 +3,9 @@
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
+use crate::domain::lease::LeaseRefusal;
 use crate::domain::resolve::Mismatch;
 use crate::domain::{FieldError, Rejected};
 use crate::service::{Cause, Error};
@@ -52,6 +54,8 @@ codes! {
     SessionAlreadyExists, "session_already_exists", CONFLICT, "The session exists";
     EventIdConflict, "event_id_conflict", CONFLICT, "The event id is taken by other content";
     PositionGone, "position_gone", GONE, "The log has no such position";
+    LeaseHeld, "lease_held", CONFLICT, "Someone else holds the lease";
+    Fenced, "fenced", CONFLICT, "The lease was superseded";
     RevisionMismatch, "revision_mismatch", PRECONDITION_FAILED, "The precondition failed";
     PayloadTooLarge, "payload_too_large", PAYLOAD_TOO_LARGE, "Over a size limit";
     UriTooLong, "uri_too_long", URI_TOO_LONG, "The URI is too long";
@@ -99,6 +103,8 @@ pub struct Problem {
     mismatch: Option<Box<Mismatch>>,
     /// Where the log begins and ends, where a position is not in it.
     log: Option<(i64, i64)>,
+    /// Where a lease refused.
+    lease: Option<Box<LeaseRefusal>>,
     outcome: Outcome,
     /// The limit that refused the request, for the metrics.
     pub limit: Option<&'static str>,
@@ -120,6 +126,7 @@ impl Problem {
             errors: Vec::new(),
             mismatch: None,
             log: None,
+            lease: None,
             outcome,
             limit: None,
             content_coding: false,
@@ -202,6 +209,12 @@ impl Problem {
             #[serde(skip_serializing_if = "Option::is_none")]
             app_revision: Option<i64>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            epoch: Option<i64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            owner: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            expire_time: Option<Box<RawValue>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             limit: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             outcome: Option<&'a str>,
@@ -209,6 +222,11 @@ impl Problem {
         }
         let (code, status, title) = self.code.entry();
         let shared = self.mismatch.as_ref().and_then(|mismatch| mismatch.shared);
+        let (epoch, held) = match self.lease.as_deref() {
+            Some(LeaseRefusal::Held(held)) => (Some(held.epoch), Some(held)),
+            Some(LeaseRefusal::Fenced { epoch }) => (Some(*epoch), None),
+            None => (None, None),
+        };
         let body = Body {
             r#type: format!("urn:sessiond:problem:{code}"),
             title,
@@ -220,6 +238,9 @@ impl Problem {
             revision: self.mismatch.as_ref().map(|mismatch| mismatch.revision).or(self.log.map(|(_, end)| end)),
             user_revision: shared.map(|(user, _)| user),
             app_revision: shared.map(|(_, app)| app),
+            epoch,
+            owner: held.map(|held| held.owner.as_str()),
+            expire_time: held.and_then(|held| RawValue::from_string(held.expire_time.to_number()).ok()),
             limit: self.throttle.as_ref().map(|throttle| throttle.limit),
             outcome: of_write.then_some(match self.outcome {
                 Outcome::NotApplied => "not_applied",
@@ -242,6 +263,11 @@ impl Problem {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if let Some(LeaseRefusal::Held(held)) = self.lease.as_deref() {
+            // Whole seconds until it has expired, and never at once.
+            let seconds = (held.left.max(1) + 999_999) / 1_000_000;
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if let Some(throttle) = &self.throttle {
             let Throttle { retry_after, fields, .. } = &**throttle;
@@ -330,6 +356,19 @@ impl From<Error> for Problem {
                     "the log has no such position: the session was made anew, or the event is not in it; read the session anew",
                 )
             },
+            Error::Lease(refusal) => {
+                let problem = match &refusal {
+                    LeaseRefusal::Held(_) => Self::new(
+                        Code::LeaseHeld,
+                        "someone else holds the lease of the session, and it has not expired",
+                    ),
+                    LeaseRefusal::Fenced { epoch } => Self::new(
+                        Code::Fenced,
+                        format!("the lease was superseded or released, or is of another session; the epoch is {epoch}"),
+                    ),
+                };
+                Self { lease: Some(Box::new(refusal)), ..problem }
+            }
             Error::RevisionMismatch(mut mismatch) => {
                 let failed = std::mem::take(&mut mismatch.failed);
                 let Mismatch { revision, .. } = mismatch;

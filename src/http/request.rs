@@ -30,12 +30,13 @@ use crate::domain::cursor::Position;
 use crate::domain::envelope::{parse_body, to_camel};
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::Json;
+use crate::domain::lease::LeaseMark;
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{check_label_name, check_label_value};
 use crate::domain::tag::{IfMatch, none_match_hits};
 use crate::domain::time::Micros;
 use crate::domain::{FieldError, Limits, scope};
-use crate::service::Service;
+use crate::service::{Guard, Service};
 
 /// Until when this request is to be answered; put into its extensions as it arrives.
 #[derive(Debug, Clone, Copy)]
@@ -256,6 +257,16 @@ impl Call {
         self.header(Header::IfMatch, IfMatch::parse)
     }
 
+    /// The lease that a write is made under.
+    pub fn lease(&self) -> Result<Option<LeaseMark>, Problem> {
+        self.header(Header::Lease, LeaseMark::parse)
+    }
+
+    /// What a write of a session is judged by.
+    pub fn guard(&self) -> Result<Guard, Problem> {
+        Ok(Guard { lease: self.lease()?, if_match: self.if_match()? })
+    }
+
     /// Whether the write asks that nothing be there yet.
     pub fn is_create_only(&self) -> Result<bool, Problem> {
         Ok(self.header(Header::CreateOnly, parse_create_only)?.is_some())
@@ -413,7 +424,7 @@ fn is_within(client: &Client, access: Access, names: &Names) -> Result<bool, Pro
 /// that it holds.
 fn check_headers(operation: &Operation, headers: &HeaderMap) -> Result<(), Problem> {
     let mut errors = Vec::new();
-    for asked in [Header::IdempotencyKey, Header::IfMatch, Header::CreateOnly] {
+    for asked in [Header::IdempotencyKey, Header::IfMatch, Header::CreateOnly, Header::Lease] {
         if headers.contains_key(asked.name()) && !operation.headers.contains(&asked) {
             errors.push(FieldError::new(asked.title(), "is not honoured by this request, so it is refused"));
         }
