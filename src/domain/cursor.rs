@@ -151,7 +151,9 @@ mod tests {
 
         #[test]
         fn any_text_is_a_position_or_an_error(text in "[-0-9a-f]{0,40}|.{0,20}") {
-            drop(Position::parse(&text));
+            if let Ok(position) = Position::parse(&text) {
+                prop_assert!(position.sequence() >= 0);
+            }
         }
     }
 }

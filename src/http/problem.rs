@@ -93,25 +93,78 @@ pub struct RateFields {
     pub policy: String,
 }
 
+/// What an error tells beside its code and detail.
+#[derive(Debug, Clone)]
+enum Tells {
+    /// The current revisions, where a precondition failed.
+    Mismatch(Mismatch),
+    /// Where the log begins and ends, where a position is not in it.
+    Log {
+        base: i64,
+        revision: i64,
+    },
+    Lease(LeaseRefusal),
+    Throttle(Throttle),
+}
+
+/// The members of a document that only some errors have.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Members<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base_revision: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_revision: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app_revision: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expire_time: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<&'a str>,
+}
+
+impl Tells {
+    fn members(&self) -> Members<'_> {
+        let none = Members::default();
+        match self {
+            Self::Mismatch(Mismatch { revision, shared, .. }) => Members {
+                revision: Some(*revision),
+                user_revision: shared.map(|(user, _)| user),
+                app_revision: shared.map(|(_, app)| app),
+                ..none
+            },
+            Self::Log { base, revision } => Members { base_revision: Some(*base), revision: Some(*revision), ..none },
+            Self::Lease(LeaseRefusal::Held(held)) => Members {
+                epoch: Some(held.epoch),
+                owner: Some(&held.owner),
+                expire_time: RawValue::from_string(held.expire_time.to_number()).ok(),
+                ..none
+            },
+            Self::Lease(LeaseRefusal::Fenced { epoch }) => Members { epoch: Some(*epoch), ..none },
+            Self::Throttle(throttle) => Members { limit: Some(throttle.limit), ..none },
+        }
+    }
+}
+
 /// An error on its way to the client. It becomes text in [`Problem::finish`], where the request is known.
 #[derive(Debug, Clone)]
 pub struct Problem {
     pub code: Code,
     detail: String,
     errors: Vec<FieldError>,
-    /// The current revisions, where a precondition failed.
-    mismatch: Option<Box<Mismatch>>,
-    /// Where the log begins and ends, where a position is not in it.
-    log: Option<(i64, i64)>,
-    /// Where a lease refused.
-    lease: Option<Box<LeaseRefusal>>,
+    /// What else it tells.
+    tells: Option<Box<Tells>>,
     outcome: Outcome,
     /// The limit that refused the request, for the metrics.
     pub limit: Option<&'static str>,
     /// The body came in a content coding; the answer says that none is taken.
     pub content_coding: bool,
-    /// Where a rate refused.
-    throttle: Option<Box<Throttle>>,
     /// For the log, not for the client.
     pub cause: Option<String>,
 }
@@ -120,19 +173,7 @@ impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         let outcome = Outcome::NotApplied;
-        Self {
-            code,
-            detail,
-            errors: Vec::new(),
-            mismatch: None,
-            log: None,
-            lease: None,
-            outcome,
-            limit: None,
-            content_coding: false,
-            throttle: None,
-            cause: None,
-        }
+        Self { code, detail, errors: Vec::new(), tells: None, outcome, limit: None, content_coding: false, cause: None }
     }
 
     /// Over a limit, which the metrics know by `limit`.
@@ -142,7 +183,7 @@ impl Problem {
 
     /// Over a rate, which the metrics know by `limit`.
     pub fn throttled(limit: &'static str, throttle: Throttle, detail: impl Into<String>) -> Self {
-        Self { throttle: Some(Box::new(throttle)), ..Self::over(limit, Code::RateLimited, detail) }
+        Self { tells: Some(Box::new(Tells::Throttle(throttle))), ..Self::over(limit, Code::RateLimited, detail) }
     }
 
     /// Shows the first faults; a body may have as many as it has fields.
@@ -200,33 +241,13 @@ impl Problem {
             code: &'a str,
             #[serde(skip_serializing_if = "Vec::is_empty")]
             errors: Vec<Field<'a>>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            base_revision: Option<i64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            revision: Option<i64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            user_revision: Option<i64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            app_revision: Option<i64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            epoch: Option<i64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            owner: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            expire_time: Option<Box<RawValue>>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            limit: Option<&'a str>,
+            #[serde(flatten)]
+            members: Members<'a>,
             #[serde(skip_serializing_if = "Option::is_none")]
             outcome: Option<&'a str>,
             request_id: &'a str,
         }
         let (code, status, title) = self.code.entry();
-        let shared = self.mismatch.as_ref().and_then(|mismatch| mismatch.shared);
-        let (epoch, held) = match self.lease.as_deref() {
-            Some(LeaseRefusal::Held(held)) => (Some(held.epoch), Some(held)),
-            Some(LeaseRefusal::Fenced { epoch }) => (Some(*epoch), None),
-            None => (None, None),
-        };
         let body = Body {
             r#type: format!("urn:sessiond:problem:{code}"),
             title,
@@ -234,14 +255,7 @@ impl Problem {
             detail: &self.detail,
             code,
             errors: self.errors.iter().map(|e| Field { field: shown(&e.field), message: &e.message }).collect(),
-            base_revision: self.log.map(|(base, _)| base),
-            revision: self.mismatch.as_ref().map(|mismatch| mismatch.revision).or(self.log.map(|(_, end)| end)),
-            user_revision: shared.map(|(user, _)| user),
-            app_revision: shared.map(|(_, app)| app),
-            epoch,
-            owner: held.map(|held| held.owner.as_str()),
-            expire_time: held.and_then(|held| RawValue::from_string(held.expire_time.to_number()).ok()),
-            limit: self.throttle.as_ref().map(|throttle| throttle.limit),
+            members: self.tells.as_deref().map(Tells::members).unwrap_or_default(),
             outcome: of_write.then_some(match self.outcome {
                 Outcome::NotApplied => "not_applied",
                 Outcome::Unknown => "unknown",
@@ -264,13 +278,12 @@ impl Problem {
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        if let Some(LeaseRefusal::Held(held)) = self.lease.as_deref() {
+        if let Some(Tells::Lease(LeaseRefusal::Held(held))) = self.tells.as_deref() {
             // Whole seconds until it has expired, and never at once.
             let seconds = (held.left.max(1) + 999_999) / 1_000_000;
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if let Some(throttle) = &self.throttle {
-            let Throttle { retry_after, fields, .. } = &**throttle;
+        if let Some(Tells::Throttle(Throttle { retry_after, fields, .. })) = self.tells.as_deref() {
             let fields = fields
                 .iter()
                 .flat_map(|RateFields { rate_limit, policy }| [(RATE_LIMIT, rate_limit), (RATE_LIMIT_POLICY, policy)]);
@@ -350,7 +363,7 @@ impl From<Error> for Problem {
                 "the session has an event of this id with other content; nothing was appended",
             ),
             Error::PositionGone { revision } => Self {
-                log: Some((0, revision)),
+                tells: Some(Box::new(Tells::Log { base: 0, revision })),
                 ..Self::new(
                     Code::PositionGone,
                     "the log has no such position: the session was made anew, or the event is not in it; read the session anew",
@@ -367,7 +380,7 @@ impl From<Error> for Problem {
                         format!("the lease was superseded or released, or is of another session; the epoch is {epoch}"),
                     ),
                 };
-                Self { lease: Some(Box::new(refusal)), ..problem }
+                Self { tells: Some(Box::new(Tells::Lease(refusal))), ..problem }
             }
             Error::RevisionMismatch(mut mismatch) => {
                 let failed = std::mem::take(&mut mismatch.failed);
@@ -379,7 +392,7 @@ impl From<Error> for Problem {
                     ),
                     false => Self { code: Code::RevisionMismatch, ..Self::invalid(failed) },
                 };
-                Self { mismatch: Some(Box::new(mismatch)), ..problem }
+                Self { tells: Some(Box::new(Tells::Mismatch(mismatch))), ..problem }
             }
             Error::Store(error) => {
                 let (code, detail) = match error.cause {
