@@ -56,6 +56,7 @@ pub(crate) mod writes;
 use std::fmt;
 
 use access::Writer;
+pub use writes::Committed;
 
 /// One field at fault, as the `errors` list of an error shows it.
 ///

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use futures_util::future::join_all;
+use sessiond::domain::Committed;
 use sessiond::domain::command::Fork;
 use sessiond::domain::rewind::{RewindRequest, RewindTarget};
 
