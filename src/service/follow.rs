@@ -337,7 +337,12 @@ impl Follower {
     /// The head, and events behind the cursor. `None` if the session is gone.
     async fn batch(&self, news: News, deadline: Instant) -> Result<Option<Batch>> {
         // News of shared state is not of one session, so what was read after it is not known.
-        let may_share = self.caught_up && !self.is_behind && !self.misses_state(news) && self.subscription.is_shared();
+        // Nor is a session that should have expired: no news comes of that.
+        let may_share = self.caught_up
+            && !self.is_behind
+            && !self.is_due
+            && !self.misses_state(news)
+            && self.subscription.is_shared();
         if !may_share {
             let found = self.view(nothing(), deadline).await?;
             self.subscription.observe(found.as_ref().map(|view| &view.head));

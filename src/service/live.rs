@@ -185,10 +185,12 @@ impl Live {
     pub fn subscribe(self: &Arc<Self>, key: &SessionKey, with_scopes: bool) -> Subscription {
         let new = || Topic { news: watch::Sender::new(News::default()), recent: tokio::sync::Mutex::default() };
         // Before anything is registered: a commit that sees none waiting was over before this began.
-        if self.waiting.fetch_add(1, Ordering::SeqCst) == 0 {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let mut all = self.all();
+        // Under the lock: whoever then finds that nothing is waited for is woken, now or later.
+        if all.sessions.0.is_empty() {
             self.first.notify_one();
         }
-        let mut all = self.all();
         let topic = all.sessions.enter(key, new);
         let scopes = with_scopes.then(|| {
             [ScopeKey::User(key.user.clone()), ScopeKey::App(key.app().clone())].map(|scope| {

@@ -26,3 +26,5 @@ mod sessions;
 mod snapshots;
 mod state;
 mod time_travel;
+mod wait;
+mod watch;
