@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use super::Rejected;
 use super::envelope::Fields;
 use super::json::{Json, Kind};
 use super::session::{SessionInfo, parse_ttl};
 use super::time::Micros;
-use super::{FieldError, Rejected};
 
 /// Longest `owner` and `invocationId`, in bytes.
 const MAX_OWNER: usize = 256;
@@ -119,7 +119,7 @@ impl LeaseMark {
             Some((epoch, incarnation)) => (epoch, Some(parse_incarnation(incarnation).map_err(|_| NOT_A_LEASE)?)),
             None => (header, None),
         };
-        Ok(Self { epoch: parse_epoch(epoch).ok_or(NOT_A_LEASE)?, incarnation })
+        Ok(Self { epoch: parse_epoch(epoch).map_err(|_| NOT_A_LEASE)?, incarnation })
     }
 
     /// Reads `{epoch, incarnation?, ttl}`, the body that renews a lease; returns the time to live in microseconds, too.
@@ -132,7 +132,7 @@ impl LeaseMark {
         let epoch = match epoch {
             None => Err("is required"),
             Some(epoch) if epoch.kind() != Kind::Number => Err(NOT_AN_EPOCH),
-            Some(epoch) => parse_epoch(epoch.text()).ok_or(NOT_AN_EPOCH),
+            Some(epoch) => parse_epoch(epoch.text()),
         };
         let epoch = epoch.unwrap_or_else(|message| {
             fields.refuse("epoch", message);
@@ -147,25 +147,6 @@ impl LeaseMark {
         Ok((Self { epoch, incarnation }, ttl.unwrap_or(DEFAULT_TTL)))
     }
 
-    /// The lease of this epoch and incarnation, as a query names them.
-    ///
-    /// # Errors
-    /// Each that is missing or malformed.
-    pub fn of_query(epoch: Option<i64>, incarnation: Option<&str>) -> Result<Self, Rejected> {
-        let mut errors = Vec::new();
-        if epoch.is_none() {
-            errors.push(FieldError::new("epoch", "is required"));
-        }
-        let incarnation = incarnation.map(parse_incarnation).transpose();
-        if let Err(message) = incarnation {
-            errors.push(FieldError::new("incarnation", message));
-        }
-        match (epoch, incarnation) {
-            (Some(epoch), Ok(incarnation)) => Ok(Self { epoch, incarnation }),
-            _ => Err(Rejected::Invalid(errors)),
-        }
-    }
-
     /// Whether it names this epoch of this incarnation.
     fn is_of(self, epoch: i64, incarnation: i64) -> bool {
         self.epoch == epoch && self.incarnation.is_none_or(|named| named == incarnation)
@@ -174,13 +155,22 @@ impl LeaseMark {
 
 const NOT_AN_EPOCH: &str = "must be an integer of at least 0";
 
-/// An epoch of any length: one beyond 64 bits is none that there is.
-fn parse_epoch(digits: &str) -> Option<i64> {
-    let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    is_number.then(|| digits.parse().unwrap_or(i64::MAX))
+/// Reads an epoch of any length: one beyond 64 bits is none that there is.
+///
+/// # Errors
+/// Something else than digits.
+pub fn parse_epoch(digits: &str) -> Result<i64, &'static str> {
+    match !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+        true => Ok(digits.parse().unwrap_or(i64::MAX)),
+        false => Err(NOT_AN_EPOCH),
+    }
 }
 
-fn parse_incarnation(digits: &str) -> Result<i64, &'static str> {
+/// Reads the mark of an incarnation, as answers show it.
+///
+/// # Errors
+/// Something else than up to 16 hexadecimal digits.
+pub fn parse_incarnation(digits: &str) -> Result<i64, &'static str> {
     const NOT_A_MARK: &str = "must be up to 16 hexadecimal digits, as a lease shows them";
     let is_hex = (1..=16).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
     // As it is written: the mark's bits.
@@ -468,11 +458,6 @@ mod tests {
         ] {
             assert_eq!(renewal(text), Err(wrong.iter().map(|field| (*field).to_owned()).collect()), "{text}");
         }
-        assert_eq!(LeaseMark::of_query(Some(8), Some("abc")), Ok(mark(8)));
-        assert_eq!(
-            LeaseMark::of_query(None, Some("")).map_err(fields),
-            Err(vec!["epoch".into(), "incarnation".into()])
-        );
     }
 
     #[test]

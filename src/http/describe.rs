@@ -152,6 +152,10 @@ pub enum Kind {
     OneOf(&'static [&'static str]),
     /// Unix seconds or RFC 3339.
     Time,
+    /// The epoch of a lease: digits. Required.
+    Epoch,
+    /// The incarnation of a lease: hexadecimal digits.
+    Incarnation,
     /// Any number of parameters whose names begin with `name` and a dot: `label.NAME=VALUE`.
     Labels,
 }

@@ -103,15 +103,11 @@ pub async fn renew(mut call: Call) -> Result<Response, Problem> {
     Ok(Answer::ok().json(granted(&view)))
 }
 
-const EPOCH: Param = Param {
-    name: "epoch",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "The epoch of the lease to release. Required.",
-};
+const EPOCH: Param = Param { name: "epoch", kind: Kind::Epoch, about: "That of the lease to release." };
 const INCARNATION: Param = Param {
     name: "incarnation",
-    kind: Kind::Text,
-    about: "The incarnation of the lease: one of a session that was made anew is left alone.",
+    kind: Kind::Incarnation,
+    about: "That of the lease: one of a session that was made anew is left alone.",
 };
 
 pub const RELEASE: Operation = Operation {
@@ -136,7 +132,7 @@ pub const RELEASE: Operation = Operation {
 
 pub async fn release(mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
-    let mark = LeaseMark::of_query(query.integer(&EPOCH), query.text(&INCARNATION))?;
+    let mark = LeaseMark { epoch: query.epoch(&EPOCH), incarnation: query.incarnation(&INCARNATION) };
     call.service.release_lease(&call.session()?, mark, call.deadline).await?;
     Ok(Answer::new(StatusCode::NO_CONTENT).empty())
 }

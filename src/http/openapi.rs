@@ -345,6 +345,13 @@ fn query(param: &Param) -> Value {
         }
         Kind::OneOf(words) => json!({"type": "string", "enum": words}),
         Kind::Time => reference("TimeIn"),
+        Kind::Epoch => {
+            let schema = json!({"type": "integer", "minimum": 0});
+            return json!({
+                "name": param.name, "in": "query", "required": true, "schema": schema, "description": param.about,
+            });
+        }
+        Kind::Incarnation => json!({"type": "string", "pattern": "^[0-9a-fA-F]{1,16}$"}),
         // An exploded form has one parameter for each member, of the member's name.
         Kind::Labels => {
             let name = format!(r"^{}\.{LABEL_NAME}$", param.name);

@@ -9,6 +9,7 @@ mod append;
 mod change;
 mod commits;
 mod create;
+mod lease;
 mod past;
 mod read;
 mod upkeep;
