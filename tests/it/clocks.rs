@@ -14,7 +14,7 @@ use sessiond::domain::rewind::RewindTarget;
 use sessiond::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use sessiond::domain::time::Micros;
 use sessiond::metrics::Metrics;
-use sessiond::service::{Clock, Error, Service, SystemClock};
+use sessiond::service::{Clock, Error, Guard, Service, SystemClock};
 use sessiond::store::limits::CLOCK_TOLERANCE;
 use sessiond::store::limits::PostgresOptions;
 use sessiond::store::limits::StoreLimits;
@@ -78,12 +78,15 @@ impl Replica {
 
     async fn append(&self, id: &str) -> Result<i64> {
         let event = EventDraft::parse(Json::parse(b"{}", 64).unwrap(), "", None, &Limits::default()).unwrap();
-        self.service.append(key(id), vec![event], None, deadline()).await.map(|appended| appended.tag.revision)
+        self.service
+            .append(key(id), vec![event], Guard::default(), deadline())
+            .await
+            .map(|appended| appended.tag.revision)
     }
 
     async fn patch(&self, id: &str, body: &str) -> Result<Option<Micros>> {
         let patch = MetadataPatch::parse(Json::parse(body.as_bytes(), 64).unwrap()).unwrap();
-        let view = self.service.update_metadata(key(id), patch, None, deadline()).await?;
+        let view = self.service.update_metadata(key(id), patch, Guard::default(), deadline()).await?;
         Ok(view.head.expire_time)
     }
 
@@ -116,7 +119,7 @@ impl Replica {
         let metadata = self.patch(id, r#"{"displayName":"n"}"#).await.map(drop);
         let append = self.append(id).await.map(drop);
         let target = RewindTarget::Revision(0);
-        let rewind = service.rewind(key.clone(), target, None, None, deadline()).await.map(drop);
+        let rewind = service.rewind(key.clone(), target, None, Guard::default(), deadline()).await.map(drop);
         let mut found: Vec<bool> = [whole, event, value, then, fork.map(drop), metadata, append, rewind]
             .into_iter()
             .map(|answer| match answer {
@@ -126,7 +129,7 @@ impl Replica {
             })
             .collect();
         if let Some(fork) = forked {
-            service.delete_session(fork, None, deadline()).await.unwrap();
+            service.delete_session(fork, Guard::default(), deadline()).await.unwrap();
         }
         for order_by in [OrderBy::CreateTime, OrderBy::LastUpdateTime] {
             found.push(self.listed(order_by).await.iter().any(|listed| listed == id));
@@ -179,7 +182,7 @@ async fn a_replica_whose_clock_is_ahead_ends_no_session() {
     assert_eq!(wrong.append("s").await.unwrap(), revision + 1);
     assert!(matches!(wrong.create("s", &body(r#""ttl":1"#)).await, Err(Error::SessionAlreadyExists)));
 
-    right.service.delete_session(key("gone"), None, deadline()).await.unwrap();
+    right.service.delete_session(key("gone"), Guard::default(), deadline()).await.unwrap();
     let sweeping = wrong.service.clone();
     let sweeping = tokio::spawn(async move { sweeping.sweep_forever(Duration::from_millis(10), PATIENCE).await });
     until("it sees how wrong its clock is", async || wrong.metrics.encode().contains("sessiond_clock_skew_seconds -7"))
@@ -190,7 +193,7 @@ async fn a_replica_whose_clock_is_ahead_ends_no_session() {
     until("the deleted session is removed", async || execute(&database, left).await == 0).await;
     execute(&database, "update sessions set expire_time = 1 where id = 's' returning incarnation").await;
     assert!(!right.shows("s").await);
-    right.service.delete_session(key("none"), None, deadline()).await.unwrap();
+    right.service.delete_session(key("none"), Guard::default(), deadline()).await.unwrap();
     sleep(Duration::from_millis(200)).await;
     assert_eq!(execute(&database, "select count(*) from sessions where id = 's'").await, 1, "it leaves that to others");
     sweeping.abort();

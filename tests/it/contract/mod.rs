@@ -11,6 +11,7 @@ mod fidelity;
 mod fork;
 mod idempotency;
 mod key_preconditions;
+mod lease;
 mod limits;
 mod listing;
 mod operators;

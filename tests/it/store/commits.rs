@@ -57,6 +57,7 @@ on_both_databases! {
             target: RewindTarget::Revision(3),
             event_id: EventId::parse("back").unwrap(),
             invocation_id: "rewinding".to_owned(),
+            lease: None,
             if_match: None,
             now: now(),
         };
