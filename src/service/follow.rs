@@ -123,7 +123,8 @@ impl Recent {
 
     fn keep(&mut self, as_of: News, batch: &Batch) {
         let Batch { head, events, more } = batch;
-        let is_same = self.head.as_ref().is_some_and(|known| known.incarnation == head.incarnation);
+        let is_same = |known: &SessionInfo| (known.incarnation, known.timeline) == (head.incarnation, head.timeline);
+        let is_same = self.head.as_ref().is_some_and(is_same);
         let goes_on = match (self.events.back(), events.first()) {
             (None, None) => true,
             (Some(last), None) => last.event.sequence == head.revision,

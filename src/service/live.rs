@@ -18,6 +18,7 @@ use super::follow::Recent;
 use crate::domain::ids::{ScopeKey, SessionKey};
 use crate::domain::loaded::{Loaded, SessionHead};
 use crate::domain::session::SessionInfo;
+use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::writes::Committed;
 use crate::store::error::StoreError;
@@ -31,15 +32,17 @@ const POLL_RETRY: Duration = Duration::from_secs(1);
 /// How long one look may take.
 const POLL_LIMIT: Duration = Duration::from_secs(5);
 
-/// The latest that this process has heard of a session: revisions of one incarnation, which only grow.
+/// The latest that this process has heard of a session: revisions of one incarnation on one timeline, which only grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct News {
     pub incarnation: i64,
+    timeline: Timeline,
     pub revision: i64,
     pub metadata: i64,
     pub user: i64,
     pub app: i64,
-    /// Grows with what the revisions do not tell: the session is gone, or another one; its lease has changed.
+    /// Grows with what the revisions do not tell: the session is gone, or another one; its log may
+    /// have lost its end; its lease has changed.
     pub other: u64,
     is_gone: bool,
 }
@@ -48,6 +51,7 @@ impl News {
     fn of(head: &SessionInfo) -> Self {
         Self {
             incarnation: head.incarnation,
+            timeline: head.timeline,
             revision: head.revision,
             metadata: head.metadata_revision,
             user: head.user_revision,
@@ -59,6 +63,7 @@ impl News {
     fn of_loaded(key: &SessionKey, head: &SessionHead, loaded: &Loaded) -> Self {
         Self {
             incarnation: head.incarnation,
+            timeline: loaded.timeline,
             revision: head.revision,
             metadata: head.metadata_revision,
             user: loaded.users.get(&key.user).copied().unwrap_or(0),
@@ -70,7 +75,7 @@ impl News {
     /// Adds what was heard later, or at the same time; whether it is news.
     fn add(&mut self, heard: Self) -> bool {
         let before = *self;
-        if self.incarnation != heard.incarnation {
+        if (self.incarnation, self.timeline) != (heard.incarnation, heard.timeline) {
             *self = Self { other: self.other + u64::from(self.incarnation != 0), ..heard };
         } else {
             self.revision = self.revision.max(heard.revision);
@@ -160,7 +165,10 @@ impl Live {
                     let Some(topic) = all.sessions.get(key) else { continue };
                     topic.news.send_if_modified(|news| match news.incarnation == *incarnation {
                         true => news.add(News { revision: *last, ..*news }),
-                        false => news.add(News { incarnation: *incarnation, revision: *last, ..News::default() }),
+                        false => {
+                            let timeline = news.timeline;
+                            news.add(News { incarnation: *incarnation, timeline, revision: *last, ..News::default() })
+                        }
                     });
                 }
                 Committed::Session(key) => {

@@ -26,7 +26,8 @@ use crate::support::{
 on_both_databases!(
     watchers_have_places_of_their_own,
     a_wait_has_a_place_of_a_watcher_and_of_nobody_else,
-    a_stream_has_a_life_and_a_pulse,
+    a_stream_has_a_pulse,
+    a_stream_has_a_life,
     a_reader_that_does_not_read_is_cut,
     a_drain_tells_every_stream,
     streams_end_with_the_delay_of_the_shutdown,
@@ -168,28 +169,42 @@ async fn a_wait_has_a_place_of_a_watcher_and_of_nobody_else(place: Place) {
     place.finish().await;
 }
 
-async fn a_stream_has_a_life_and_a_pulse(place: Place) {
-    let args = ["--watch-lifetime=3s", "--watch-heartbeat=200ms", "--watch-stall=100ms"];
-    let server = Server::start(&place.url(), &args).await;
+async fn a_stream_has_a_pulse(place: Place) {
+    let server = Server::start(&place.url(), &["--watch-heartbeat=200ms", "--watch-stall=100ms"]).await;
     create(&server).await;
-    append(&server).await;
-    let mut watch = Watch::open(asked(&server, WATCH)).await;
-    let (_, caught_up) = watch.caught_up().await;
+    let mut watch = live(&server).await;
     // Silence is no stall.
     for _ in 0..4 {
         let part = watch.part().await;
         assert!(matches!(part, Ok(Part::Comment(_))), "{part:?}");
     }
-    watch.bye("lifetime").await;
     append(&server).await;
-    let mut again = Watch::open(asked(&server, WATCH).header("last-event-id", caught_up.cursor())).await;
-    assert_eq!(again.expect("event").await.json()["sequence"], 2);
-    drop((again, server));
+    watch.expect("event").await;
+    drop((watch, server));
+    place.finish().await;
+}
+
+async fn a_stream_has_a_life(place: Place) {
+    let server = Server::start(&place.url(), &["--watch-lifetime=1s"]).await;
+    create(&server).await;
+    let (mut cursor, mut sequences) = (String::new(), Vec::new());
+    while sequences.len() < 4 {
+        append(&server).await;
+        let watch = Watch::open(asked(&server, WATCH).header("last-event-id", &cursor)).await;
+        for frame in watch.until_bye("lifetime").await {
+            cursor = frame.id.clone().unwrap_or(cursor);
+            if frame.event == "event" {
+                sequences.push(frame.json()["sequence"].as_u64().expect("a sequence"));
+            }
+        }
+    }
+    assert_eq!(sequences, (1..=sequences.len() as u64).collect::<Vec<_>>());
+    drop(server);
     place.finish().await;
 }
 
 async fn a_reader_that_does_not_read_is_cut(place: Place) {
-    let (server, metrics) = measured(&place, &["--watch-stall=1s"]).await;
+    let (server, metrics) = measured(&place, &["--watch-stall=3s"]).await;
     create(&server).await;
     let large = "x".repeat(250_000);
     let stalled = async {
@@ -249,7 +264,7 @@ async fn a_drain_tells_every_stream(place: Place) {
 }
 
 async fn streams_end_with_the_delay_of_the_shutdown(place: Place) {
-    let mut server = Server::start(&place.url(), &["--shutdown-delay=4s"]).await;
+    let mut server = Server::start(&place.url(), &["--shutdown-delay=8s"]).await;
     create(&server).await;
     let mut old = live(&server).await;
     server.process.sigterm();
@@ -395,9 +410,7 @@ async fn what_is_revoked_or_narrowed_ends_its_streams(place: Place) {
     let request = asked(api, &format!("{WATCH}?access_token={token}"));
     // On a slow machine it is over before it begins.
     if let Ok(watch) = Watch::try_open(request).await {
-        let mut watch = watch;
-        watch.caught_up().await;
-        watch.bye("credential_expired").await;
+        watch.until_bye("credential_expired").await;
     }
 
     api.post(EVENTS).bearer(ADMIN).json(json!({})).await.expect(201);
@@ -601,9 +614,7 @@ async fn a_cursor_on_an_event_that_a_failover_lost_is_gone() {
         resumed(&lost).await.problem(410, "position_gone");
         live_at(resumed(&kept)).await;
     }
-    // The same number again, of another event; the stream that has sent it does not go on as if nothing had happened.
-    append(&other).await;
-    append(&other).await;
+    // A stream that has sent what is lost does not go on as if nothing had happened, nor wait for what comes.
     loop {
         match open.part().await {
             Ok(Part::Comment(_) | Part::Retry(_)) => {}
@@ -611,6 +622,9 @@ async fn a_cursor_on_an_event_that_a_failover_lost_is_gone() {
             Err(End::Whole | End::Cut) => break,
         }
     }
+    // The same number again, of another event.
+    append(&other).await;
+    append(&other).await;
     for server in [&server, &other] {
         let resumed = |cursor: &str| asked(server, WATCH).header("last-event-id", cursor);
         resumed(&lost).await.problem(410, "position_gone");

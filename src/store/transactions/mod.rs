@@ -188,7 +188,11 @@ impl<B: Backend> Store for Transactions<B> {
             apps: keys.iter().map(|key| (key.app(), false)).collect(),
             ..Needs::default()
         };
-        self.runner.read(true, self.runner.deadline(deadline), async |tx| tx.read_heads(&needs).await).await
+        let read = async |tx: &mut B::Tx| {
+            let heads = tx.read_heads(&needs).await?;
+            Ok(Loaded { timeline: tx.timeline(), ..heads })
+        };
+        self.runner.read(true, self.runner.deadline(deadline), read).await
     }
 
     async fn event(

@@ -204,18 +204,18 @@ on_both_databases! {
         assert_eq!((app.expect(200).json(), keys.expect(200).json()), (json!({"app:a": 2}), json!({"k": 2})));
     }
 
-    async fn waiting_is_no_time_of_the_request(server: &TestServer) with ["--request-timeout=700ms", "--statement-timeout=500ms", "--acquire-timeout=500ms", "--lock-timeout=500ms"] {
+    async fn waiting_is_no_time_of_the_request(server: &TestServer) with ["--request-timeout=2s", "--statement-timeout=2s"] {
         let tag = server.create("{}").await.etag();
         let (empty, same, state) = join!(
-            server.get(format!("{EVENTS}?wait=2")),
-            server.get(format!("{ONE}?wait=2")).header("if-none-match", &tag),
-            server.get(format!("{STATE}?wait=2")).header("if-none-match", &tag),
+            server.get(format!("{EVENTS}?wait=4")),
+            server.get(format!("{ONE}?wait=4")).header("if-none-match", &tag),
+            server.get(format!("{STATE}?wait=4")).header("if-none-match", &tag),
         );
         assert_eq!(empty.expect(200).json()["events"], json!([]));
         same.expect(304);
         state.expect(304);
         let late = async {
-            sleep(Duration::from_millis(1500)).await;
+            sleep(Duration::from_secs(3)).await;
             server.append(r#"{"id":"late"}"#).await
         };
         let (answer, _) = join!(events(server, ""), late);

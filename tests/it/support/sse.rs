@@ -208,20 +208,28 @@ impl Watch {
     }
 
     /// Expects that the server says why it ends the stream, and ends it.
-    pub async fn bye(mut self, reason: &str) {
+    pub async fn bye(self, reason: &str) {
+        assert_eq!(self.until_bye(reason).await, []);
+    }
+
+    /// As [`Watch::bye`], after these frames.
+    pub async fn until_bye(mut self, reason: &str) -> Vec<Frame> {
+        let mut before = Vec::new();
         loop {
             match self.part().await {
                 Ok(Part::Comment(_)) => {}
+                Ok(Part::Frame(frame)) => before.push(frame),
                 Ok(Part::Retry(pause)) => {
                     assert!((1000..=5000).contains(&pause), "{pause}");
                     break;
                 }
-                other => panic!("no `retry`, but {other:?}"),
+                Err(end) => panic!("no `bye`, but {end:?}"),
             }
         }
         let bye = self.expect("bye").await;
         assert_eq!(bye.data, format!(r#"{{"reason":"{reason}"}}"#));
         self.end().await;
+        before
     }
 
     /// Expects `deleted`, and the end.
