@@ -1,9 +1,11 @@
 //! One turn at a time: leases.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::join;
+use tokio::time::sleep;
 
 use crate::support::client::{Answer, Client, EVENTS, ONE, Request, S, STATE};
 use crate::support::databases::on_both_databases;
@@ -534,4 +536,48 @@ on_both_databases! {
         server.get(LEASE).await.problem(404, "session_not_found");
         take(server, json!({"owner": "a"})).await.problem(404, "session_not_found");
     }
+
+    async fn a_lease_is_waited_for(server: &TestServer) {
+        fill(server).await;
+        let wait = |owner: &str| server.post(format!("{LEASE}?wait=55")).json(json!({"owner": owner}));
+        // What is free is granted at once, and a retry is one.
+        let first = wait("a").await.expect(201);
+        wait("a").await.expect(200);
+        let refused = server.post(format!("{LEASE}?wait=1")).json(json!({"owner": "b"})).await;
+        assert_eq!(refused.problem(409, "lease_held")["owner"], "a");
+        for bad in ["61", "-1", "x", ""] {
+            server.post(format!("{LEASE}?wait={bad}")).json(json!({"owner": "b"})).await.invalid(&["wait"]);
+        }
+        // A release, an expiry and a deletion end the wait.
+        let later = async |request: Request| {
+            sleep(Duration::from_millis(150)).await;
+            request.await.expect(204)
+        };
+        let release = server.delete(format!("{LEASE}?epoch={}", first.json()["epoch"]));
+        let (second, _) = join!(wait("b"), later(release));
+        assert_eq!(second.expect(201).json()["epoch"], 2);
+        take(server, json!({"owner": "c", "ttl": 1, "steal": true})).await.expect(201);
+        let third = wait("d").await.expect(201);
+        assert_eq!((&third.json()["epoch"], &third.json()["owner"]), (&json!(4), &json!("d")));
+        let (gone, _) = join!(wait("e"), later(server.delete(ONE)));
+        gone.problem(404, "session_not_found");
+    }
+
+    /// Its place is free again before the lease is, so the grant is not its.
+    async fn whoever_has_gone_is_not_granted_a_lease(server: &TestServer) with ["--max-watchers=1"] {
+        fill(server).await;
+        let epoch = take(server, json!({"owner": "a"})).await.expect(201).json()["epoch"].clone();
+        let request = server.post(format!("{LEASE}?wait=55")).json(json!({"owner": "gone"}));
+        tokio::time::timeout(Duration::from_millis(300), request.send()).await.expect_err("it waits");
+        while waits_in_vain(server).await.status() == 429 {
+            sleep(Duration::from_millis(20)).await;
+        }
+        server.delete(format!("{LEASE}?epoch={epoch}")).await.expect(204);
+        let next = take(server, json!({"owner": "b"})).await.expect(201);
+        assert_eq!(next.json()["epoch"], 2);
+    }
+}
+
+async fn waits_in_vain(server: &Client) -> Answer {
+    server.post(format!("{LEASE}?wait=1")).json(json!({"owner": "other"})).await
 }
