@@ -9,12 +9,13 @@ use sessiond::domain::access::Names;
 use sessiond::domain::event::EventDraft;
 use sessiond::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use sessiond::domain::json::Json;
+use sessiond::domain::lease::{LeaseDraft, LeaseMark, LeaseRefusal};
 use sessiond::domain::query::{ListQuery, OrderBy, StateFilter};
 use sessiond::domain::rewind::RewindTarget;
 use sessiond::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use sessiond::domain::time::Micros;
 use sessiond::metrics::Metrics;
-use sessiond::service::{Clock, Error, Guard, Service, SystemClock};
+use sessiond::service::{Clock, Error, Guard, Service, SystemClock, Taken};
 use sessiond::store::limits::CLOCK_TOLERANCE;
 use sessiond::store::limits::PostgresOptions;
 use sessiond::store::limits::StoreLimits;
@@ -274,4 +275,45 @@ async fn a_start_warns_of_a_clock_far_from_the_last_write() {
         server.process.kill_9();
         server.process.wait().await;
     }
+}
+
+/// One clock judges whether a lease has expired: the database's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_whose_clock_is_wrong_neither_takes_nor_keeps_a_lease() {
+    let database = database().await;
+    let right = Replica::start(&database, 0).await;
+    for wrong_by in [2 * HOUR, -2 * HOUR] {
+        let wrong = Replica::start(&database, wrong_by).await;
+        right.create("s", "{}").await.unwrap();
+        let draft = |owner: &str| {
+            let body = format!(r#"{{"owner":"{owner}","exclusive":"all","ttl":600}}"#);
+            LeaseDraft::parse(Json::parse(body.as_bytes(), 64).unwrap()).unwrap()
+        };
+        for (holder, other) in [(&right, &wrong), (&wrong, &right)] {
+            let Ok(Taken::Granted(granted)) = holder.service.take_lease(&key("s"), &draft("a"), deadline()).await
+            else {
+                panic!("not granted")
+            };
+            let mark = LeaseMark { epoch: granted.view.lease.epoch, incarnation: None };
+            let taken = other.service.take_lease(&key("s"), &draft("b"), deadline()).await.unwrap();
+            let Taken::Held(held) = taken else { panic!("{taken:?}") };
+            assert!((0..=600_000_000).contains(&held.left), "{held:?}");
+            for replica in [holder, other] {
+                let side = replica.append("s").await;
+                assert!(matches!(side, Err(Error::Lease(LeaseRefusal::Held(_)))), "{side:?}");
+                let side = replica.patch("s", r#"{"displayName":"n"}"#).await;
+                assert!(matches!(side, Err(Error::Lease(LeaseRefusal::Held(_)))), "{side:?}");
+            }
+            execute(&database, "update sessions set lease_expire = 1 returning lease_epoch").await;
+            right.append("s").await.unwrap();
+            wrong.append("s").await.unwrap();
+            wrong.patch("s", r#"{"displayName":"n"}"#).await.unwrap();
+            other.service.renew_lease(&key("s"), mark, 600_000_000, deadline()).await.unwrap();
+            assert!(matches!(right.append("s").await, Err(Error::Lease(LeaseRefusal::Held(_)))));
+            assert!(matches!(wrong.append("s").await, Err(Error::Lease(LeaseRefusal::Held(_)))));
+            other.service.release_lease(&key("s"), mark, deadline()).await.unwrap();
+        }
+        right.service.delete_session(key("s"), Guard::default(), deadline()).await.unwrap();
+    }
+    verify(&database.url).await;
 }

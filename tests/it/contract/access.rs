@@ -250,6 +250,10 @@ on_both_databases! {
             let users = if *role == "user" { json!(["u"]) } else { json!(["*"]) };
             let client = server.key(json!({"role": role, "apps": [role], "users": users})).await;
             for (method, template, reads) in operations() {
+                // It would not end. Its HEAD is judged as it is.
+                if template.ends_with("/watch") && method == "GET" {
+                    continue;
+                }
                 let request = server.with(&client, &method, &filled(&method, &template, role, "u", "s"));
                 let answer = match body_of(&method, &template) {
                     Some(mut body) => {
