@@ -237,8 +237,9 @@ async fn follow(
             }
         };
         counts.connections.fetch_add(1, Ordering::Relaxed);
-        let longest = if is_cut { Duration::from_millis(20 + random.below(3000)) } else { LONGEST };
-        let mut parts = if is_cut { 1 + random.below(60) } else { u64::MAX };
+        // As often as the machine can bear, however many they are.
+        let longest = if is_cut { Duration::from_millis(20 + random.below(20 * scale.watchers)) } else { LONGEST };
+        let mut parts = if is_cut { 1 + random.below(120) } else { u64::MAX };
         let cut = Instant::now() + longest;
         let mut revisions = [0; 3];
         while parts > 0 {
