@@ -8,7 +8,7 @@ import ssl
 import time
 import uuid
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -26,6 +26,7 @@ from google.adk.sessions.session import Session
 from ._http import Client, segments
 from ._token import Bearer
 from ._version import __version__
+from ._watch import WatchItem, watch
 from ._wire import StoredSession, event_from_wire, event_to_wire, session_from_wire, state_to_wire
 
 # sessiond's default.
@@ -278,6 +279,48 @@ class SessiondSessionService(BaseSessionService):
             session.events.append(appended)
             session.last_update_time = appended.timestamp
         return values
+
+    def watch(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        after: str | int | None = None,
+        include_state: bool = False,
+    ) -> AsyncGenerator[WatchItem, None]:
+        """Follows a session: yields what is there, and then each event as it is committed, by whichever process.
+
+            async for item in service.watch(app_name="cafe", user_id="ada", session_id="s"):
+                if isinstance(item, EventItem):
+                    print(item.event.author, item.event.content)
+
+        Each event comes once and in order, also if the connection breaks: then the watch comes back by itself and goes
+        on behind the last one, for as long as it is iterated. It pauses in between as the server asks, else for up to
+        1 s, doubled for each further attempt up to 30 s, at random. Only `CaughtUp`, `MetadataChange` and a whole
+        `StateChange` come again after that. To go on in another process, store `item.cursor` when the item has had its
+        effect, and give it as `after`.
+
+        A watch ends after `Deleted`, or when the caller stops to iterate; `contextlib.aclosing` closes its connection
+        at once then. Each has a connection of its own. A slow reader loses nothing.
+
+        Args:
+          app_name: The app.
+          user_id: The user.
+          session_id: The session.
+          after: Begin behind this place: a `cursor`, the number of an event, or `"now"` for what is still to come. By
+            default the whole log is yielded.
+          include_state: Yield the state, too; see `StateChange`.
+
+        Raises:
+          SessionNotFoundError: There is no such session.
+          PositionGoneError: `after` is not in the log (any more).
+          SessiondAccessError: The credential was refused; one from a function was asked for again before.
+          SessiondInputError: An argument breaks a rule of sessiond.
+        """
+        name = session_id.strip()
+        path = _sessions(app_name, user_id) + segments(name) + "/watch"
+        return watch(self._http, path, name, after=after, include_state=include_state)
 
     async def mint_token(
         self, app_name: str, user_id: str, *, role: str | None = None, ttl: float | None = None
