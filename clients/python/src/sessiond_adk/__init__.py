@@ -11,7 +11,7 @@ Read on: `service` for what it guarantees, `ops` for counters and lists that man
 """
 
 from . import ops
-from ._http import PositionGoneError, SessiondAccessError, SessiondError, SessiondInputError
+from ._http import PositionGoneError, SessionBusyError, SessiondAccessError, SessiondError, SessiondInputError
 from ._registry import register
 from ._version import __version__
 from ._watch import CaughtUp, Deleted, EventItem, MetadataChange, StateChange, WatchItem
@@ -24,6 +24,7 @@ __all__ = [
     "MetadataChange",
     "MintedToken",
     "PositionGoneError",
+    "SessionBusyError",
     "SessiondAccessError",
     "SessiondError",
     "SessiondInputError",

@@ -70,6 +70,23 @@ class SessiondAccessError(SessiondError):
     """
 
 
+class SessionBusyError(SessiondError):
+    """Another turn has the session (status 409): only with `lease`, or if that one excludes all other writers."""
+
+    def __init__(self, owner: str | None, expire_time: float | None) -> None:
+        """Takes what the server says of the holder."""
+        super().__init__(
+            f"Another turn has the session{f', of {owner}' if owner else ''}.",
+            status=409,
+            code="lease_held",
+            outcome="not_applied",
+        )
+        self.owner = owner
+        """What names the process that has it."""
+        self.expire_time = expire_time
+        """When others may take it over, in Unix seconds, if that process writes nothing until then."""
+
+
 class PositionGoneError(SessiondError):
     """The place after which to follow a session is not in its log any more (status 410).
 
@@ -153,6 +170,7 @@ class Client:
         body: Any = None,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
+        patience: float = 0.0,
     ) -> Reply:
         """Sends a request until there is a final answer, or no time left for another attempt.
 
@@ -162,6 +180,8 @@ class Client:
           body: What is sent as JSON, if it is not None.
           params: The query.
           headers: Headers of this request.
+          patience: Seconds for which the server is asked to hold the answer back, on top of the time for attempts.
+            Such a request has a connection of its own, so that those which wait leave the pool to the others.
 
         Each attempt that failed and is not the last one is a warning in the log, with the request's method and URL, but
         without its query, headers and body.
@@ -181,7 +201,8 @@ class Client:
             wait = min(_FIRST_WAIT * 2 ** (attempt - 1), _LONGEST_WAIT)
             status, answer, cause = None, None, None
             try:
-                response = await self._pool().request(method, url, content=content, params=params, headers=sent)
+                async with self._connections(patience) as client:
+                    response = await client.request(method, url, content=content, params=params, headers=sent)
             except httpx.UnsupportedProtocol:
                 raise
             except SessiondAccessError as no_token:
@@ -202,7 +223,7 @@ class Client:
                 wait = max(wait, retry_after(response.headers))
             wait *= random.uniform(1.0, 1.5)
             spent = time.monotonic() - began
-            if spent + wait > self._retry_for:
+            if spent + wait > self._retry_for + patience:
                 tries = "1 attempt" if attempt == 1 else f"{attempt} attempts"
                 failure = _error(status, answer, f"{said} Gave up {method} {url} after {tries} in {spent:.1f} s.")
                 raise _with_outcome(failure, method, in_doubt) from cause
@@ -256,6 +277,15 @@ class Client:
         pool = self._pools.pop(asyncio.get_running_loop(), None)
         if pool is not None:
             await pool.aclose()
+
+    @asynccontextmanager
+    async def _connections(self, patience: float) -> AsyncIterator[httpx.AsyncClient]:
+        if not patience:
+            yield self._pool()
+            return
+        timeout = httpx.Timeout(self._timeout, read=self._timeout + patience)
+        async with self._open(timeout, httpx.Limits()) as client:
+            yield client
 
     def _pool(self) -> httpx.AsyncClient:
         loop = asyncio.get_running_loop()
