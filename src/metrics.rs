@@ -64,6 +64,9 @@ const LIMITS: [&str; 21] = [
     "grant",
 ];
 
+/// What became of requests about leases.
+const LEASE_RESULTS: [&str; 6] = ["granted", "retried", "stolen", "held", "renewed", "released"];
+
 /// What a database connection does.
 const CONNECTION_STATES: [&str; 2] = ["idle", "used"];
 
@@ -95,6 +98,8 @@ pub struct Metrics {
     watch_ends: Family<Label, Counter>,
     watch_delivery: Histogram,
     watch_polls: Counter,
+    leases: Family<Label, Counter>,
+    fenced: Counter,
     pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
 }
 
@@ -180,6 +185,10 @@ impl Metrics {
             "Looks at what other processes have committed of watched sessions",
             watch_polls.clone(),
         );
+        let leases = Family::default();
+        registry.register("sessiond_leases", "Requests about leases, by result", leases.clone());
+        let fenced = Counter::default();
+        registry.register("sessiond_fenced", "Requests that named a superseded lease", fenced.clone());
         let build_info = Family::<Label, Gauge>::default();
         build_info.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
         registry.register("sessiond_build_info", "The running version, always 1", build_info);
@@ -204,11 +213,16 @@ impl Metrics {
             watch_ends,
             watch_delivery,
             watch_polls,
+            leases,
+            fenced,
             pool: OnceLock::new(),
         };
         // A series that is there at 0 tells "never" from "not measured", and rate() sees its first step.
         for cause in RETRY_CAUSES {
             drop(metrics.database_retries.get_or_create(&[("cause", cause)]));
+        }
+        for result in LEASE_RESULTS {
+            drop(metrics.leases.get_or_create(&[("result", result)]));
         }
         for limit in LIMITS {
             drop(metrics.rejections.get_or_create(&[("limit", limit)]));
@@ -280,6 +294,17 @@ impl Metrics {
     /// A write was answered with `outcome: "unknown"`.
     pub fn unknown_outcome(&self) {
         self.unknown_outcomes.inc();
+    }
+
+    /// A request about a lease had this result, which is one of [`LEASE_RESULTS`].
+    pub fn lease(&self, result: &'static str) {
+        debug_assert!(LEASE_RESULTS.contains(&result), "{result} is not in the list of results");
+        self.leases.get_or_create(&[("result", result)]).inc();
+    }
+
+    /// A request named a lease that was superseded.
+    pub fn fenced(&self) {
+        self.fenced.inc();
     }
 
     /// Events answered with what was stored before.

@@ -37,7 +37,8 @@ impl Tag {
         format!("{}.{}.{}.{:x}", self.revision, self.user, self.app, self.mark())
     }
 
-    fn mark(&self) -> i64 {
+    /// The [mark](Timeline::mark) of its incarnation.
+    pub fn mark(&self) -> i64 {
         self.timeline.mark(self.incarnation)
     }
 }

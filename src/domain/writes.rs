@@ -33,6 +33,12 @@ pub struct SessionUpdate<'a> {
     pub update_time: &'a Timestamp,
     /// The session's head before the batch; `None` if the batch creates it.
     pub was: Option<SessionHead>,
+    /// The epoch that an append of the batch names: it must still be the present one, and its lease is extended.
+    pub lease: Option<i64>,
+    /// An append of the batch names no lease, so none may exclude it.
+    pub side: bool,
+    /// When the last of them arrived: the time of the write, where the database has no clock of its own.
+    pub now: Micros,
 }
 
 /// The revision of a shared scope before and after the batch.

@@ -152,6 +152,10 @@ pub enum Kind {
     OneOf(&'static [&'static str]),
     /// Unix seconds or RFC 3339.
     Time,
+    /// The epoch of a lease: digits. Required.
+    Epoch,
+    /// The incarnation of a lease: hexadecimal digits.
+    Incarnation,
     /// Any number of parameters whose names begin with `name` and a dot: `label.NAME=VALUE`.
     Labels,
 }
@@ -167,6 +171,8 @@ pub enum Header {
     IdempotencyKey,
     /// Of a stream of events: where it goes on.
     LastEventId,
+    /// The lease that a write is made under.
+    Lease,
 }
 
 impl Header {
@@ -176,6 +182,7 @@ impl Header {
             Self::IfNoneMatch | Self::CreateOnly => header::IF_NONE_MATCH,
             Self::IdempotencyKey => HeaderName::from_static("idempotency-key"),
             Self::LastEventId => HeaderName::from_static("last-event-id"),
+            Self::Lease => HeaderName::from_static("sessiond-lease"),
         }
     }
 
@@ -186,6 +193,7 @@ impl Header {
             Self::IfNoneMatch | Self::CreateOnly => "If-None-Match",
             Self::IdempotencyKey => "Idempotency-Key",
             Self::LastEventId => "Last-Event-ID",
+            Self::Lease => "Sessiond-Lease",
         }
     }
 }

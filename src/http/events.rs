@@ -15,8 +15,7 @@ use crate::domain::ids::SessionKey;
 use crate::domain::json::Kind as JsonKind;
 use crate::domain::query::EventQuery;
 use crate::domain::session::{SessionInfo, parse_events};
-use crate::domain::tag::IfMatch;
-use crate::service::{Answered, Error};
+use crate::service::{Answered, Error, Guard};
 
 const OUTPUT_KEY: Param = Param {
     name: "outputKey",
@@ -36,7 +35,7 @@ pub const APPEND: Operation = Operation {
                   200 and the stored event; other content, 409. An event with `partial: true` is answered and not \
                   stored. `Idempotency-Key` is the id of a single event that has none; beside another id it is refused.",
     query: &[OUTPUT_KEY],
-    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "AppendEvents", required: true }),
     answers: &[
         Reply {
@@ -52,7 +51,7 @@ pub const APPEND: Operation = Operation {
             headers: &["ETag"],
         },
     ],
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::RevisionMismatch],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
 };
 
 pub async fn append(mut call: Call) -> Result<Response, Problem> {
@@ -64,8 +63,8 @@ pub async fn append(mut call: Call) -> Result<Response, Problem> {
         // What cannot be read costs as much as any other request.
         Err(_) => call.charge(1)?,
     }
-    let Given { key, if_match, drafts, several, body: _body } = given?;
-    let appended = call.service.append(key, drafts, if_match, call.deadline).await?;
+    let Given { key, guard, drafts, several, body: _body } = given?;
+    let appended = call.service.append(key, drafts, guard, call.deadline).await?;
 
     let mut text = String::new();
     let (mut fresh, mut replayed) = (0, 0);
@@ -91,7 +90,7 @@ pub async fn append(mut call: Call) -> Result<Response, Problem> {
 /// What a request asks to append.
 struct Given {
     key: SessionKey,
-    if_match: Option<IfMatch>,
+    guard: Guard,
     drafts: Vec<EventDraft>,
     /// They came as an array.
     several: bool,
@@ -102,7 +101,7 @@ struct Given {
 async fn read(call: &mut Call) -> Result<Given, Problem> {
     let query = call.take_query();
     let key = call.session()?;
-    let if_match = call.if_match()?;
+    let guard = call.guard()?;
     let idempotency_key = call.idempotency_key()?;
     let body = call.required_body().await?;
     let json = body.json()?;
@@ -130,7 +129,7 @@ async fn read(call: &mut Call) -> Result<Given, Problem> {
             _ => draft,
         }]
     };
-    Ok(Given { key, if_match, drafts, several, body })
+    Ok(Given { key, guard, drafts, several, body })
 }
 
 const ORDER: Param =

@@ -9,6 +9,7 @@ mod describe;
 mod edge;
 mod events;
 mod history;
+mod lease;
 mod memory;
 mod names;
 mod openapi;
@@ -85,6 +86,10 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events/{event}" => events::get, GET;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/fork" => history::fork, FORK;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/rewind" => history::rewind, REWIND;
+    GET "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::get, GET;
+    POST "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::take, TAKE;
+    PUT "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::renew, RENEW;
+    DELETE "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::release, RELEASE;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/state" => state::get, GET;
     PATCH "/v1/apps/{app}/users/{user}/sessions/{session}/state" => state::patch, PATCH;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::get_key, GET_KEY;

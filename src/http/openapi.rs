@@ -34,6 +34,7 @@ const TAGS: &[(&str, &str)] = &[
     ("Sessions", "Create, read, list, change and delete sessions."),
     ("Events", "The log of a session. Appending an event is how its state changes."),
     ("State", "The merged state of a session, single keys of it, and app and user state on their own."),
+    ("Leases", "One turn at a time: who was superseded is fenced."),
     ("Apps and users", "What exists."),
     (
         "ADK",
@@ -176,9 +177,16 @@ fn failure(status: StatusCode, codes: &[Code]) -> Value {
         StatusCode::TOO_MANY_REQUESTS => &["Retry-After", "RateLimit", "RateLimit-Policy"],
         _ => &[],
     };
+    let mut headers = response_headers(headers);
+    if codes.contains(&Code::LeaseHeld) {
+        headers["Retry-After"] = json!({
+            "description": "Of `lease_held`: seconds until the lease expires.",
+            "schema": {"type": "string", "pattern": "^[0-9]+$"},
+        });
+    }
     json!({
         "description": about.join(" "),
-        "headers": response_headers(headers),
+        "headers": headers,
         "content": {"application/problem+json": {"schema": {
             "$ref": "#/components/schemas/Problem",
             "properties": {"code": {"type": "string", "enum": words}},
@@ -293,6 +301,13 @@ fn parameters() -> Value {
             json!({"type": "string", "pattern": "^([0-9]+(-[0-9a-f]+-[0-9a-f]{8})?)?$"}),
             "Begin behind this event: the `id` of the last frame that had one, or a sequence. It wins over the query.",
         ),
+        "Sessiond-Lease": header(
+            "Sessiond-Lease",
+            json!({"type": "string", "pattern": "^[0-9]+(-[0-9a-fA-F]{1,16})?$"}),
+            "The lease that the write is made under: `EPOCH-INCARNATION`, or `EPOCH` alone. 409 `fenced` if it was superseded, \
+             and nothing is written; an append extends it. Without this header, a lease with `exclusive: all` refuses the \
+             write until it expires.",
+        ),
         "x-request-id": header("x-request-id", json!({"type": "string"}), "Names the request in the answer and in the server's log."),
     })
 }
@@ -304,6 +319,7 @@ fn header_name(header: Header) -> &'static str {
         Header::CreateOnly => "If-None-Match-Any",
         Header::IdempotencyKey => "Idempotency-Key",
         Header::LastEventId => "Last-Event-ID",
+        Header::Lease => "Sessiond-Lease",
     }
 }
 
@@ -329,6 +345,13 @@ fn query(param: &Param) -> Value {
         }
         Kind::OneOf(words) => json!({"type": "string", "enum": words}),
         Kind::Time => reference("TimeIn"),
+        Kind::Epoch => {
+            let schema = json!({"type": "integer", "minimum": 0});
+            return json!({
+                "name": param.name, "in": "query", "required": true, "schema": schema, "description": param.about,
+            });
+        }
+        Kind::Incarnation => json!({"type": "string", "pattern": "^[0-9a-fA-F]{1,16}$"}),
         // An exploded form has one parameter for each member, of the member's name.
         Kind::Labels => {
             let name = format!(r"^{}\.{LABEL_NAME}$", param.name);

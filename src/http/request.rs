@@ -30,12 +30,13 @@ use crate::domain::cursor::Position;
 use crate::domain::envelope::{parse_body, to_camel};
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::Json;
+use crate::domain::lease::{LeaseMark, parse_epoch, parse_incarnation};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{check_label_name, check_label_value};
 use crate::domain::tag::{IfMatch, none_match_hits};
 use crate::domain::time::Micros;
 use crate::domain::{FieldError, Limits, scope};
-use crate::service::Service;
+use crate::service::{Guard, Service};
 
 /// Until when this request is to be answered; put into its extensions as it arrives.
 #[derive(Debug, Clone, Copy)]
@@ -256,6 +257,16 @@ impl Call {
         self.header(Header::IfMatch, IfMatch::parse)
     }
 
+    /// The lease that a write is made under.
+    pub fn lease(&self) -> Result<Option<LeaseMark>, Problem> {
+        self.header(Header::Lease, LeaseMark::parse)
+    }
+
+    /// What a write of a session is judged by.
+    pub fn guard(&self) -> Result<Guard, Problem> {
+        Ok(Guard { lease: self.lease()?, if_match: self.if_match()? })
+    }
+
     /// Whether the write asks that nothing be there yet.
     pub fn is_create_only(&self) -> Result<bool, Problem> {
         Ok(self.header(Header::CreateOnly, parse_create_only)?.is_some())
@@ -413,7 +424,7 @@ fn is_within(client: &Client, access: Access, names: &Names) -> Result<bool, Pro
 /// that it holds.
 fn check_headers(operation: &Operation, headers: &HeaderMap) -> Result<(), Problem> {
     let mut errors = Vec::new();
-    for asked in [Header::IdempotencyKey, Header::IfMatch, Header::CreateOnly] {
+    for asked in [Header::IdempotencyKey, Header::IfMatch, Header::CreateOnly, Header::Lease] {
         if headers.contains_key(asked.name()) && !operation.headers.contains(&asked) {
             errors.push(FieldError::new(asked.title(), "is not honoured by this request, so it is refused"));
         }
@@ -523,6 +534,11 @@ impl Query {
                 errors.push(FieldError::new(name, message));
             }
         }
+        for param in params.iter().filter(|param| matches!(param.kind, Kind::Epoch)) {
+            if parsed.text(param).is_none() && !errors.iter().any(|error| error.field == param.name) {
+                errors.push(FieldError::new(param.name, "is required"));
+            }
+        }
         if errors.is_empty() { Ok(parsed) } else { Err(Problem::invalid(errors)) }
     }
 
@@ -568,6 +584,15 @@ impl Query {
         self.text(&WAIT).and_then(|text| wait(text).ok())
     }
 
+    /// An epoch, which is required.
+    pub fn epoch(&self, param: &Param) -> i64 {
+        self.text(param).and_then(|text| parse_epoch(text).ok()).unwrap_or_default()
+    }
+
+    pub fn incarnation(&self, param: &Param) -> Option<i64> {
+        self.text(param).and_then(|text| parse_incarnation(text).ok())
+    }
+
     pub fn labels(&self) -> &[(String, String)] {
         &self.labels
     }
@@ -598,6 +623,8 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
         Kind::Boolean if value != "true" && value != "false" => Err("must be true or false".to_owned()),
         Kind::OneOf(words) if !words.contains(&value) => Err(format!("must be one of {}", words.join(", "))),
         Kind::Time => Micros::from_text(value).map(drop).map_err(str::to_owned),
+        Kind::Epoch => parse_epoch(value).map(drop).map_err(str::to_owned),
+        Kind::Incarnation => parse_incarnation(value).map(drop).map_err(str::to_owned),
         Kind::StateKey => check_state_key(value).map_err(str::to_owned),
         Kind::StateKeys => value.split(',').try_for_each(check_state_key).map_err(str::to_owned),
         Kind::Boolean | Kind::OneOf(_) | Kind::Text | Kind::Labels => Ok(()),
@@ -635,6 +662,21 @@ mod tests {
         Param { name: "since", kind: Kind::Time, about: "" },
         Param { name: "label", kind: Kind::Labels, about: "" },
     ];
+
+    #[test]
+    fn what_is_required_is_asked_for() {
+        const RELEASE: &[Param] = &[
+            Param { name: "epoch", kind: Kind::Epoch, about: "" },
+            Param { name: "incarnation", kind: Kind::Incarnation, about: "" },
+        ];
+        let query = Query::parse("epoch=8&incarnation=abc", RELEASE).unwrap();
+        assert_eq!((query.epoch(&RELEASE[0]), query.incarnation(&RELEASE[1])), (8, Some(0xabc)));
+        for bad in
+            ["", "incarnation=abc", "epoch=", "epoch=-1", "epoch=x", "epoch=8&incarnation=", "epoch=8&incarnation=x"]
+        {
+            assert!(Query::parse(bad, RELEASE).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn a_query_is_what_its_description_says() {

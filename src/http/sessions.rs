@@ -172,17 +172,17 @@ pub const PATCH: Operation = Operation {
     description: "Fields that are left out stay; `null` clears; `labels` are replaced as a whole. Adds nothing to the \
                   revision and appends no event.",
     query: &[],
-    headers: &[Header::IfMatch],
+    headers: &[Header::Lease, Header::IfMatch],
     body: Some(Body { schema: "UpdateSession", required: true }),
     answers: &[Reply { status: StatusCode::OK, about: "The session.", schema: Some("Session"), headers: &["ETag"] }],
-    errors: &[Code::SessionNotFound, Code::RevisionMismatch],
+    errors: &[Code::SessionNotFound, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
 };
 
 pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
-    let if_match = call.if_match()?;
+    let guard = call.guard()?;
     let patch = MetadataPatch::parse(call.required_body().await?.json()?)?;
-    let view = call.service.update_metadata(key, patch, if_match, call.deadline).await?;
+    let view = call.service.update_metadata(key, patch, guard, call.deadline).await?;
     Ok(answer::session(&call, Answer::ok(), view, EventQuery::all()))
 }
 
@@ -194,7 +194,7 @@ pub const DELETE: Operation = Operation {
     summary: "Delete a session",
     description: "Its events and its session state go; app and user state stay. A session that is not there is fine.",
     query: &[],
-    headers: &[Header::IfMatch],
+    headers: &[Header::Lease, Header::IfMatch],
     body: None,
     answers: &[Reply {
         status: StatusCode::NO_CONTENT,
@@ -202,12 +202,12 @@ pub const DELETE: Operation = Operation {
         schema: None,
         headers: &[],
     }],
-    errors: &[Code::RevisionMismatch],
+    errors: &[Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
 };
 
 pub async fn delete(call: Call) -> Result<Response, Problem> {
-    let if_match = call.if_match()?;
-    call.service.delete_session(call.session()?, if_match, call.deadline).await?;
+    let guard = call.guard()?;
+    call.service.delete_session(call.session()?, guard, call.deadline).await?;
     Ok(Answer::new(StatusCode::NO_CONTENT).empty())
 }
 

@@ -111,6 +111,8 @@ impl Wait {
             };
             let next = self.until.min(self.watched.due()).min(look.unwrap_or(self.until));
             let changed = tokio::select! {
+                // Whoever is not there any more gets nothing.
+                biased;
                 _ = self.ending.wait_for(|ending| *ending) => return Ok(None),
                 () = gone => return Ok(None),
                 changed = timeout_at(next, self.subscription.changed()) => changed.is_ok(),

@@ -128,7 +128,9 @@ impl Accepts {
         match (takes, alone) {
             (true, true) => Ok(Self::StreamAlone),
             (true, false) => Ok(Self::Any),
-            (false, _) => Err(Problem::new(Code::NotAcceptable, "a watch is `text/event-stream`, which `Accept` does not take")),
+            (false, _) => {
+                Err(Problem::new(Code::NotAcceptable, "a watch is `text/event-stream`, which `Accept` does not take"))
+            }
         }
     }
 }

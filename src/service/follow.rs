@@ -49,10 +49,17 @@ pub enum Item {
     /// The metadata, at the beginning and after each change.
     Metadata(SessionInfo),
     /// The whole merged state: one JSON object.
-    State { tag: Tag, state: String },
+    State {
+        tag: Tag,
+        state: String,
+    },
     /// What has changed in the shared scopes since the last such item: the values that are new or other, as a JSON object, and the names
     /// of those that are gone. With prefixes.
-    Change { tag: Tag, set: Vec<(String, String)>, removed: Vec<String> },
+    Change {
+        tag: Tag,
+        set: Vec<(String, String)>,
+        removed: Vec<String>,
+    },
     /// All that was committed by then was sent. The revision is that of the follower's cursor.
     CaughtUp,
     /// The session is gone, or another one has its id. Nothing follows.
@@ -330,7 +337,12 @@ impl Follower {
     /// The head, and events behind the cursor. `None` if the session is gone.
     async fn batch(&self, news: News, deadline: Instant) -> Result<Option<Batch>> {
         // News of shared state is not of one session, so what was read after it is not known.
-        let may_share = self.caught_up && !self.is_behind && !self.misses_state(news) && self.subscription.is_shared();
+        // Nor is a session that should have expired: no news comes of that.
+        let may_share = self.caught_up
+            && !self.is_behind
+            && !self.is_due
+            && !self.misses_state(news)
+            && self.subscription.is_shared();
         if !may_share {
             let found = self.view(nothing(), deadline).await?;
             self.subscription.observe(found.as_ref().map(|view| &view.head));
@@ -371,8 +383,10 @@ impl Follower {
         }
         let Batch { mut head, mut events, mut more } = batch;
         let mut state = None;
-        let knows_scopes =
-            self.shared.as_ref().is_some_and(|known| (known.user, known.app) == (head.user_revision, head.app_revision));
+        let knows_scopes = self
+            .shared
+            .as_ref()
+            .is_some_and(|known| (known.user, known.app) == (head.user_revision, head.app_revision));
         if self.with_state && !more && !knows_scopes {
             // State and events of one moment.
             let filter = match &self.shared {

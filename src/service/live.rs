@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Service;
 use super::follow::Recent;
@@ -185,10 +185,12 @@ impl Live {
     pub fn subscribe(self: &Arc<Self>, key: &SessionKey, with_scopes: bool) -> Subscription {
         let new = || Topic { news: watch::Sender::new(News::default()), recent: tokio::sync::Mutex::default() };
         // Before anything is registered: a commit that sees none waiting was over before this began.
-        if self.waiting.fetch_add(1, Ordering::SeqCst) == 0 {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let mut all = self.all();
+        // Under the lock: whoever then finds that nothing is waited for is woken, now or later.
+        if all.sessions.0.is_empty() {
             self.first.notify_one();
         }
-        let mut all = self.all();
         let topic = all.sessions.enter(key, new);
         let scopes = with_scopes.then(|| {
             [ScopeKey::User(key.user.clone()), ScopeKey::App(key.app().clone())].map(|scope| {
@@ -297,8 +299,6 @@ impl Service {
         if !self.store.is_shared() {
             return;
         }
-        let mut ticks = interval(every);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut failed = false;
         loop {
             let watched = self.live.watched();
@@ -306,9 +306,13 @@ impl Service {
                 self.live.first.notified().await;
                 continue;
             }
-            ticks.tick().await;
+            let began = Instant::now();
             match self.poll(watched).await {
-                Ok(()) => failed = false,
+                // At most half of the time is spent on it, however many sessions are watched.
+                Ok(()) => {
+                    failed = false;
+                    sleep_until(began + every.max(began.elapsed() * 2)).await;
+                }
                 Err(error) => {
                     // Once: every request that fails meanwhile has a line of its own.
                     if !std::mem::replace(&mut failed, true) {

@@ -48,12 +48,13 @@ use tokio::time::Instant;
 use crate::domain::access::{ApiKey, Names};
 use crate::domain::append::Append;
 use crate::domain::command::{
-    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, ScopeOutcome,
-    UpdateOutcome,
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
+    MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Loaded;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
@@ -96,6 +97,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// Appends the event that rewinds a session, and reads the session in the same transaction.
     async fn rewind(&self, rewind: &RewindRequest, deadline: Instant) -> Result<RewindOutcome, StoreError>;
+
+    /// The lease of a session, in one statement; `None` if there is no such session, or it has expired.
+    async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>, StoreError>;
+
+    /// Grants, renews or releases the lease of a session. The same call again finds what the first one did; after another
+    /// grant it may be refused for that.
+    async fn change_lease(&self, command: &LeaseCommand, deadline: Instant) -> Result<LeaseOutcome, StoreError>;
 
     /// Reads the merged state as it was when an event had committed.
     async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment, StoreError>;

@@ -14,12 +14,13 @@ use super::together::Sharing;
 use crate::domain::access::{ApiKey, Names};
 use crate::domain::append::Append;
 use crate::domain::command::{
-    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, ScopeOutcome,
-    UpdateOutcome,
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
+    MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Loaded;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
@@ -70,6 +71,14 @@ impl Store for Nowhere {
     }
 
     async fn rewind(&self, _: &RewindRequest, _: Instant) -> Result<RewindOutcome> {
+        written()
+    }
+
+    async fn lease(&self, _: &SessionKey, _: Micros, _: Instant) -> Result<Option<LeaseView>> {
+        Ok(None)
+    }
+
+    async fn change_lease(&self, _: &LeaseCommand, _: Instant) -> Result<LeaseOutcome> {
         written()
     }
 

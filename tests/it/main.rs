@@ -18,6 +18,7 @@ mod counters;
 mod database_log;
 mod failover;
 mod faults;
+mod live;
 mod migrations;
 mod model;
 mod openapi;

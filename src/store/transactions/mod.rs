@@ -7,6 +7,7 @@ mod access;
 mod append;
 mod change;
 mod create;
+mod lease;
 mod load;
 mod optimistic;
 mod past;
@@ -31,12 +32,13 @@ use super::together::calls::Calls;
 use crate::domain::access::{ApiKey, Names};
 use crate::domain::append::Append;
 use crate::domain::command::{
-    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, ScopeOutcome,
-    UpdateOutcome,
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
+    MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::lease::LeaseView;
 use crate::domain::loaded::{Loaded, Needs};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
@@ -151,6 +153,15 @@ impl<B: Backend> Store for Transactions<B> {
     async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Result<RewindOutcome> {
         self.remembered.evict_session(&request.key);
         self.runner.write(self.runner.deadline(deadline), async |tx| past::rewind(tx, request).await).await
+    }
+
+    async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| lease::lease(tx, key, now).await).await
+    }
+
+    async fn change_lease(&self, command: &LeaseCommand, deadline: Instant) -> Result<LeaseOutcome> {
+        self.remembered.evict_session(&command.key);
+        self.runner.write(self.runner.deadline(deadline), async |tx| lease::change(tx, command).await).await
     }
 
     async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment> {

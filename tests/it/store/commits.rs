@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use futures_util::future::join_all;
+use sessiond::domain::Committed;
 use sessiond::domain::command::Fork;
 use sessiond::domain::rewind::{RewindRequest, RewindTarget};
 
@@ -56,6 +57,7 @@ on_both_databases! {
             target: RewindTarget::Revision(3),
             event_id: EventId::parse("back").unwrap(),
             invocation_id: "rewinding".to_owned(),
+            lease: None,
             if_match: None,
             now: now(),
         };
