@@ -277,6 +277,30 @@ pub struct Config {
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
     pub request_timeout: Duration,
 
+    /// Silence after which a watch sends a comment, as a duration; must be shorter than --idle-timeout
+    ///
+    /// It should also be shorter than the idle timeout of a proxy in front.
+    #[arg(long, env = "SESSIOND_WATCH_HEARTBEAT", default_value = "15s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
+    pub watch_heartbeat: Duration,
+
+    /// Life of a watch, give or take a tenth, as a duration; then it says `bye`, and its client comes back
+    #[arg(long, env = "SESSIOND_WATCH_LIFETIME", default_value = "15m")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
+    pub watch_lifetime: Duration,
+
+    /// Longest time for which a client may take no byte of a watch, as a duration; then the connection is cut
+    #[arg(long, env = "SESSIOND_WATCH_STALL", default_value = "30s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
+    pub watch_stall: Duration,
+
+    /// Time between two looks at what other processes have committed of watched sessions, as a duration
+    ///
+    /// With PostgreSQL, while somebody watches or waits. What this process commits wakes at once.
+    #[arg(long, env = "SESSIOND_WATCH_POLL", default_value = "50ms")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
+    pub watch_poll: Duration,
+
     /// Time for a client to send the head of a request, as a duration; then the connection is closed
     #[arg(long, env = "SESSIOND_HEADER_TIMEOUT", default_value = "10s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
@@ -345,6 +369,13 @@ pub struct Config {
     #[arg(long, env = "SESSIOND_MAX_STREAMS", default_value = "256")]
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_streams: usize,
+
+    /// Watches, and requests that wait, at once; further ones are answered 429 `rate_limited`
+    ///
+    /// They are counted apart from --max-in-flight and --max-streams. Each also holds one of --max-connections.
+    #[arg(long, env = "SESSIOND_MAX_WATCHERS", default_value = "3000")]
+    #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
+    pub max_watchers: usize,
 
     /// Request bodies held in memory, all together, in bytes; a request beyond it is answered 503 `overloaded`
     ///
@@ -451,9 +482,23 @@ pub struct HttpSettings {
     pub max_buffered_bytes: usize,
     /// From the end of a request's head to the beginning of its answer.
     pub request_timeout: Duration,
+    pub watch: WatchSettings,
     pub rates: RateLimits,
     /// Which requests are foreign.
     pub origins: Arc<Policy>,
+}
+
+/// Of watches, and of requests that wait.
+#[derive(Debug, Clone, Copy)]
+pub struct WatchSettings {
+    /// How many at once.
+    pub places: usize,
+    pub heartbeat: Duration,
+    pub lifetime: Duration,
+    /// For how long a client may take no byte of a watch.
+    pub stall: Duration,
+    /// A request never waits for longer, whatever it asks for.
+    pub longest_wait: Duration,
 }
 
 /// The rates beyond which requests are refused; `None` for no limit.
@@ -558,6 +603,12 @@ impl Config {
             return Err(format!(
                 "--idle-timeout ({:?}) must exceed --request-timeout ({:?})",
                 self.idle_timeout, self.request_timeout
+            ));
+        }
+        if self.idle_timeout <= self.watch_heartbeat {
+            return Err(format!(
+                "--idle-timeout ({:?}) must exceed --watch-heartbeat ({:?})",
+                self.idle_timeout, self.watch_heartbeat
             ));
         }
         Ok(())
@@ -682,6 +733,14 @@ impl Config {
             min_rate: self.min_rate,
             max_buffered_bytes: self.max_buffered_bytes,
             request_timeout: self.request_timeout,
+            watch: WatchSettings {
+                places: self.max_watchers,
+                heartbeat: self.watch_heartbeat,
+                lifetime: self.watch_lifetime,
+                stall: self.watch_stall,
+                // A connection is silent while its request waits.
+                longest_wait: self.idle_timeout.mul_f64(0.8),
+            },
             rates: RateLimits { app: self.rate_limit_app, key: self.rate_limit_key, user: self.rate_limit_user },
             origins: Arc::new(Policy { hosts: self.allowed_hosts.clone(), origins: self.cors_origins.clone() }),
         }

@@ -40,11 +40,12 @@ struct RequestLabels {
 }
 
 /// What refuses: limits, rates, grants, and the checks of `Host` and `Origin`.
-const LIMITS: [&str; 20] = [
+const LIMITS: [&str; 21] = [
     "connections",
     "in_flight",
     "streams",
     "buffered_bytes",
+    "watchers",
     "body",
     "event",
     "value",
@@ -63,11 +64,19 @@ const LIMITS: [&str; 20] = [
     "grant",
 ];
 
+/// What became of requests about leases.
+const LEASE_RESULTS: [&str; 6] = ["granted", "retried", "stolen", "held", "renewed", "released"];
+
 /// What a database connection does.
 const CONNECTION_STATES: [&str; 2] = ["idle", "used"];
 
 /// Why a transaction is tried again: a race was lost, the connection before COMMIT, or the answer to COMMIT.
 const RETRY_CAUSES: [&str; 3] = ["conflict", "connection_lost", "unclear_commit"];
+
+/// Why a watch ends: its session is gone, the server says `bye`, the log was rolled back, the database failed, or the client left or
+/// took nothing any more.
+const WATCH_ENDS: [&str; 8] =
+    ["deleted", "drain", "lifetime", "credential_expired", "overloaded", "position_gone", "storage", "client"];
 
 /// The metrics of one service. Methods are cheap enough for the hot path and never block on I/O.
 pub struct Metrics {
@@ -85,6 +94,12 @@ pub struct Metrics {
     clock_skew: Gauge<f64, AtomicU64>,
     replayed_events: Counter,
     appended_events: Counter,
+    watchers: Gauge,
+    watch_ends: Family<Label, Counter>,
+    watch_delivery: Histogram,
+    watch_polls: Counter,
+    leases: Family<Label, Counter>,
+    fenced: Counter,
     pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
 }
 
@@ -153,6 +168,27 @@ impl Metrics {
         );
         let appended_events = Counter::default();
         registry.register("sessiond_appended_events", "Events committed", appended_events.clone());
+        let watchers = Gauge::default();
+        registry.register("sessiond_watchers", "Watches and waiting requests open now", watchers.clone());
+        let watch_ends = Family::default();
+        registry.register("sessiond_watch_ends", "Watches that ended, by reason", watch_ends.clone());
+        let watch_delivery = latency();
+        registry.register_with_unit(
+            "sessiond_watch_delivery",
+            "Time from the commit of an event to its writing to a watch that had all before it",
+            Unit::Seconds,
+            watch_delivery.clone(),
+        );
+        let watch_polls = Counter::default();
+        registry.register(
+            "sessiond_watch_polls",
+            "Looks at what other processes have committed of watched sessions",
+            watch_polls.clone(),
+        );
+        let leases = Family::default();
+        registry.register("sessiond_leases", "Requests about leases, by result", leases.clone());
+        let fenced = Counter::default();
+        registry.register("sessiond_fenced", "Requests that named a superseded lease", fenced.clone());
         let build_info = Family::<Label, Gauge>::default();
         build_info.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
         registry.register("sessiond_build_info", "The running version, always 1", build_info);
@@ -173,14 +209,26 @@ impl Metrics {
             clock_skew,
             replayed_events,
             appended_events,
+            watchers,
+            watch_ends,
+            watch_delivery,
+            watch_polls,
+            leases,
+            fenced,
             pool: OnceLock::new(),
         };
         // A series that is there at 0 tells "never" from "not measured", and rate() sees its first step.
         for cause in RETRY_CAUSES {
             drop(metrics.database_retries.get_or_create(&[("cause", cause)]));
         }
+        for result in LEASE_RESULTS {
+            drop(metrics.leases.get_or_create(&[("result", result)]));
+        }
         for limit in LIMITS {
             drop(metrics.rejections.get_or_create(&[("limit", limit)]));
+        }
+        for reason in WATCH_ENDS {
+            drop(metrics.watch_ends.get_or_create(&[("reason", reason)]));
         }
         for state in CONNECTION_STATES {
             drop(metrics.database_connections.get_or_create(&[("state", state)]));
@@ -248,9 +296,43 @@ impl Metrics {
         self.unknown_outcomes.inc();
     }
 
+    /// A request about a lease had this result, which is one of [`LEASE_RESULTS`].
+    pub fn lease(&self, result: &'static str) {
+        debug_assert!(LEASE_RESULTS.contains(&result), "{result} is not in the list of results");
+        self.leases.get_or_create(&[("result", result)]).inc();
+    }
+
+    /// A request named a lease that was superseded.
+    pub fn fenced(&self) {
+        self.fenced.inc();
+    }
+
     /// Events answered with what was stored before.
     pub fn replayed(&self, count: usize) {
         self.replayed_events.inc_by(count as u64);
+    }
+
+    /// Counts a watch, or a request that waits, until the guard is dropped.
+    #[must_use = "it counts for as long as this lives"]
+    pub fn watcher(&self) -> InFlight {
+        self.watchers.inc();
+        InFlight(self.watchers.clone())
+    }
+
+    /// A watch has ended, for one of [`WATCH_ENDS`].
+    pub fn watch_ended(&self, reason: &'static str) {
+        debug_assert!(WATCH_ENDS.contains(&reason), "{reason} is not in the list");
+        self.watch_ends.get_or_create(&[("reason", reason)]).inc();
+    }
+
+    /// An event was written to a watch so many microseconds after its commit.
+    pub fn delivered(&self, micros: i64) {
+        self.watch_delivery.observe(micros.max(0) as f64 / 1e6);
+    }
+
+    /// A look at what other processes have committed of watched sessions.
+    pub fn polled(&self) {
+        self.watch_polls.inc();
     }
 
     /// Events newly committed.

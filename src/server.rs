@@ -142,6 +142,11 @@ pub type Refusal = fn(status: u16, detail: &str) -> (String, String);
 #[derive(Debug, Clone, Copy)]
 pub struct Pause(pub Duration);
 
+/// In the extensions of a response: its peer may take no byte of it for so long, instead of the
+/// [`ConnectionLimits::stall_timeout`], and at any rate.
+#[derive(Debug, Clone, Copy)]
+pub struct Stall(pub Duration);
+
 /// What became of the connections that were open when the shutdown began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drained {
@@ -418,6 +423,9 @@ async fn connection(
                 }
                 let mut answer = router.call(request).await?;
                 pulse.pause(answer.extensions_mut().remove().map(|Pause(pause)| pause));
+                if let Some(Stall(most)) = answer.extensions_mut().remove() {
+                    pulse.beat(|beat| beat.allowance = Allowance::new(most.min(LONGEST), 1));
+                }
                 for (name, value) in SAFETY {
                     answer.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
                 }

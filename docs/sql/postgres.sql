@@ -155,6 +155,20 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     from statement_timestamp()) * 1000000)::bigint - $10 else 0 end else expire_time end where app_name = $1
     and user_id = $2 and id = $3;
 
+-- lease
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl,
+    s.lease_all, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) as now from
+    sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
+    s.expire_time > coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4));
+
+-- set_lease
+update sessions set lease_epoch = $4, lease_owner = $5, lease_invocation = $6, lease_expire = $7, lease_ttl =
+    $8, lease_all = $9 where app_name = $1 and user_id = $2 and id = $3;
+
 -- set_created_revisions
 update sessions set created_user_revision = $4, created_app_revision = $5 where app_name = $1 and user_id = $2
     and id = $3;
@@ -456,15 +470,18 @@ select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata
 select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) cross join lateral (select l.app_name,
     l.user_id, l.id, l.incarnation, l.revision, l.metadata_revision, l.update_time, case when l.expire_time <=
     (extract(epoch from statement_timestamp()) * 1000000)::bigint then '-9223372036854775808'::bigint end as
-    expire_time from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id for no key
-    update) s;
+    expire_time, l.lease_epoch, case when l.lease_all then l.lease_owner end as lease_owner, l.lease_expire,
+    case when l.lease_all then (extract(epoch from statement_timestamp()) * 1000000)::bigint end as lease_now
+    from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id for no key update) s;
 
 -- lock_sessions_skipping
 select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) cross join lateral (select l.app_name,
     l.user_id, l.id, l.incarnation, l.revision, l.metadata_revision, l.update_time, case when l.expire_time <=
     (extract(epoch from statement_timestamp()) * 1000000)::bigint then '-9223372036854775808'::bigint end as
-    expire_time from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id for no key
-    update skip locked) s;
+    expire_time, l.lease_epoch, case when l.lease_all then l.lease_owner end as lease_owner, l.lease_expire,
+    case when l.lease_all then (extract(epoch from statement_timestamp()) * 1000000)::bigint end as lease_now
+    from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id for no key update skip
+    locked) s;
 
 -- lock_users
 select k.n from unnest($2::text[]) with ordinality as k(user_id, n) cross join lateral (select 1 from
@@ -483,7 +500,9 @@ insert into app_scopes (app_name, revision) values ($1, 0) on conflict do nothin
 -- keep_session
 select app_name, user_id, id, incarnation, revision, metadata_revision, update_time, case when s.expire_time <=
     (extract(epoch from statement_timestamp()) * 1000000)::bigint then '-9223372036854775808'::bigint end as
-    expire_time from sessions s where app_name = $1 and user_id = $2 and id = $3 for key share;
+    expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire,
+    case when s.lease_all then (extract(epoch from statement_timestamp()) * 1000000)::bigint end as lease_now
+    from sessions s where app_name = $1 and user_id = $2 and id = $3 for key share;
 
 -- values
 with k as materialized (select * from unnest($2::smallint[], $3::text[], $4::text[], $5::bigint[], $6::text[])
@@ -498,15 +517,17 @@ with k as materialized (select * from unnest($2::smallint[], $3::text[], $4::tex
 -- read_heads
 select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, case when s.expire_time
     <= (extract(epoch from statement_timestamp()) * 1000000)::bigint then '-9223372036854775808'::bigint end as
-    expire_time, e.sequence, e.event_time, e.commit_time, e.digest, e.body from unnest($2::text[], $3::text[],
-    $4::text[]) with ordinality as k(user_id, session_id, id, n) cross join lateral (select * from sessions l
-    where l.app_name = $1 and l.user_id = k.user_id and l.id = k.session_id offset 0) s left join lateral
-    (select * from events l where l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id and
+    expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire,
+    case when s.lease_all then (extract(epoch from statement_timestamp()) * 1000000)::bigint end as lease_now,
+    e.sequence, e.event_time, e.commit_time, e.digest, e.body from unnest($2::text[], $3::text[], $4::text[])
+    with ordinality as k(user_id, session_id, id, n) cross join lateral (select * from sessions l where
+    l.app_name = $1 and l.user_id = k.user_id and l.id = k.session_id offset 0) s left join lateral (select *
+    from events l where l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id and
     l.incarnation = s.incarnation and l.id = k.id offset 0) e on true union all select 1, k.n, s.revision,
-    null, null, null, null, null, null, null, null, null from unnest($5::text[]) with ordinality as k(user_id,
-    n) cross join lateral (select l.revision from user_scopes l where l.app_name = $1 and l.user_id = k.user_id
-    offset 0) s union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null from
-    app_scopes s where s.app_name = $1 and $6;
+    null, null, null, null, null, null, null, null, null, null, null, null, null from unnest($5::text[]) with
+    ordinality as k(user_id, n) cross join lateral (select l.revision from user_scopes l where l.app_name = $1
+    and l.user_id = k.user_id offset 0) s union all select 2, 1, s.revision, null, null, null, null, null,
+    null, null, null, null, null, null, null, null from app_scopes s where s.app_name = $1 and $6;
 
 -- expired
 select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= (extract(epoch from
@@ -690,4 +711,5 @@ with app as (select $1::text), q as materialized (select * from unnest($2::bigin
 -- write
 select verdict, incarnations, user_revisions, app_revisions from sessiond_write($1, $2, $3, $4, $5, $6, $7, $8,
     $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29,
-    $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49);
+    $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50,
+    $51);

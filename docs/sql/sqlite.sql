@@ -155,6 +155,19 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     when abs($10 - $10) > 5000000 then $10 - $10 else 0 end else expire_time end where app_name = $1 and
     user_id = $2 and id = $3;
 
+-- lease
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl,
+    s.lease_all, $4 as now from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    (s.expire_time is null or s.expire_time > $4);
+
+-- set_lease
+update sessions set lease_epoch = $4, lease_owner = $5, lease_invocation = $6, lease_expire = $7, lease_ttl =
+    $8, lease_all = $9 where app_name = $1 and user_id = $2 and id = $3;
+
 -- set_created_revisions
 update sessions set created_user_revision = $4, created_app_revision = $5 where app_name = $1 and user_id = $2
     and id = $3;
@@ -473,13 +486,14 @@ select app_name, user_id, session_id, incarnation from buried_sessions limit 1;
 with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?), ku(n,
     app_name, user_id) as (select * from (values (?, ?, ?)) limit 0 + ?), ka(n, app_name) as (select * from
     (values (?, ?)) limit 0 + ?) select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision,
-    s.update_time, s.expire_time, e.sequence, e.event_time, e.commit_time, e.digest, e.body from ks as k cross
-    join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id left join
-    events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name and e.user_id =
+    s.update_time, s.expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner,
+    s.lease_expire, null as lease_now, e.sequence, e.event_time, e.commit_time, e.digest, e.body from ks as k
+    cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id left
+    join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name and e.user_id =
     k.user_id and e.session_id = k.session_id union all select 1, n, revision, null, null, null, null, null,
-    null, null, null, null from ku cross join user_scopes using (app_name, user_id) union all select 2, n,
-    revision, null, null, null, null, null, null, null, null, null from ka cross join app_scopes using
-    (app_name);
+    null, null, null, null, null, null, null, null from ku cross join user_scopes using (app_name, user_id)
+    union all select 2, n, revision, null, null, null, null, null, null, null, null, null, null, null, null,
+    null from ka cross join app_scopes using (app_name);
 
 -- find_sessions
 with k(n, app_name, user_id, id) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) select revision, n from k
@@ -520,24 +534,27 @@ insert into events (app_name, user_id, session_id, incarnation, sequence, id, ev
 -- insert_events_if_unchanged
 with k(app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
     invocation_id, branch, user_revision, app_revision, rewind_to, digest, body, was, metadata_was, user_was,
-    app_was) as (select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 +
-    ?) insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time,
-    author, invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) select app_name,
-    user_id, session_id, (select s.incarnation from sessions s where s.app_name = k.app_name and s.user_id =
-    k.user_id and s.id = k.session_id and s.incarnation = k.incarnation and s.revision = k.was and
-    s.metadata_revision = k.metadata_was), sequence, id, event_time, commit_time, author, invocation_id,
-    branch, (select k.user_revision where k.user_was = coalesce((select s.revision from user_scopes s where
-    s.app_name = k.app_name and s.user_id = k.user_id), 0)), (select k.app_revision where k.app_was =
-    coalesce((select s.revision from app_scopes s where s.app_name = k.app_name), 0)), rewind_to, digest, body
-    from k;
+    app_was, lease, side) as (select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    ?, ?, ?)) limit 0 + ?) insert into events (app_name, user_id, session_id, incarnation, sequence, id,
+    event_time, commit_time, author, invocation_id, branch, user_revision, app_revision, rewind_to, digest,
+    body) select app_name, user_id, session_id, (select s.incarnation from sessions s where s.app_name =
+    k.app_name and s.user_id = k.user_id and s.id = k.session_id and s.incarnation = k.incarnation and
+    s.revision = k.was and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch =
+    k.lease) and (not k.side or not s.lease_all or s.lease_expire <= k.commit_time)), sequence, id, event_time,
+    commit_time, author, invocation_id, branch, (select k.user_revision where k.user_was = coalesce((select
+    s.revision from user_scopes s where s.app_name = k.app_name and s.user_id = k.user_id), 0)), (select
+    k.app_revision where k.app_was = coalesce((select s.revision from app_scopes s where s.app_name =
+    k.app_name), 0)), rewind_to, digest, body from k;
 
 -- update_sessions
-with k(app_name, user_id, id, revision, update_time, update_time_number) as (select * from (values (?, ?, ?, ?,
-    ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision, update_time = k.update_time,
-    update_time_number = k.update_time_number from k where s.app_name = k.app_name and s.user_id = k.user_id
-    and s.id = k.id; with k(app_name, user_id, id, update_time, old_update_time) as (select * from (values (?,
-    ?, ?, ?, ?)) limit 0 + ?) update session_updates as o set update_time = k.update_time from k where
-    o.app_name = k.app_name and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id = k.id;
+with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from) as (select * from
+    (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision, update_time =
+    k.update_time, update_time_number = k.update_time_number, lease_expire = coalesce(max(s.lease_expire,
+    k.extended_from + s.lease_ttl), s.lease_expire) from k where s.app_name = k.app_name and s.user_id =
+    k.user_id and s.id = k.id; with k(app_name, user_id, id, update_time, old_update_time) as (select * from
+    (values (?, ?, ?, ?, ?)) limit 0 + ?) update session_updates as o set update_time = k.update_time from k
+    where o.app_name = k.app_name and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id =
+    k.id;
 
 -- set_user_revisions
 insert into user_scopes (app_name, user_id, revision) select * from (values (?, ?, ?)) limit 0 + ? on conflict

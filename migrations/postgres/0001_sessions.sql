@@ -32,7 +32,15 @@ create table sessions (
     forked_revision       bigint,
     -- The Idempotency-Key of the request that made it, and a digest of what that asked.
     creation_key          text collate "C",
-    creation_digest       bytea
+    creation_digest       bytea,
+    -- The lease: how often one was granted, and who holds it; all but the epoch is null if nobody does. `lease_ttl` is by how
+    -- much an append under it extends it; `lease_all`: it excludes writes without a lease.
+    lease_epoch           bigint not null default 0,
+    lease_owner           text,
+    lease_invocation      text,
+    lease_expire          bigint,
+    lease_ttl             bigint,
+    lease_all             boolean not null default false
 ) with (fillfactor = 70);
 create index sessions_by_user_create on sessions (app_name, user_id, create_time, id);
 create index sessions_by_app_create on sessions (app_name, create_time, user_id, id);
@@ -238,14 +246,17 @@ create table token_epochs (
 -- Losing a race is a result, and nothing that the server would log. `verdict` is
 --
 --     ok        all of it is written
---     conflict  a head has changed, its session has expired, or an event id is taken; nothing is written
+--     conflict  a head has changed, its session has expired, a lease excludes the write, or an event id is taken; nothing is
+--               written
 --     locked    somebody else has a head locked; nothing is written. Nobody is waited for, as the caller may hold others up
 --
 -- Heads are locked and compared before anything is written: sessions, then users, then the app, rows of one kind in the
 -- order given. Arrays that begin with the same letter are the columns of rows:
 --
 --     h  sessions: what they were (`was`, `metadata`, `was_time`) and what they become. None for sessions that the
---        transaction itself has made
+--        transaction itself has made. `lease` is the epoch that an append names, which must be the present one, and whose
+--        lease is extended; `side` says that an append names none, and no lease may exclude it. Null for the whole arrays of
+--        both: no append names one
 --     u  revisions of user state before and after; equal: only compared. `a_was`, `a_revision`: the same for the app, or null
 --     e  events. Where a revision of shared state is null, the event notes the present one; `incarnations`,
 --        `user_revisions` and `app_revisions` say what each event notes
@@ -263,7 +274,7 @@ create table token_epochs (
 create function sessiond_write(
     p_app text,
     h_user text[], h_session text[], h_incarnation bigint[], h_was bigint[], h_metadata bigint[], h_was_time bigint[],
-    h_revision bigint[], h_time bigint[], h_time_number text[],
+    h_revision bigint[], h_time bigint[], h_time_number text[], h_lease bigint[], h_side boolean[],
     u_user text[], u_was bigint[], u_revision bigint[],
     a_was bigint, a_revision bigint,
     e_user text[], e_session text[], e_incarnation bigint[], e_sequence bigint[], e_id text[], e_time bigint[],
@@ -290,22 +301,28 @@ begin
 
     if cardinality(h_user) > 0 then
         perform 1
-        from unnest(h_user, h_session, h_incarnation, h_was, h_metadata) as h(user_id, id, incarnation, was, metadata)
+        from unnest(h_user, h_session, h_incarnation, h_was, h_metadata, h_lease, h_side)
+            as h(user_id, id, incarnation, was, metadata, lease, side)
         cross join lateral (
             select 1 from sessions l
             where l.app_name = p_app and l.user_id = h.user_id and l.id = h.id and l.incarnation = h.incarnation
               and l.revision = h.was and l.metadata_revision = h.metadata
               and (l.expire_time is null or l.expire_time > present)
+              and (h.lease is null or l.lease_epoch = h.lease)
+              and (h.side is false or not l.lease_all or l.lease_expire <= present)
             for no key update skip locked) as s;
         get diagnostics found_rows = row_count;
         if found_rows < cardinality(h_user) then
             perform 1
-            from unnest(h_user, h_session, h_incarnation, h_was, h_metadata) as h(user_id, id, incarnation, was, metadata)
+            from unnest(h_user, h_session, h_incarnation, h_was, h_metadata, h_lease, h_side)
+                as h(user_id, id, incarnation, was, metadata, lease, side)
             cross join lateral (
                 select 1 from sessions l
                 where l.app_name = p_app and l.user_id = h.user_id and l.id = h.id and l.incarnation = h.incarnation
                   and l.revision = h.was and l.metadata_revision = h.metadata
-                  and (l.expire_time is null or l.expire_time > present) offset 0) as s;
+                  and (l.expire_time is null or l.expire_time > present)
+                  and (h.lease is null or l.lease_epoch = h.lease)
+                  and (h.side is false or not l.lease_all or l.lease_expire <= present) offset 0) as s;
             get diagnostics found_rows = row_count;
             verdict := case when found_rows < cardinality(h_user) then 'conflict' else 'locked' end;
             return;
@@ -390,15 +407,17 @@ begin
 
     if cardinality(h_user) > 0 then
         for r in
-            select * from unnest(h_user, h_session, h_was_time, h_revision, h_time, h_time_number)
-                as h(user_id, id, was_time, revision, update_time, update_time_number)
+            select * from unnest(h_user, h_session, h_was_time, h_revision, h_time, h_time_number, h_lease)
+                as h(user_id, id, was_time, revision, update_time, update_time_number, lease)
         loop
             with moved as (
                 update session_updates o set update_time = r.update_time
                 where o.app_name = p_app and o.user_id = r.user_id and o.update_time = r.was_time and o.id = r.id
             )
             update sessions s
-            set revision = r.revision, update_time = r.update_time, update_time_number = r.update_time_number
+            set revision = r.revision, update_time = r.update_time, update_time_number = r.update_time_number,
+                -- `greatest` takes no notice of nulls.
+                lease_expire = greatest(s.lease_expire, (select present + s.lease_ttl where r.lease is not null))
             where s.app_name = p_app and s.user_id = r.user_id and s.id = r.id;
         end loop;
     end if;

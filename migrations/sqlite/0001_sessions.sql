@@ -31,6 +31,14 @@ create table sessions (
     -- The Idempotency-Key of the request that made it, and a digest of what that asked.
     creation_key          text,
     creation_digest       blob,
+    -- The lease: how often one was granted, and who holds it; all but the epoch is null if nobody does. `lease_ttl` is by how
+    -- much an append under it extends it; `lease_all`: it excludes writes without a lease.
+    lease_epoch           integer not null default 0,
+    lease_owner           text,
+    lease_invocation      text,
+    lease_expire          integer,
+    lease_ttl             integer,
+    lease_all             boolean not null default false,
     -- Begins otherwise than the other indexes: a planner without statistics takes two that begin alike for equally good, and
     -- looks for a session through all those of its user.
     constraint sessions_pkey primary key (id, user_id, app_name)

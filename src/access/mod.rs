@@ -26,6 +26,11 @@ use ring::rand::{SystemRandom, generate};
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::time::Micros;
 
+/// Whether a credential has the form of a user token.
+pub fn is_user_token(credential: &str) -> bool {
+    credential.starts_with(token::PREFIX)
+}
+
 /// Who sent a request, as its credential says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {

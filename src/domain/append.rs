@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::change::{Change, Keys};
 use super::event::{NewEvent, Rewind, StoredEvent, show_delta, stored_digest};
 use super::ids::{EventId, ScopeKey, SessionKey, StateAddress};
+use super::lease::LeaseMark;
 use super::loaded::{KeyNeeds, Known, Loaded, Needs, SessionHead, StateEntry, need_key};
 use super::resolve::{Mismatch, Refusal, Resolved, Working};
 use super::scope::Scope;
@@ -28,6 +29,8 @@ use super::{Limits, Rejected};
 pub struct Append {
     pub key: SessionKey,
     pub events: Vec<NewEvent>,
+    /// The lease that it is written under.
+    pub lease: Option<LeaseMark>,
     pub if_match: Option<IfMatch>,
     /// A key without which there is nothing to do: removing what is not there appends no event.
     pub only_if_present: Option<(Scope, Box<str>)>,
@@ -120,10 +123,10 @@ pub struct Appended {
 
 /// Decides one append: its outcome, and what to write.
 ///
-/// Idempotency comes before the preconditions, so that the retry of a success succeeds. Each fresh event takes the
+/// Idempotency comes before the lease and the preconditions, so that the retry of a success succeeds. Each fresh event takes the
 /// next sequence number; a shared scope's revision grows by one per append that changes it.
 pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'a>) -> Outcome {
-    let Some(&head) = loaded.sessions.get(&append.key).filter(|head| head.is_live(append.now)) else {
+    let Some(head) = loaded.sessions.get(&append.key).filter(|head| head.is_live(append.now)).cloned() else {
         return Outcome::SessionNotFound;
     };
     let Some(plan) = plan(loaded, append) else {
@@ -133,6 +136,9 @@ pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'
     let fresh: Vec<&NewEvent> = plan.iter().filter_map(Planned::fresh).collect();
     let mut stored = Vec::new();
     if !fresh.is_empty() {
+        if let Err(refusal) = head.lease.judge(tag.mark(), append.lease.as_ref(), append.now) {
+            return Outcome::Refused(Refusal::Lease(refusal));
+        }
         if append.if_match.as_ref().is_some_and(|if_match| !if_match.holds(&tag)) {
             return Outcome::Refused(Refusal::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())));
         }
@@ -145,7 +151,8 @@ pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'
             Ok(resolved) => resolved,
             Err(refusal) => return Outcome::Refused(refusal),
         };
-        stored = write(loaded, &append.key, &mut tag, &[], resolved, append.now, writes);
+        let lease = append.lease.as_ref();
+        stored = write(loaded, &append.key, &mut tag, &[], resolved, (append.now, lease), writes);
         let update_time = fresh.last().map_or(head.update_time, |last| last.timestamp.micros);
         loaded.sessions.insert(append.key.clone(), SessionHead { revision: tag.revision, update_time, ..head });
         for (event, stored) in fresh.iter().zip(&stored) {
@@ -302,7 +309,7 @@ fn write<'a>(
     tag: &mut Tag,
     initial: &'a [Change],
     events: Vec<ResolvedEvent<'a>>,
-    now: Micros,
+    (now, lease): (Micros, Option<&LeaseMark>),
     writes: &mut Writes<'a>,
 ) -> Vec<StoredEvent> {
     let changed = |scope| {
@@ -348,11 +355,19 @@ fn write<'a>(
             event,
             body,
         });
-        let was = match writes.sessions.get(key) {
-            Some(earlier) => earlier.was,
-            None => loaded.sessions.get(key).copied(),
+        let (was, leased, side) = match writes.sessions.remove(key) {
+            Some(earlier) => (earlier.was, earlier.lease, earlier.side),
+            None => (loaded.sessions.get(key).cloned(), None, false),
         };
-        writes.sessions.insert(key, SessionUpdate { revision: tag.revision, update_time: &event.timestamp, was });
+        let update = SessionUpdate {
+            revision: tag.revision,
+            update_time: &event.timestamp,
+            was,
+            lease: lease.map(|mark| mark.epoch).or(leased),
+            side: side || lease.is_none(),
+            now,
+        };
+        writes.sessions.insert(key, update);
     }
     stored
 }
@@ -446,7 +461,7 @@ pub fn decide_creation<'a>(
         metadata: 0,
     };
     let resolved = resolve_events(loaded, &creation.key, &tag, &creation.state, events, &creation.limits)?;
-    write(loaded, &creation.key, &mut tag, &creation.state, resolved, creation.now, writes);
+    write(loaded, &creation.key, &mut tag, &creation.state, resolved, (creation.now, None), writes);
     Ok(tag)
 }
 
@@ -461,6 +476,7 @@ mod tests {
     use crate::domain::event::EventDraft;
     use crate::domain::ids::{AppName, SessionId, UserId, UserKey};
     use crate::domain::json::Json;
+    use crate::domain::lease::{Exclusion, Held, LeaseHead, LeaseRefusal};
     use crate::domain::session::IfExists;
     use crate::domain::writes::StateWrite;
 
@@ -482,6 +498,7 @@ mod tests {
         Append {
             key: key(session),
             events,
+            lease: None,
             if_match: None,
             only_if_present: None,
             limits: Limits::default(),
@@ -490,14 +507,16 @@ mod tests {
         }
     }
 
+    fn head(incarnation: i64, revision: i64) -> SessionHead {
+        let (update_time, lease) = (NOW, LeaseHead::default());
+        SessionHead { incarnation, revision, metadata_revision: 0, update_time, expire_time: None, lease }
+    }
+
     /// The loaded of sessions `s` and `t`, at revision 7, with user revision 2 and app revision 3.
     fn loaded() -> Loaded {
         let mut loaded = Loaded::default();
         for (session, incarnation) in [("s", 1), ("t", 2)] {
-            loaded.sessions.insert(
-                key(session),
-                SessionHead { incarnation, revision: 7, metadata_revision: 0, update_time: NOW, expire_time: None },
-            );
+            loaded.sessions.insert(key(session), head(incarnation, 7));
         }
         loaded.users.insert(key("s").user, 2);
         loaded.apps.insert(key("s").user.app, 3);
@@ -668,6 +687,77 @@ mod tests {
         assert_eq!(writes.users[&batch[0].key.user], ScopeUpdate { was: 2, revision: 4 });
     }
 
+    /// The session `s` under a lease of this epoch; with `all` it excludes all others for a second.
+    fn leased(epoch: i64, all: bool) -> Loaded {
+        let mut loaded = loaded();
+        let exclusion = Exclusion { owner: "o".into(), expire_time: NOW.plus(1_000_000), now: None };
+        let lease = LeaseHead { epoch, all: all.then(|| Arc::new(exclusion)) };
+        loaded.sessions.insert(key("s"), SessionHead { lease, ..head(1, 7) });
+        loaded
+    }
+
+    fn under(epoch: i64, append: Append) -> Append {
+        Append { lease: Some(LeaseMark { epoch, incarnation: None }), ..append }
+    }
+
+    #[test]
+    fn a_lease_is_judged_after_retries_and_before_preconditions() {
+        let stale = |append| Append { if_match: Some(IfMatch::parse("\"1\"").unwrap()), ..append };
+        let mut loaded = leased(3, true);
+        let first = under(3, append("s", &[r#"{"id":"a"}"#]));
+        let mut writes = Writes::default();
+        done(decide(&mut loaded, &first, &mut writes));
+        assert_eq!((writes.sessions[&key("s")].lease, writes.sessions[&key("s")].side), (Some(3), false));
+        let fenced = Outcome::Refused(Refusal::Lease(LeaseRefusal::Fenced { epoch: 3 }));
+        let held = Held { owner: "o".into(), epoch: 3, expire_time: NOW.plus(1_000_000), left: 1_000_000 };
+        let held = Outcome::Refused(Refusal::Lease(LeaseRefusal::Held(held)));
+        let (retry, conflict, fresh) = (r#"{"id":"a"}"#, r#"{"id":"a","author":"x"}"#, r#"{"id":"b"}"#);
+        let elsewhere = Append { lease: Some(LeaseMark { epoch: 3, incarnation: Some(2) }), ..append("s", &[fresh]) };
+        for (append, outcome) in [
+            (stale(under(2, append("s", &[fresh]))), &fenced),
+            (under(4, append("s", &[fresh])), &fenced),
+            (elsewhere, &fenced),
+            (stale(append("s", &[fresh])), &held),
+            // Partly a retry.
+            (under(2, append("s", &[retry, fresh])), &fenced),
+            (append("s", &[retry, fresh]), &held),
+            (under(2, append("s", &[conflict])), &Outcome::Refused(Refusal::EventIdConflict)),
+            (stale(under(3, append("s", &[fresh]))), &mismatch(8, 2, 3)),
+        ] {
+            let mut writes = Writes::default();
+            assert_eq!(decide(&mut loaded, &append, &mut writes), *outcome);
+            assert!(writes.is_empty());
+        }
+        // All of it is a retry: whatever the lease.
+        for append in [under(2, append("s", &[retry])), append("s", &[retry, retry])] {
+            assert!(
+                done(decide(&mut loaded, &append, &mut Writes::default())).events.iter().all(|event| event.replayed)
+            );
+        }
+        // Once it has expired, others may write, and it is still the holder's.
+        let late = |append| Append { now: NOW.plus(1_000_000), ..append };
+        done(decide(&mut loaded, &late(append("s", &[r#"{"id":"c"}"#])), &mut Writes::default()));
+        done(decide(&mut loaded, &late(under(3, append("s", &[r#"{"id":"d"}"#]))), &mut Writes::default()));
+    }
+
+    #[test]
+    fn a_batch_notes_the_lease_and_whether_others_write_beside_it() {
+        let batch = [
+            append("s", &[r#"{"id":"a"}"#]),
+            under(3, append("s", &[r#"{"id":"b"}"#])),
+            under(2, append("s", &[r#"{"id":"c"}"#])),
+            append("t", &[r#"{"id":"a"}"#]),
+            Append { now: NOW.plus(5), ..append("s", &[r#"{"id":"d"}"#]) },
+        ];
+        let mut loaded = leased(3, false);
+        let mut writes = Writes::default();
+        let outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut loaded, append, &mut writes)).collect();
+        assert_eq!(outcomes[2], Outcome::Refused(Refusal::Lease(LeaseRefusal::Fenced { epoch: 3 })));
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_fresh()).count(), 4);
+        let noted: Vec<_> = writes.sessions.values().map(|update| (update.lease, update.side, update.now)).collect();
+        assert_eq!(noted, [(Some(3), true, NOW.plus(5)), (None, true, NOW)]);
+    }
+
     #[test]
     fn removing_what_is_not_there_does_nothing() {
         let removal = |id: &str| {
@@ -836,7 +926,7 @@ mod tests {
                 .collect();
             loaded.sessions.insert(
                 creation.key.clone(),
-                SessionHead { incarnation: tag.incarnation, revision: tag.revision, metadata_revision: 0, update_time: NOW, expire_time: None },
+                head(tag.incarnation, tag.revision),
             );
             let mut last = tag;
             for append in &appends {

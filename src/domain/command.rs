@@ -2,6 +2,7 @@
 
 use super::append::Outcome;
 use super::ids::{SessionId, SessionKey};
+use super::lease::{LeaseChange, LeaseDone, LeaseMark, LeaseRefusal, LeaseView};
 use super::query::{ScopeView, SessionView};
 use super::request_key::RequestKey;
 use super::resolve::{Mismatch, Refusal};
@@ -58,6 +59,7 @@ pub enum ForkOutcome {
 pub struct MetadataUpdate {
     pub key: SessionKey,
     pub patch: MetadataPatch,
+    pub lease: Option<LeaseMark>,
     pub if_match: Option<IfMatch>,
     pub now: Micros,
 }
@@ -66,6 +68,7 @@ pub struct MetadataUpdate {
 pub enum UpdateOutcome {
     Done(SessionView),
     SessionNotFound,
+    Lease(LeaseRefusal),
     RevisionMismatch(Mismatch),
 }
 
@@ -73,13 +76,16 @@ pub enum UpdateOutcome {
 pub struct Deletion {
     pub key: SessionKey,
     pub incarnation: i64,
+    pub lease: Option<LeaseMark>,
     pub if_match: Option<IfMatch>,
+    pub now: Micros,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum DeleteOutcome {
     /// Gone, or never there.
     Done,
+    Lease(LeaseRefusal),
     RevisionMismatch(Mismatch),
 }
 
@@ -91,4 +97,20 @@ pub enum ScopeOutcome {
     /// An earlier request with the same key had other content.
     KeyConflict,
     Refused(Refusal),
+}
+
+/// A change of a session's lease.
+#[derive(Debug)]
+pub struct LeaseCommand {
+    pub key: SessionKey,
+    pub change: LeaseChange,
+    pub now: Micros,
+}
+
+#[derive(Debug)]
+pub enum LeaseOutcome {
+    /// With the lease as it is now.
+    Done(LeaseDone, LeaseView),
+    SessionNotFound,
+    Refused(LeaseRefusal),
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::event::StoredEvent;
 use super::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
 use super::json::RawJson;
+use super::lease::LeaseHead;
 use super::session::SessionInfo;
 use super::tag::{Tag, Timeline};
 use super::time::Micros;
@@ -38,7 +39,7 @@ impl Needs<'_> {
 }
 
 /// The head of a session: what a decision depends on, and an optimistic write compares again.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SessionHead {
     pub incarnation: i64,
     pub revision: i64,
@@ -46,6 +47,7 @@ pub struct SessionHead {
     pub update_time: Micros,
     /// Where the database's clock decides about expiry: the earliest time if the session has expired, else `None`.
     pub expire_time: Option<Micros>,
+    pub lease: LeaseHead,
 }
 
 impl SessionHead {
@@ -61,10 +63,12 @@ pub struct LockedSession {
     pub head: SessionHead,
 }
 
+/// As of a session that never had a lease, of which the other says nothing.
 impl From<&SessionInfo> for SessionHead {
     fn from(head: &SessionInfo) -> Self {
         let SessionInfo { incarnation, revision, metadata_revision, expire_time, .. } = *head;
-        Self { incarnation, revision, metadata_revision, update_time: head.update_time.micros, expire_time }
+        let (update_time, lease) = (head.update_time.micros, LeaseHead::default());
+        Self { incarnation, revision, metadata_revision, update_time, expire_time, lease }
     }
 }
 

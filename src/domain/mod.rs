@@ -15,6 +15,8 @@
 //! - [`session`]: a session's head, its creation and its metadata
 //! - [`request_key`]: how a retry of a request without an event is recognised
 //! - [`tag`]: revisions as entity tags, and the precondition they express
+//! - [`cursor`]: where a reader of an event log stands
+//! - [`lease`]: one turn at a time
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
 //! - [`resolve`]: the result of a change, given the current values
@@ -30,11 +32,13 @@ pub mod access;
 pub mod append;
 pub mod change;
 pub mod command;
+pub mod cursor;
 pub(crate) mod envelope;
 pub mod event;
 pub(crate) mod history;
 pub mod ids;
 pub mod json;
+pub mod lease;
 pub(crate) mod loaded;
 pub(crate) mod number;
 pub(crate) mod ops;
@@ -54,6 +58,7 @@ pub(crate) mod writes;
 use std::fmt;
 
 use access::Writer;
+pub use writes::Committed;
 
 /// One field at fault, as the `errors` list of an error shows it.
 ///

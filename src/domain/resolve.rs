@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::change::{Change, Condition, Edit, Keys, value_too_large};
 use super::ids::StateAddress;
 use super::json::RawJson;
+use super::lease::LeaseRefusal;
 use super::loaded::StateEntry;
 use super::scope::Scope;
 use super::tag::Tag;
@@ -19,6 +20,8 @@ const MOST_WORK: usize = 32 << 20;
 pub enum Refusal {
     /// The session has this event id with other content.
     EventIdConflict,
+    /// The session's lease: the write names another one, or none while one excludes all others.
+    Lease(LeaseRefusal),
     /// A precondition failed.
     RevisionMismatch(Mismatch),
     /// An operator does not fit the current value, or its result is over a limit.

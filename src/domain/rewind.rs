@@ -7,6 +7,7 @@ use super::envelope::Fields;
 use super::event::{EventDraft, Rewind};
 use super::ids::{EventId, SessionKey, StateAddress};
 use super::json::{Json, Kind, ObjectText, RawJson};
+use super::lease::LeaseMark;
 use super::loaded::{Loaded, StateEntry};
 use super::query::SessionView;
 use super::resolve::{Mismatch, Refusal};
@@ -89,6 +90,7 @@ pub struct RewindRequest {
     pub target: RewindTarget,
     pub event_id: EventId,
     pub invocation_id: String,
+    pub lease: Option<LeaseMark>,
     pub if_match: Option<IfMatch>,
     pub now: Micros,
 }
@@ -128,15 +130,18 @@ pub enum Decision {
 }
 
 /// Decides a rewind of a session that is locked, given what was loaded of it and of its past; `None` where there is no past to
-/// return to. As for an append, idempotency comes before the precondition.
+/// return to. As for an append, idempotency comes before the lease and the precondition.
 pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) -> Decision {
-    let live = loaded.sessions.get(&request.key).is_some_and(|head| head.is_live(request.now));
-    let Some(tag) = loaded.tag(&request.key).filter(|_| live) else { return Decision::SessionNotFound };
+    let head = loaded.sessions.get(&request.key).filter(|head| head.is_live(request.now));
+    let (Some(head), Some(tag)) = (head, loaded.tag(&request.key)) else { return Decision::SessionNotFound };
     if let Some(known) = loaded.known.get(&request.key).and_then(|known| known.get(&request.event_id)) {
         return match request.target.is_of(&known.event.body) {
             true => Decision::Replayed,
             false => Decision::Refused(Refusal::EventIdConflict),
         };
+    }
+    if let Err(refusal) = head.lease.judge(tag.mark(), request.lease.as_ref(), request.now) {
+        return Decision::Refused(Refusal::Lease(refusal));
     }
     if request.if_match.as_ref().is_some_and(|if_match| !if_match.holds(&tag)) {
         return Decision::Refused(Refusal::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())));
@@ -157,6 +162,7 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
     Decision::Append(Append {
         key: request.key.clone(),
         events: vec![event],
+        lease: request.lease,
         if_match: None,
         only_if_present: None,
         limits: Limits::unbounded_input(),

@@ -32,14 +32,20 @@ pub struct Tag {
 }
 
 impl Tag {
-    fn mark(&self) -> i64 {
+    /// `R.U.A.I`: the moment of the merged state, without the metadata.
+    pub fn moment(&self) -> String {
+        format!("{}.{}.{}.{:x}", self.revision, self.user, self.app, self.mark())
+    }
+
+    /// The [mark](Timeline::mark) of its incarnation.
+    pub fn mark(&self) -> i64 {
         self.timeline.mark(self.incarnation)
     }
 }
 
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}.{}.{}.{:x}", self.revision, self.user, self.app, self.mark())?;
+        write!(f, "\"{}", self.moment())?;
         if self.metadata > 0 {
             write!(f, "-{}", self.metadata)?;
         }

@@ -69,6 +69,8 @@ pub struct SessionRow {
     pub now: Seen,
     /// If the session is a fork: its events up to this one are copies.
     pub forked_revision: Option<i64>,
+    /// Whether the columns of the lease agree: nobody has a part of one, and whoever holds it was granted it.
+    pub lease_agrees: bool,
 }
 
 /// An event's row. Texts as clients see them, without what a database needs to keep them.
@@ -195,6 +197,9 @@ impl SessionCheck {
                 }
             }
             None => findings.note(|| "the initial state is no JSON object".to_owned()),
+        }
+        if !row.lease_agrees {
+            findings.note(|| "the columns of the lease do not agree".to_owned());
         }
         for ((scope, created), (_, now)) in row.created.each().into_iter().zip(row.now.each()) {
             if created > now {
@@ -695,6 +700,7 @@ mod tests {
                 created: Seen { user: 2, app: 0 },
                 now: Seen { user: 5, app: 1 },
                 forked_revision: None,
+                lease_agrees: true,
             },
             events: vec![
                 event(1, 3, 0, r#""stateDelta":{"a":1,"user:u":1}"#),
@@ -819,6 +825,7 @@ mod tests {
         let time = "the update time is not that of the last event, or of the creation";
         differs(|s| s.row.update_time = Micros(4_500_001), &[time]);
         differs(|s| s.row.update_time_number = "4.5".to_owned(), &[time]);
+        differs(|s| s.row.lease_agrees = false, &["the columns of the lease do not agree"]);
         differs(|s| s.row.listed = false, &["the list by last update does not have it at its update time"]);
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::event::NewEvent;
-use super::ids::{AppName, SessionKey, UserKey};
+use super::ids::{AppName, ScopeKey, SessionKey, UserKey};
 use super::json::RawJson;
 use super::loaded::SessionHead;
 use super::time::{Micros, Timestamp};
@@ -33,6 +33,12 @@ pub struct SessionUpdate<'a> {
     pub update_time: &'a Timestamp,
     /// The session's head before the batch; `None` if the batch creates it.
     pub was: Option<SessionHead>,
+    /// The epoch that an append of the batch names: it must still be the present one, and its lease is extended.
+    pub lease: Option<i64>,
+    /// An append of the batch names no lease, so none may exclude it.
+    pub side: bool,
+    /// When the last of them arrived: the time of the write, where the database has no clock of its own.
+    pub now: Micros,
 }
 
 /// The revision of a shared scope before and after the batch.
@@ -91,13 +97,15 @@ impl<'a, K: Ord + Clone> StateWrites<'a, K> {
     }
 }
 
-/// The events of one session that one transaction committed: the sequences from `first` to `last`.
+/// A part of what one transaction committed, for those who wait for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Committed {
-    pub key: SessionKey,
-    pub incarnation: i64,
-    pub first: i64,
-    pub last: i64,
+pub enum Committed {
+    /// Events of one session: the sequences from `first` to `last`.
+    Events { key: SessionKey, incarnation: i64, first: i64, last: i64 },
+    /// Something else of a session: its metadata, its lease, or that it is gone.
+    Session(SessionKey),
+    /// State of an app or a user, which is at this revision now.
+    Scope(ScopeKey, i64),
 }
 
 /// Everything that a batch changes, each row once, in key order.
@@ -114,20 +122,24 @@ pub struct Writes<'a> {
 }
 
 impl Writes<'_> {
-    /// The events that it appends, by session, in the order of their sequences.
+    /// What it commits: the events by session, in the order of their sequences, and the shared scopes that it changes.
     pub fn committed(&self) -> Vec<Committed> {
         let mut committed: Vec<Committed> = Vec::new();
         let mut places: HashMap<&SessionKey, usize> = HashMap::new();
         for event in &self.events {
             match places.get(event.key).and_then(|at| committed.get_mut(*at)) {
-                Some(of_session) => of_session.last = event.sequence,
-                None => {
+                Some(Committed::Events { last, .. }) => *last = event.sequence,
+                _ => {
                     places.insert(event.key, committed.len());
-                    let (key, sequence) = (event.key.clone(), event.sequence);
-                    committed.push(Committed { key, incarnation: event.incarnation, first: sequence, last: sequence });
+                    let (key, first) = (event.key.clone(), event.sequence);
+                    committed.push(Committed::Events { key, incarnation: event.incarnation, first, last: first });
                 }
             }
         }
+        let users = self.users.iter().map(|(key, update)| (ScopeKey::User((*key).clone()), update));
+        let apps = self.apps.iter().map(|(key, update)| (ScopeKey::App((*key).clone()), update));
+        let changed = users.chain(apps).filter(|(_, update)| update.revision != update.was);
+        committed.extend(changed.map(|(key, update)| Committed::Scope(key, update.revision)));
         committed
     }
 

@@ -13,10 +13,10 @@ use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::Response;
 use http_body_util::BodyExt as _;
 use percent_encoding::percent_decode_str;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::problem::{Code, Problem, REQUEST_ID};
+use super::problem::{Code, Problem, REQUEST_ID, Throttle};
 use super::shares::{App, Shares};
 use crate::config::HttpSettings;
 use crate::metrics::{InFlight, Metrics};
@@ -41,16 +41,37 @@ pub struct Places {
     /// Makes numbers of apps' names. Which names share one is nothing that a client can find out.
     numbers: RandomState,
     streams: Arc<Semaphore>,
+    watchers: Arc<Semaphore>,
     /// When the last of the refused connections comes back.
     last_return: Mutex<Instant>,
 }
 
 /// A request's place, and its part of what the metrics show as in flight. Dropping it gives both back.
 pub struct Place {
-    /// `None` for a request that is always served.
-    share: Option<Share>,
+    share: Held,
     in_flight: InFlight,
 }
+
+/// The share of a request, for its handler to give back early. `None` within for a request that is always served.
+#[derive(Clone)]
+pub struct Held(Arc<Mutex<Option<Share>>>);
+
+impl Held {
+    /// The request waits from now on: others may be served.
+    pub fn give_back(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// A place of a watch, or of a request that waits. Dropping it gives it back.
+pub struct Watching {
+    _permit: OwnedSemaphorePermit,
+    _counted: InFlight,
+}
+
+/// In the extensions of a response that is streamed and holds a [`Watching`]: it takes no place among the other streams.
+#[derive(Debug, Clone, Copy)]
+pub struct IsWatch;
 
 /// One of the places for requests. Dropping it gives it back.
 struct Share {
@@ -64,12 +85,20 @@ impl Drop for Share {
     }
 }
 
+impl Place {
+    /// What the handler may give back.
+    pub fn held(&self) -> Held {
+        self.share.clone()
+    }
+}
+
 impl Places {
     pub fn new(settings: &HttpSettings) -> Self {
         Self {
             requests: Arc::new(Mutex::new(Shares::new(settings.max_in_flight))),
             numbers: RandomState::new(),
             streams: Arc::new(Semaphore::new(settings.max_streams.min(Semaphore::MAX_PERMITS))),
+            watchers: Arc::new(Semaphore::new(settings.watch.places.min(Semaphore::MAX_PERMITS))),
             last_return: Mutex::new(Instant::now()),
         }
     }
@@ -84,7 +113,20 @@ impl Places {
                 Some(shares.take(app, Instant::now()).then(|| Share { requests: self.requests.clone(), app })?)
             }
         };
-        Some(Place { share, in_flight: metrics.in_flight() })
+        Some(Place { share: Held(Arc::new(Mutex::new(share))), in_flight: metrics.in_flight() })
+    }
+
+    /// A place for a watch, or for a request that waits.
+    ///
+    /// # Errors
+    /// All are taken.
+    pub fn watch(&self, metrics: &Metrics) -> Result<Watching, Problem> {
+        let Ok(permit) = self.watchers.clone().try_acquire_owned() else {
+            let throttle = Throttle { limit: "watchers", retry_after: "1".to_owned(), fields: None };
+            let detail = "as many watches and waiting requests are under way as can be; try again later";
+            return Err(Problem::throttled("watchers", throttle, detail));
+        };
+        Ok(Watching { _permit: permit, _counted: metrics.watcher() })
     }
 
     /// The response, with its place: given back if it is complete; exchanged for one among the streams, which it keeps
@@ -97,19 +139,16 @@ impl Places {
         if response.body().size_hint().exact().is_some() || *method == Method::HEAD {
             return Ok(response);
         }
+        let Place { share, in_flight } = place;
+        share.give_back();
+        if response.extensions().get::<IsWatch>().is_some() {
+            return Ok(response.map(|body| held_by(body, in_flight)));
+        }
         let Ok(stream) = self.streams.clone().try_acquire_owned() else {
             let detail = "more answers are being streamed than can be; try again";
             return Err(Problem::over("streams", Code::Overloaded, detail));
         };
-        let Place { share, in_flight } = place;
-        drop(share);
-        let held = (stream, in_flight);
-        Ok(response.map(|body| {
-            Body::new(body.map_frame(move |frame| {
-                let _held = &held;
-                frame
-            }))
-        }))
+        Ok(response.map(|body| held_by(body, (stream, in_flight))))
     }
 
     /// For the connection of a request that is refused now.
@@ -119,6 +158,14 @@ impl Places {
         *last = next_return(*last, now);
         Pause(*last - now)
     }
+}
+
+/// The body, which keeps `held` until its end.
+fn held_by(body: Body, held: impl Send + 'static) -> Body {
+    Body::new(body.map_frame(move |frame| {
+        let _held = &held;
+        frame
+    }))
 }
 
 /// The bytes of the app's name in a path that this route matched. Nobody has asked yet who may say it.

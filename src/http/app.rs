@@ -4,6 +4,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
+use tokio::sync::watch;
+
 use super::admission::Places;
 use super::memory::Memory;
 use super::rates::Rates;
@@ -31,6 +33,8 @@ pub struct Paths {
     pub always_served: Vec<&'static str>,
     /// Pages for people, to which other sites may link.
     pub pages: Vec<&'static str>,
+    /// Take a user token in their query, for browsers, which cannot send a header with a stream.
+    pub token_in_query: Vec<&'static str>,
     /// First segments of the paths in which an empty segment is refused by name.
     pub strict_roots: Vec<&'static str>,
 }
@@ -51,6 +55,8 @@ pub struct App {
     pub memory: Memory,
     pub rates: Rates,
     stopping: AtomicBool,
+    /// Watches and waits are to end.
+    ending: watch::Sender<bool>,
 }
 
 impl App {
@@ -75,6 +81,7 @@ impl App {
             memory: Memory::new(settings.max_buffered_bytes, settings.max_body_bytes),
             rates: Rates::new(settings.rates),
             stopping: AtomicBool::new(false),
+            ending: watch::Sender::new(false),
             settings,
         })
     }
@@ -88,6 +95,16 @@ impl App {
     /// From now on the server is not ready, so that a load balancer sends its requests elsewhere.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on watches and waits end.
+    pub fn end_watches(&self) {
+        self.ending.send_replace(true);
+    }
+
+    /// Is `true` once watches and waits are to end.
+    pub fn ending(&self) -> watch::Receiver<bool> {
+        self.ending.subscribe()
     }
 
     pub fn is_stopping(&self) -> bool {

@@ -34,6 +34,7 @@ pub fn paths(endpoints: &[Endpoint]) -> Paths {
     Paths {
         open: endpoints.iter().filter(|e| e.operation.access == Access::Open).map(|endpoint| endpoint.path).collect(),
         always_served: of(|serving| serving.always).map(|endpoint| endpoint.path).collect(),
+        token_in_query: of(|serving| serving.token_in_query).map(|endpoint| endpoint.path).collect(),
         pages: of(|serving| serving.page).map(|endpoint| endpoint.path).collect(),
         strict_roots,
     }
@@ -88,6 +89,8 @@ pub struct Serving {
     pub strict_query: bool,
     /// A page for people, to which other sites may link. It shows nothing that is stored.
     pub page: bool,
+    /// It takes a user token as `access_token` in its query: a browser cannot send a header with a stream of events.
+    pub token_in_query: bool,
     pub charge: Charge,
 }
 
@@ -110,8 +113,11 @@ impl Serving {
         strict_path: true,
         strict_query: true,
         page: false,
+        token_in_query: false,
         charge: Charge::Request,
     };
+    /// A stream of events.
+    pub const WATCH: Self = Self { token_in_query: true, ..Self::NATIVE };
     /// What appends events.
     pub const APPEND: Self = Self { charge: Charge::Events, ..Self::NATIVE };
     /// What is stored, in ADK's forms.
@@ -141,9 +147,15 @@ pub enum Kind {
     /// State keys, separated by commas.
     StateKeys,
     Boolean,
+    /// Whole seconds to wait, with or without an `s`: 0 to 60.
+    Wait,
     OneOf(&'static [&'static str]),
     /// Unix seconds or RFC 3339.
     Time,
+    /// The epoch of a lease: digits. Required.
+    Epoch,
+    /// The incarnation of a lease: hexadecimal digits.
+    Incarnation,
     /// Any number of parameters whose names begin with `name` and a dot: `label.NAME=VALUE`.
     Labels,
 }
@@ -157,6 +169,10 @@ pub enum Header {
     /// `If-None-Match: *` of a write: only if there is none yet.
     CreateOnly,
     IdempotencyKey,
+    /// Of a stream of events: where it goes on.
+    LastEventId,
+    /// The lease that a write is made under.
+    Lease,
 }
 
 impl Header {
@@ -165,6 +181,8 @@ impl Header {
             Self::IfMatch => header::IF_MATCH,
             Self::IfNoneMatch | Self::CreateOnly => header::IF_NONE_MATCH,
             Self::IdempotencyKey => HeaderName::from_static("idempotency-key"),
+            Self::LastEventId => HeaderName::from_static("last-event-id"),
+            Self::Lease => HeaderName::from_static("sessiond-lease"),
         }
     }
 
@@ -174,6 +192,8 @@ impl Header {
             Self::IfMatch => "If-Match",
             Self::IfNoneMatch | Self::CreateOnly => "If-None-Match",
             Self::IdempotencyKey => "Idempotency-Key",
+            Self::LastEventId => "Last-Event-ID",
+            Self::Lease => "Sessiond-Lease",
         }
     }
 }
@@ -196,6 +216,11 @@ pub struct Reply {
     pub headers: &'static [&'static str],
 }
 
+pub const WAIT: Param = Param {
+    name: "wait",
+    kind: Kind::Wait,
+    about: "For how long to wait for what is not there yet, in seconds, up to 60: `30` or `30s`.",
+};
 pub const PAGE_SIZE: Param = Param {
     name: "pageSize",
     kind: Kind::Integer { min: 1, max: i64::MAX },

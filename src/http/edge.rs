@@ -155,7 +155,7 @@ impl Cors {
             (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, PATCH, DELETE"),
             (
                 header::ACCESS_CONTROL_ALLOW_HEADERS,
-                "authorization, content-type, if-match, if-none-match, idempotency-key, x-request-id",
+                "authorization, content-type, if-match, if-none-match, idempotency-key, sessiond-lease, x-request-id",
             ),
             (header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS),
         ];

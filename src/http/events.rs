@@ -4,18 +4,18 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT};
 use super::paging::page_rows;
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
+use super::wait::Wait;
 use crate::domain::access::Role;
 use crate::domain::event::EventDraft;
 use crate::domain::ids::SessionKey;
 use crate::domain::json::Kind as JsonKind;
 use crate::domain::query::EventQuery;
 use crate::domain::session::{SessionInfo, parse_events};
-use crate::domain::tag::IfMatch;
-use crate::service::Answered;
+use crate::service::{Answered, Error, Guard};
 
 const OUTPUT_KEY: Param = Param {
     name: "outputKey",
@@ -35,7 +35,7 @@ pub const APPEND: Operation = Operation {
                   200 and the stored event; other content, 409. An event with `partial: true` is answered and not \
                   stored. `Idempotency-Key` is the id of a single event that has none; beside another id it is refused.",
     query: &[OUTPUT_KEY],
-    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "AppendEvents", required: true }),
     answers: &[
         Reply {
@@ -51,7 +51,7 @@ pub const APPEND: Operation = Operation {
             headers: &["ETag"],
         },
     ],
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::RevisionMismatch],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
 };
 
 pub async fn append(mut call: Call) -> Result<Response, Problem> {
@@ -63,8 +63,8 @@ pub async fn append(mut call: Call) -> Result<Response, Problem> {
         // What cannot be read costs as much as any other request.
         Err(_) => call.charge(1)?,
     }
-    let Given { key, if_match, drafts, several, body: _body } = given?;
-    let appended = call.service.append(key, drafts, if_match, call.deadline).await?;
+    let Given { key, guard, drafts, several, body: _body } = given?;
+    let appended = call.service.append(key, drafts, guard, call.deadline).await?;
 
     let mut text = String::new();
     let (mut fresh, mut replayed) = (0, 0);
@@ -90,7 +90,7 @@ pub async fn append(mut call: Call) -> Result<Response, Problem> {
 /// What a request asks to append.
 struct Given {
     key: SessionKey,
-    if_match: Option<IfMatch>,
+    guard: Guard,
     drafts: Vec<EventDraft>,
     /// They came as an array.
     several: bool,
@@ -101,7 +101,7 @@ struct Given {
 async fn read(call: &mut Call) -> Result<Given, Problem> {
     let query = call.take_query();
     let key = call.session()?;
-    let if_match = call.if_match()?;
+    let guard = call.guard()?;
     let idempotency_key = call.idempotency_key()?;
     let body = call.required_body().await?;
     let json = body.json()?;
@@ -129,7 +129,7 @@ async fn read(call: &mut Call) -> Result<Given, Problem> {
             _ => draft,
         }]
     };
-    Ok(Given { key, if_match, drafts, several, body })
+    Ok(Given { key, guard, drafts, several, body })
 }
 
 const ORDER: Param =
@@ -161,7 +161,8 @@ pub const LIST: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Reader),
     summary: "Read the event log",
-    description: "In sequence order, whatever the clients' clocks say.",
+    description: "In sequence order, whatever the clients' clocks say. With `wait`, a page that would be empty waits for its \
+                  first event; it is empty after the wait, and when the server stops.",
     query: &[
         PAGE_SIZE,
         PAGE_TOKEN,
@@ -173,6 +174,7 @@ pub const LIST: Operation = Operation {
         INVOCATION_ID,
         BRANCH,
         EXCLUDE_REWOUND,
+        WAIT,
     ],
     headers: &[Header::IfNoneMatch],
     body: None,
@@ -182,7 +184,7 @@ pub const LIST: Operation = Operation {
         schema: Some("EventList"),
         headers: &["ETag"],
     }],
-    errors: &[Code::SessionNotFound],
+    errors: &[Code::SessionNotFound, Code::PositionGone],
 };
 
 pub async fn list(mut call: Call) -> Result<Response, Problem> {
@@ -206,6 +208,12 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         }
         binding
     };
+    let wait = query.wait();
+    for (param, excludes) in [(&ORDER, descending), (&BEFORE_SEQUENCE, true), (&PAGE_TOKEN, true)] {
+        if wait.is_some() && excludes && query.text(param).is_some() {
+            return Err(Problem::field(WAIT.name, format!("excludes `{}`: it waits for what comes", param.name)));
+        }
+    }
     let service = call.service.clone();
     let go_on = match query.text(&PAGE_TOKEN) {
         Some(token) => {
@@ -215,7 +223,11 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         }
         None => None,
     };
-    if let Some(answer) = call.current(&key).await? {
+    let mut wait = wait.filter(|wait| !wait.is_zero()).map(|wait| Wait::new(&call, wait, false)).transpose()?;
+    // Whoever waits asks for events, and not whether anything is new.
+    if wait.is_none()
+        && let Some(answer) = call.current(&key, None).await?
+    {
         return Ok(answer);
     }
     let mut events = EventQuery {
@@ -236,7 +248,17 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
             *if descending { &mut events.before } else { &mut events.after } = last;
             service.events_of(&head, events, call.deadline).await?
         }
-        None => service.session(key.clone(), None, Some(events), call.deadline).await?,
+        None => loop {
+            let view = service.session(key.clone(), None, Some(events.clone()), call.deadline).await?;
+            if query.wait().is_some() && events.after > view.head.revision {
+                return Err(Error::PositionGone { revision: view.head.revision }.into());
+            }
+            let Some(wait) = wait.as_mut().filter(|_| view.events.events.is_empty()) else { break view };
+            match wait.changed(view.head.expire_time).await? {
+                Some(deadline) => call.deadline = deadline,
+                None => break view,
+            }
+        },
     };
     let page = view.events;
     let next = page.events.last().filter(|_| page.more);

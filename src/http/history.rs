@@ -76,7 +76,7 @@ pub const REWIND: Operation = Operation {
                   they were, later ones removed. App and user state stay. No event is removed; `GET events` leaves out \
                   what was taken back if it is asked to (`excludeRewound`). `Idempotency-Key` is the id of the event.",
     query: &[],
-    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "RewindSession", required: true }),
     answers: &[Reply {
         status: StatusCode::OK,
@@ -84,13 +84,20 @@ pub const REWIND: Operation = Operation {
         schema: Some("Session"),
         headers: &["ETag", "Idempotent-Replayed"],
     }],
-    errors: &[Code::SessionNotFound, Code::EventNotFound, Code::EventIdConflict, Code::RevisionMismatch],
+    errors: &[
+        Code::SessionNotFound,
+        Code::EventNotFound,
+        Code::EventIdConflict,
+        Code::LeaseHeld,
+        Code::Fenced,
+        Code::RevisionMismatch,
+    ],
 };
 
 pub async fn rewind(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
-    let (if_match, id) = (call.if_match()?, call.idempotency_key()?);
+    let (guard, id) = (call.guard()?, call.idempotency_key()?);
     let target = RewindTarget::parse(call.required_body().await?.json()?)?;
-    let Changed { replayed, after: view } = call.service.rewind(key, target, id, if_match, call.deadline).await?;
+    let Changed { replayed, after: view } = call.service.rewind(key, target, id, guard, call.deadline).await?;
     Ok(answer::session(&call, Answer::ok().replayed(replayed), view, EventQuery::all()))
 }

@@ -9,6 +9,7 @@ mod describe;
 mod edge;
 mod events;
 mod history;
+mod lease;
 mod memory;
 mod names;
 mod openapi;
@@ -22,6 +23,8 @@ mod sessions;
 mod shares;
 mod state;
 mod system;
+mod wait;
+mod watch;
 
 use std::sync::{Arc, LazyLock};
 
@@ -77,11 +80,16 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     PUT "/v1/apps/{app}/users/{user}/sessions/{session}" => sessions::get_or_create, GET_OR_CREATE;
     PATCH "/v1/apps/{app}/users/{user}/sessions/{session}" => sessions::patch, PATCH;
     DELETE "/v1/apps/{app}/users/{user}/sessions/{session}" => sessions::delete, DELETE;
+    GET "/v1/apps/{app}/users/{user}/sessions/{session}/watch" => watch::watch, WATCH;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events" => events::list, LIST;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/events" => events::append, APPEND;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events/{event}" => events::get, GET;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/fork" => history::fork, FORK;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/rewind" => history::rewind, REWIND;
+    GET "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::get, GET;
+    POST "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::take, TAKE;
+    PUT "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::renew, RENEW;
+    DELETE "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::release, RELEASE;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/state" => state::get, GET;
     PATCH "/v1/apps/{app}/users/{user}/sessions/{session}/state" => state::patch, PATCH;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::get_key, GET_KEY;

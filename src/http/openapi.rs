@@ -34,6 +34,7 @@ const TAGS: &[(&str, &str)] = &[
     ("Sessions", "Create, read, list, change and delete sessions."),
     ("Events", "The log of a session. Appending an event is how its state changes."),
     ("State", "The merged state of a session, single keys of it, and app and user state on their own."),
+    ("Leases", "One turn at a time: who was superseded is fenced."),
     ("Apps and users", "What exists."),
     (
         "ADK",
@@ -176,9 +177,16 @@ fn failure(status: StatusCode, codes: &[Code]) -> Value {
         StatusCode::TOO_MANY_REQUESTS => &["Retry-After", "RateLimit", "RateLimit-Policy"],
         _ => &[],
     };
+    let mut headers = response_headers(headers);
+    if codes.contains(&Code::LeaseHeld) {
+        headers["Retry-After"] = json!({
+            "description": "Of `lease_held`: seconds until the lease expires.",
+            "schema": {"type": "string", "pattern": "^[0-9]+$"},
+        });
+    }
     json!({
         "description": about.join(" "),
-        "headers": response_headers(headers),
+        "headers": headers,
         "content": {"application/problem+json": {"schema": {
             "$ref": "#/components/schemas/Problem",
             "properties": {"code": {"type": "string", "enum": words}},
@@ -230,13 +238,11 @@ fn headers() -> Value {
         },
         "RateLimit": {
             "description": "The limit that refused (`app`, `key` or `user`), the events that are left of it, and in how many \
-                            seconds the request would pass (draft-ietf-httpapi-ratelimit-headers).",
-            "required": true,
+                            seconds the request would pass (draft-ietf-httpapi-ratelimit-headers). Of rates alone.",
             "schema": {"type": "string", "pattern": r#"^"[a-z]+";r=[0-9]+;t=[0-9]+$"#},
         },
         "RateLimit-Policy": {
-            "description": "The limits that apply: how many events at once, and in how many seconds they come back.",
-            "required": true,
+            "description": "The limits that apply: how many events at once, and in how many seconds they come back. Of rates alone.",
             "schema": {"type": "string", "pattern": r#"^"[a-z]+";q=[0-9]+;w=[0-9]+(, "[a-z]+";q=[0-9]+;w=[0-9]+)*$"#},
         },
         "x-request-id": {
@@ -290,6 +296,18 @@ fn parameters() -> Value {
             "Names the request, so that it changes nothing twice when it is sent again. It is the id of the event that the \
              request appends; where none is appended, what the request made or changed remembers it.",
         ),
+        "Last-Event-ID": header(
+            "Last-Event-ID",
+            json!({"type": "string", "pattern": "^([0-9]+(-[0-9a-f]+-[0-9a-f]{8})?)?$"}),
+            "Begin behind this event: the `id` of the last frame that had one, or a sequence. It wins over the query.",
+        ),
+        "Sessiond-Lease": header(
+            "Sessiond-Lease",
+            json!({"type": "string", "pattern": "^[0-9]+(-[0-9a-fA-F]{1,16})?$"}),
+            "The lease that the write is made under: `EPOCH-INCARNATION`, or `EPOCH` alone. 409 `fenced` if it was superseded, \
+             and nothing is written; an append extends it. Without this header, a lease with `exclusive: all` refuses the \
+             write until it expires.",
+        ),
         "x-request-id": header("x-request-id", json!({"type": "string"}), "Names the request in the answer and in the server's log."),
     })
 }
@@ -300,6 +318,8 @@ fn header_name(header: Header) -> &'static str {
         Header::IfNoneMatch => "If-None-Match",
         Header::CreateOnly => "If-None-Match-Any",
         Header::IdempotencyKey => "Idempotency-Key",
+        Header::LastEventId => "Last-Event-ID",
+        Header::Lease => "Sessiond-Lease",
     }
 }
 
@@ -318,12 +338,20 @@ fn query(param: &Param) -> Value {
         Kind::StateKey => reference("StateKey"),
         Kind::StateKeys => json!({"type": "string", "pattern": r"^[^\x00]*$"}),
         Kind::Boolean => json!({"type": "boolean"}),
+        Kind::Wait => json!({"type": "string", "pattern": "^[0-9]+s?$"}),
         // Spellings of one word: no enum, as they would have one name in the code that is generated for it.
         Kind::OneOf(words) if words.iter().skip(1).any(|word| word.eq_ignore_ascii_case(words[0])) => {
             json!({"type": "string", "pattern": format!("^({})$", words.join("|"))})
         }
         Kind::OneOf(words) => json!({"type": "string", "enum": words}),
         Kind::Time => reference("TimeIn"),
+        Kind::Epoch => {
+            let schema = json!({"type": "integer", "minimum": 0});
+            return json!({
+                "name": param.name, "in": "query", "required": true, "schema": schema, "description": param.about,
+            });
+        }
+        Kind::Incarnation => json!({"type": "string", "pattern": "^[0-9a-fA-F]{1,16}$"}),
         // An exploded form has one parameter for each member, of the member's name.
         Kind::Labels => {
             let name = format!(r"^{}\.{LABEL_NAME}$", param.name);

@@ -11,6 +11,8 @@ use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use percent_encoding::percent_decode_str;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -20,7 +22,7 @@ use super::edge::{self, Cors};
 use super::problem::{Code, Problem, REQUEST_ID, is_write};
 use super::request::{Deadline, check_path};
 use crate::access::audit::{Line, Named};
-use crate::access::{Client, Refusal};
+use crate::access::{Client, Refusal, is_user_token};
 use crate::server::Peer;
 use crate::service::{Clock as _, SystemClock};
 
@@ -37,17 +39,36 @@ fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::panicked().into_response()
 }
 
+/// In the extensions of a request: resolves when the client does not wait for the answer any more.
+#[derive(Debug, Clone)]
+pub struct ClientGone(watch::Receiver<()>);
+
+impl ClientGone {
+    pub async fn wait(&mut self) {
+        while self.0.changed().await.is_ok() {}
+    }
+}
+
+/// In the extensions of a request: the credential that it showed. Streams and waits show it again and again.
+#[derive(Clone)]
+pub struct Shown(pub Option<Arc<str>>);
+
 /// Serves a request for which there is a place in a task of its own, to the end: a client that goes away neither cuts a
 /// transaction in two nor keeps its request out of the log.
 ///
 /// The task itself fails only if the runtime shuts down, when nobody reads the answer any more.
-async fn serve(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+async fn serve(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let always = route.is_some_and(|route| app.api.paths.always_served.contains(&route));
     match app.places.take(&app.metrics, route, request.uri().path(), always) {
-        Some(place) => tokio::spawn(answer(app, place, request, next))
-            .await
-            .unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response()),
+        Some(place) => {
+            // Dropped with this future when the client goes away.
+            let (_here, gone) = watch::channel(());
+            request.extensions_mut().insert(ClientGone(gone));
+            tokio::spawn(answer(app, place, request, next))
+                .await
+                .unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+        }
         None => refuse(&app, &request),
     }
 }
@@ -71,6 +92,7 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(Deadline(started + app.settings.request_timeout));
+    request.extensions_mut().insert(place.held());
 
     // What the access log tells, which the handler takes away.
     let asked = app.audit.as_ref().map(|_| (request.uri().clone(), request.extensions().get::<Peer>().copied()));
@@ -147,7 +169,8 @@ async fn identify(app: &App, route: Option<&MatchedPath>, request: &mut Request)
     let is_open = route.is_some_and(|route| app.api.paths.open.contains(&route.as_str()));
     if !is_open {
         let deadline = request.extensions().get::<Deadline>().map_or_else(Instant::now, |deadline| deadline.0);
-        let credential = if app.authenticator.is_on() { credential(request)? } else { None };
+        let takes_token = route.is_some_and(|route| app.api.paths.token_in_query.contains(&route.as_str()));
+        let credential = if app.authenticator.is_on() { credential(request, takes_token)? } else { None };
         let client =
             app.authenticator.client(credential.as_deref(), deadline).await.map_err(|refusal| match refusal {
                 Refusal::Unauthenticated(reason) => {
@@ -157,12 +180,13 @@ async fn identify(app: &App, route: Option<&MatchedPath>, request: &mut Request)
                 Refusal::Store(error) => Problem::unavailable(&error),
             })?;
         request.extensions_mut().insert(client);
+        request.extensions_mut().insert(Shown(credential.map(Arc::from)));
     }
     check_path(request.uri().path(), &app.api.paths.strict_roots)
 }
 
 /// One answer for all reasons.
-fn unauthenticated() -> Problem {
+pub fn unauthenticated() -> Problem {
     Problem::over(
         "credential",
         Code::Unauthenticated,
@@ -170,22 +194,36 @@ fn unauthenticated() -> Problem {
     )
 }
 
-/// The credential of a request (RFC 6750). Logs and histories keep queries, so none is taken there.
-fn credential(request: &Request) -> Result<Option<String>, Problem> {
+/// The credential of a request (RFC 6750). Logs and histories keep queries, so none is taken there, but where a browser has no
+/// other way (`takes_token`): then the token of a user, which is short-lived, and nothing else.
+fn credential(request: &Request, takes_token: bool) -> Result<Option<String>, Problem> {
     let refuse = |detail| Err(Problem::new(Code::InvalidRequest, detail));
     let query = request.uri().query().unwrap_or_default();
-    if query.split('&').any(|pair| pair.split('=').next() == Some("access_token")) {
+    let token_of = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (name == QUERY_TOKEN).then(|| percent_decode_str(value).decode_utf8_lossy().into_owned())
+    };
+    let mut tokens = query.split('&').filter_map(token_of);
+    let token = tokens.next();
+    if token.is_some() && !takes_token {
         return refuse("a credential in a query is not taken: send `Authorization: Bearer CREDENTIAL`");
     }
     let mut values = request.headers().get_all(AUTHORIZATION).iter();
     let first = values.next();
-    if values.next().is_some() {
+    if values.next().is_some() || tokens.next().is_some() || first.is_some() && token.is_some() {
         return refuse("the request has two credentials");
+    }
+    if let Some(token) = token {
+        // Any other credential is no better than garbage here.
+        return Ok(Some(if is_user_token(&token) { token } else { String::new() }));
     }
     let Some(text) = first.map(|value| value.to_str().unwrap_or_default()) else { return Ok(None) };
     let (scheme, rest) = text.split_once(' ').unwrap_or((text, ""));
     Ok(scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim().to_owned()))
 }
+
+/// Where a stream takes a user token.
+pub const QUERY_TOKEN: &str = "access_token";
 
 /// The problem that a response stands for: ours, or what the framework answers by itself.
 fn problem_of(response: &mut Response) -> Option<Problem> {

@@ -3,7 +3,9 @@
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
+use crate::domain::lease::LeaseRefusal;
 use crate::domain::resolve::Mismatch;
 use crate::domain::{FieldError, Rejected};
 use crate::service::{Cause, Error};
@@ -46,10 +48,14 @@ codes! {
     EventNotFound, "event_not_found", NOT_FOUND, "The session has no such event";
     StateKeyNotFound, "state_key_not_found", NOT_FOUND, "The state has no such key";
     NotFound, "not_found", NOT_FOUND, "There is nothing at this path";
+    NotAcceptable, "not_acceptable", NOT_ACCEPTABLE, "The answer has no such type";
     MethodNotAllowed, "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not take this method";
     RequestTimeout, "request_timeout", REQUEST_TIMEOUT, "The request took too long to arrive";
     SessionAlreadyExists, "session_already_exists", CONFLICT, "The session exists";
     EventIdConflict, "event_id_conflict", CONFLICT, "The event id is taken by other content";
+    PositionGone, "position_gone", GONE, "The log has no such position";
+    LeaseHeld, "lease_held", CONFLICT, "Someone else holds the lease";
+    Fenced, "fenced", CONFLICT, "The lease was superseded";
     RevisionMismatch, "revision_mismatch", PRECONDITION_FAILED, "The precondition failed";
     PayloadTooLarge, "payload_too_large", PAYLOAD_TOO_LARGE, "Over a size limit";
     UriTooLong, "uri_too_long", URI_TOO_LONG, "The URI is too long";
@@ -76,8 +82,74 @@ pub struct Throttle {
     pub limit: &'static str,
     /// Whole seconds.
     pub retry_after: String,
+    /// Of a rate.
+    pub fields: Option<RateFields>,
+}
+
+/// The values of `RateLimit` and `RateLimit-Policy`.
+#[derive(Debug, Clone)]
+pub struct RateFields {
     pub rate_limit: String,
     pub policy: String,
+}
+
+/// What an error tells beside its code and detail.
+#[derive(Debug, Clone)]
+enum Tells {
+    /// The current revisions, where a precondition failed.
+    Mismatch(Mismatch),
+    /// Where the log begins and ends, where a position is not in it.
+    Log {
+        base: i64,
+        revision: i64,
+    },
+    Lease(LeaseRefusal),
+    Throttle(Throttle),
+}
+
+/// The members of a document that only some errors have.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Members<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base_revision: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_revision: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app_revision: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expire_time: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<&'a str>,
+}
+
+impl Tells {
+    fn members(&self) -> Members<'_> {
+        let none = Members::default();
+        match self {
+            Self::Mismatch(Mismatch { revision, shared, .. }) => Members {
+                revision: Some(*revision),
+                user_revision: shared.map(|(user, _)| user),
+                app_revision: shared.map(|(_, app)| app),
+                ..none
+            },
+            Self::Log { base, revision } => Members { base_revision: Some(*base), revision: Some(*revision), ..none },
+            Self::Lease(LeaseRefusal::Held(held)) => Members {
+                epoch: Some(held.epoch),
+                owner: Some(&held.owner),
+                expire_time: RawValue::from_string(held.expire_time.to_number()).ok(),
+                ..none
+            },
+            Self::Lease(LeaseRefusal::Fenced { epoch }) => Members { epoch: Some(*epoch), ..none },
+            Self::Throttle(throttle) => Members { limit: Some(throttle.limit), ..none },
+        }
+    }
 }
 
 /// An error on its way to the client. It becomes text in [`Problem::finish`], where the request is known.
@@ -86,15 +158,13 @@ pub struct Problem {
     pub code: Code,
     detail: String,
     errors: Vec<FieldError>,
-    /// The current revisions, where a precondition failed.
-    mismatch: Option<Box<Mismatch>>,
+    /// What else it tells.
+    tells: Option<Box<Tells>>,
     outcome: Outcome,
     /// The limit that refused the request, for the metrics.
     pub limit: Option<&'static str>,
     /// The body came in a content coding; the answer says that none is taken.
     pub content_coding: bool,
-    /// Where a rate refused.
-    throttle: Option<Box<Throttle>>,
     /// For the log, not for the client.
     pub cause: Option<String>,
 }
@@ -103,17 +173,7 @@ impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         let outcome = Outcome::NotApplied;
-        Self {
-            code,
-            detail,
-            errors: Vec::new(),
-            mismatch: None,
-            outcome,
-            limit: None,
-            content_coding: false,
-            throttle: None,
-            cause: None,
-        }
+        Self { code, detail, errors: Vec::new(), tells: None, outcome, limit: None, content_coding: false, cause: None }
     }
 
     /// Over a limit, which the metrics know by `limit`.
@@ -123,7 +183,7 @@ impl Problem {
 
     /// Over a rate, which the metrics know by `limit`.
     pub fn throttled(limit: &'static str, throttle: Throttle, detail: impl Into<String>) -> Self {
-        Self { throttle: Some(Box::new(throttle)), ..Self::over(limit, Code::RateLimited, detail) }
+        Self { tells: Some(Box::new(Tells::Throttle(throttle))), ..Self::over(limit, Code::RateLimited, detail) }
     }
 
     /// Shows the first faults; a body may have as many as it has fields.
@@ -181,20 +241,13 @@ impl Problem {
             code: &'a str,
             #[serde(skip_serializing_if = "Vec::is_empty")]
             errors: Vec<Field<'a>>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            revision: Option<i64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            user_revision: Option<i64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            app_revision: Option<i64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            limit: Option<&'a str>,
+            #[serde(flatten)]
+            members: Members<'a>,
             #[serde(skip_serializing_if = "Option::is_none")]
             outcome: Option<&'a str>,
             request_id: &'a str,
         }
         let (code, status, title) = self.code.entry();
-        let shared = self.mismatch.as_ref().and_then(|mismatch| mismatch.shared);
         let body = Body {
             r#type: format!("urn:sessiond:problem:{code}"),
             title,
@@ -202,10 +255,7 @@ impl Problem {
             detail: &self.detail,
             code,
             errors: self.errors.iter().map(|e| Field { field: shown(&e.field), message: &e.message }).collect(),
-            revision: self.mismatch.as_ref().map(|mismatch| mismatch.revision),
-            user_revision: shared.map(|(user, _)| user),
-            app_revision: shared.map(|(_, app)| app),
-            limit: self.throttle.as_ref().map(|throttle| throttle.limit),
+            members: self.tells.as_deref().map(Tells::members).unwrap_or_default(),
             outcome: of_write.then_some(match self.outcome {
                 Outcome::NotApplied => "not_applied",
                 Outcome::Unknown => "unknown",
@@ -228,11 +278,16 @@ impl Problem {
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        if let Some(throttle) = &self.throttle {
-            let Throttle { retry_after, rate_limit, policy, .. } = &**throttle;
-            for (name, value) in
-                [(header::RETRY_AFTER, retry_after), (RATE_LIMIT, rate_limit), (RATE_LIMIT_POLICY, policy)]
-            {
+        if let Some(Tells::Lease(LeaseRefusal::Held(held))) = self.tells.as_deref() {
+            // Whole seconds until it has expired, and never at once.
+            let seconds = (held.left.max(1) + 999_999) / 1_000_000;
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(Tells::Throttle(Throttle { retry_after, fields, .. })) = self.tells.as_deref() {
+            let fields = fields
+                .iter()
+                .flat_map(|RateFields { rate_limit, policy }| [(RATE_LIMIT, rate_limit), (RATE_LIMIT_POLICY, policy)]);
+            for (name, value) in fields.chain([(header::RETRY_AFTER, retry_after)]) {
                 if let Ok(value) = HeaderValue::from_str(value) {
                     headers.insert(name, value);
                 }
@@ -307,6 +362,26 @@ impl From<Error> for Problem {
                 Code::EventIdConflict,
                 "the session has an event of this id with other content; nothing was appended",
             ),
+            Error::PositionGone { revision } => Self {
+                tells: Some(Box::new(Tells::Log { base: 0, revision })),
+                ..Self::new(
+                    Code::PositionGone,
+                    "the log has no such position: the session was made anew, or the event is not in it; read the session anew",
+                )
+            },
+            Error::Lease(refusal) => {
+                let problem = match &refusal {
+                    LeaseRefusal::Held(_) => Self::new(
+                        Code::LeaseHeld,
+                        "someone else holds the lease of the session, and it has not expired",
+                    ),
+                    LeaseRefusal::Fenced { epoch } => Self::new(
+                        Code::Fenced,
+                        format!("the lease was superseded or released, or is of another session; the epoch is {epoch}"),
+                    ),
+                };
+                Self { tells: Some(Box::new(Tells::Lease(refusal))), ..problem }
+            }
             Error::RevisionMismatch(mut mismatch) => {
                 let failed = std::mem::take(&mut mismatch.failed);
                 let Mismatch { revision, .. } = mismatch;
@@ -317,7 +392,7 @@ impl From<Error> for Problem {
                     ),
                     false => Self { code: Code::RevisionMismatch, ..Self::invalid(failed) },
                 };
-                Self { mismatch: Some(Box::new(mismatch)), ..problem }
+                Self { tells: Some(Box::new(Tells::Mismatch(mismatch))), ..problem }
             }
             Error::Store(error) => {
                 let (code, detail) = match error.cause {

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::problem::{Problem, Throttle};
+use super::problem::{Problem, RateFields, Throttle};
 use crate::config::{Rate, RateLimits};
 use crate::domain::ids::{AppName, UserKey};
 
@@ -131,8 +131,10 @@ impl Limited {
         let throttle = Throttle {
             limit: name,
             retry_after: seconds(wait).to_string(),
-            rate_limit: format!(r#""{name}";r={};t={}"#, self.remaining, seconds(self.retry_after)),
-            policy: self.policies.iter().map(policy).collect::<Vec<_>>().join(", "),
+            fields: Some(RateFields {
+                rate_limit: format!(r#""{name}";r={};t={}"#, self.remaining, seconds(self.retry_after)),
+                policy: self.policies.iter().map(policy).collect::<Vec<_>>().join(", "),
+            }),
         };
         Problem::throttled(self.limit.metric(), throttle, format!("the {name} is over its rate; try again later"))
     }

@@ -2,11 +2,12 @@
 
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -15,23 +16,27 @@ use tokio::time::{Instant, timeout_at};
 
 use super::answer::not_modified;
 use super::app::App;
-use super::describe::{Access, Charge, Header, Kind, Operation, Param};
+use super::describe::{Access, Charge, Header, Kind, Operation, Param, WAIT};
 use super::memory::Claim;
 use super::paging::Binding;
+use super::pipeline::QUERY_TOKEN;
 use super::problem::{Code, Problem, is_write};
 use super::rates::{Limited, Paid, Payers, Rates};
+use super::wait::Wait;
 use crate::access::{Client, Kind as ClientKind};
 use crate::allowance::Allowance;
 use crate::domain::access::{Place, Role, Writer};
+use crate::domain::cursor::Position;
 use crate::domain::envelope::{parse_body, to_camel};
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::Json;
+use crate::domain::lease::{LeaseMark, parse_epoch, parse_incarnation};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{check_label_name, check_label_value};
 use crate::domain::tag::{IfMatch, none_match_hits};
 use crate::domain::time::Micros;
 use crate::domain::{FieldError, Limits, scope};
-use crate::service::Service;
+use crate::service::{Guard, Service};
 
 /// Until when this request is to be answered; put into its extensions as it arrives.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +49,9 @@ pub struct Call {
     pub service: Arc<Service>,
     pub client: Arc<Client>,
     pub deadline: Instant,
+    pub is_head: bool,
+    /// What a stream or a wait needs to know of the request, as the pipeline put it there.
+    pub extensions: Extensions,
     /// Its names are within the client's grant.
     is_within: bool,
     /// What it took before its handler began.
@@ -56,8 +64,22 @@ pub struct Call {
     body: Body,
 }
 
+/// What a client was let in for: for those whose requests last, to be judged again.
+pub struct Standing {
+    access: Access,
+    names: Names,
+    is_within: bool,
+}
+
+impl Standing {
+    /// Whether the client may still do what it does.
+    pub fn still_holds(&self, client: &Client) -> bool {
+        is_within(client, self.access, &self.names).is_ok_and(|is_within| is_within == self.is_within)
+    }
+}
+
 /// The names in a path.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Names {
     app: Option<AppName>,
     user: Option<UserId>,
@@ -130,11 +152,13 @@ impl Call {
             app,
             client,
             operation,
+            is_head: parts.method == Method::HEAD,
             deadline: parts.extensions.get::<Deadline>().map_or_else(Instant::now, |deadline| deadline.0),
             names,
             path: path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             query,
             headers: parts.headers,
+            extensions: parts.extensions,
             body,
         };
         match operation.serving.charge {
@@ -206,6 +230,10 @@ impl Call {
         self.names.credential.clone().ok_or_else(no_such_name)
     }
 
+    pub fn standing(&self) -> Standing {
+        Standing { access: self.operation.access, names: self.names.clone(), is_within: self.is_within }
+    }
+
     /// What page tokens of a list of this kind are bound to, beside its query: what the client may see.
     pub fn binding(&self, kind: &str) -> Binding {
         Binding::of(kind).with(&format!("{:?}", self.client.grant))
@@ -214,6 +242,12 @@ impl Call {
     /// The query, for the handler to keep.
     pub fn take_query(&mut self) -> Query {
         mem::take(&mut self.query)
+    }
+
+    /// The values of a header that may come in several parts.
+    pub fn header_list(&self, name: &HeaderName) -> impl Iterator<Item = &str> {
+        let texts = self.headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+        texts.flat_map(|text| text.split(',')).map(str::trim).filter(|part| !part.is_empty())
     }
 
     fn header<T>(
@@ -235,9 +269,25 @@ impl Call {
         self.header(Header::IfMatch, IfMatch::parse)
     }
 
+    /// The lease that a write is made under.
+    pub fn lease(&self) -> Result<Option<LeaseMark>, Problem> {
+        self.header(Header::Lease, LeaseMark::parse)
+    }
+
+    /// What a write of a session is judged by.
+    pub fn guard(&self) -> Result<Guard, Problem> {
+        Ok(Guard { lease: self.lease()?, if_match: self.if_match()? })
+    }
+
     /// Whether the write asks that nothing be there yet.
     pub fn is_create_only(&self) -> Result<bool, Problem> {
         Ok(self.header(Header::CreateOnly, parse_create_only)?.is_some())
+    }
+
+    /// Where a stream of events goes on. An empty header is none: a browser sends it before its first event.
+    pub fn last_event_id(&self) -> Result<Option<Position>, Problem> {
+        let position = |text: &str| (!text.is_empty()).then(|| Position::parse(text)).transpose();
+        Ok(self.header(Header::LastEventId, position)?.flatten())
     }
 
     /// Whether the client has what `tag` (quoted) stands for.
@@ -245,13 +295,28 @@ impl Call {
         Ok(self.header(Header::IfNoneMatch, |header| none_match_hits(header, tag))?.unwrap_or(false))
     }
 
-    /// 304, if the client has what there is of the session. Reads the head alone, and only of a request with `If-None-Match`.
-    pub async fn current(&mut self, key: &SessionKey) -> Result<Option<Response>, Problem> {
+    /// 304, if the client has what there is of the session, also after `wait`. Reads the head alone, and only of a request with
+    /// `If-None-Match`.
+    pub async fn current(&mut self, key: &SessionKey, wait: Option<Duration>) -> Result<Option<Response>, Problem> {
         if !self.headers.contains_key(header::IF_NONE_MATCH) {
             return Ok(None);
         }
-        let tag = self.service.head(key, self.deadline).await?.tag().to_string();
-        Ok(self.has_current(&tag)?.then(|| not_modified(tag)))
+        let mut wait = wait.filter(|wait| !wait.is_zero()).map(|wait| Wait::new(self, wait, true)).transpose()?;
+        loop {
+            let head = self.service.head(key, self.deadline).await?;
+            let tag = head.tag().to_string();
+            if !self.has_current(&tag)? {
+                return Ok(None);
+            }
+            let next = match &mut wait {
+                Some(wait) => wait.changed(head.expire_time).await?,
+                None => None,
+            };
+            match next {
+                Some(deadline) => self.deadline = deadline,
+                None => return Ok(Some(not_modified(tag))),
+            }
+        }
     }
 
     /// The `Idempotency-Key`, as the id of the event that the request appends.
@@ -371,7 +436,7 @@ fn is_within(client: &Client, access: Access, names: &Names) -> Result<bool, Pro
 /// that it holds.
 fn check_headers(operation: &Operation, headers: &HeaderMap) -> Result<(), Problem> {
     let mut errors = Vec::new();
-    for asked in [Header::IdempotencyKey, Header::IfMatch, Header::CreateOnly] {
+    for asked in [Header::IdempotencyKey, Header::IfMatch, Header::CreateOnly, Header::Lease] {
         if headers.contains_key(asked.name()) && !operation.headers.contains(&asked) {
             errors.push(FieldError::new(asked.title(), "is not honoured by this request, so it is refused"));
         }
@@ -454,12 +519,16 @@ pub struct Query {
 impl Query {
     /// Reads the query as the operation describes it. What it does not know is refused, at paths of others overlooked.
     fn of(query: &str, operation: &Operation) -> Result<Self, Problem> {
-        if operation.serving.strict_query {
+        let serving = operation.serving;
+        if serving.strict_query && !serving.token_in_query {
             return Self::parse(query, operation.query);
         }
         let is_known = |pair: &&str| {
             let name = pair.split('=').next().unwrap_or_default();
-            operation.query.iter().any(|param| param.name == name)
+            match serving.strict_query {
+                true => name != QUERY_TOKEN,
+                false => operation.query.iter().any(|param| param.name == name),
+            }
         };
         Self::parse(&query.split('&').filter(is_known).collect::<Vec<_>>().join("&"), operation.query)
     }
@@ -475,6 +544,11 @@ impl Query {
             };
             if let Err(message) = parsed.take(&name, value, params) {
                 errors.push(FieldError::new(name, message));
+            }
+        }
+        for param in params.iter().filter(|param| matches!(param.kind, Kind::Epoch)) {
+            if parsed.text(param).is_none() && !errors.iter().any(|error| error.field == param.name) {
+                errors.push(FieldError::new(param.name, "is required"));
             }
         }
         if errors.is_empty() { Ok(parsed) } else { Err(Problem::invalid(errors)) }
@@ -517,6 +591,20 @@ impl Query {
         self.text(param).and_then(|text| Micros::from_text(text).ok())
     }
 
+    /// For how long to wait; `None` if it was not asked for.
+    pub fn wait(&self) -> Option<Duration> {
+        self.text(&WAIT).and_then(|text| wait(text).ok())
+    }
+
+    /// An epoch, which is required.
+    pub fn epoch(&self, param: &Param) -> i64 {
+        self.text(param).and_then(|text| parse_epoch(text).ok()).unwrap_or_default()
+    }
+
+    pub fn incarnation(&self, param: &Param) -> Option<i64> {
+        self.text(param).and_then(|text| parse_incarnation(text).ok())
+    }
+
     pub fn labels(&self) -> &[(String, String)] {
         &self.labels
     }
@@ -543,9 +631,12 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
                 Ok(())
             }
         }
+        Kind::Wait => wait(value).map(drop).map_err(str::to_owned),
         Kind::Boolean if value != "true" && value != "false" => Err("must be true or false".to_owned()),
         Kind::OneOf(words) if !words.contains(&value) => Err(format!("must be one of {}", words.join(", "))),
         Kind::Time => Micros::from_text(value).map(drop).map_err(str::to_owned),
+        Kind::Epoch => parse_epoch(value).map(drop).map_err(str::to_owned),
+        Kind::Incarnation => parse_incarnation(value).map(drop).map_err(str::to_owned),
         Kind::StateKey => check_state_key(value).map_err(str::to_owned),
         Kind::StateKeys => value.split(',').try_for_each(check_state_key).map_err(str::to_owned),
         Kind::Boolean | Kind::OneOf(_) | Kind::Text | Kind::Labels => Ok(()),
@@ -555,6 +646,16 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
 /// A key of the merged state, prefix included.
 fn check_state_key(key: &str) -> Result<(), &'static str> {
     scope::check_key(scope::split(key).map_or(key, |(_, stored)| stored))
+}
+
+/// So many seconds, with or without an `s`.
+fn wait(text: &str) -> Result<Duration, &'static str> {
+    const LONGEST: u64 = 60;
+    let digits = text.strip_suffix('s').unwrap_or(text);
+    match digits.parse() {
+        Ok(seconds @ 0..=LONGEST) if digits.bytes().all(|b| b.is_ascii_digit()) => Ok(Duration::from_secs(seconds)),
+        _ => Err("must be a number of seconds from 0 to 60, like 30 or 30s"),
+    }
 }
 
 /// An integer of any length, held within 64 bits: beyond, only its side matters.
@@ -573,6 +674,21 @@ mod tests {
         Param { name: "since", kind: Kind::Time, about: "" },
         Param { name: "label", kind: Kind::Labels, about: "" },
     ];
+
+    #[test]
+    fn what_is_required_is_asked_for() {
+        const RELEASE: &[Param] = &[
+            Param { name: "epoch", kind: Kind::Epoch, about: "" },
+            Param { name: "incarnation", kind: Kind::Incarnation, about: "" },
+        ];
+        let query = Query::parse("epoch=8&incarnation=abc", RELEASE).unwrap();
+        assert_eq!((query.epoch(&RELEASE[0]), query.incarnation(&RELEASE[1])), (8, Some(0xabc)));
+        for bad in
+            ["", "incarnation=abc", "epoch=", "epoch=-1", "epoch=x", "epoch=8&incarnation=", "epoch=8&incarnation=x"]
+        {
+            assert!(Query::parse(bad, RELEASE).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn a_query_is_what_its_description_says() {

@@ -5,7 +5,7 @@ use axum::response::Response;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::answer::{self, Answer, named};
-use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT};
 use super::paging::{Binding, page_rows};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
@@ -144,7 +144,7 @@ pub const GET: Operation = Operation {
     summary: "Read a session",
     description: "The merged state and the events, in sequence order, of one moment. A long history is streamed; if \
                   the session is deleted meanwhile, the answer is cut rather than ended.",
-    query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP],
+    query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP, WAIT],
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: &[Reply { status: StatusCode::OK, about: "The session.", schema: Some("Session"), headers: &["ETag"] }],
@@ -154,7 +154,7 @@ pub const GET: Operation = Operation {
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
     let key = call.session()?;
-    if let Some(answer) = call.current(&key).await? {
+    if let Some(answer) = call.current(&key, query.wait()).await? {
         return Ok(answer);
     }
     let last = query.integer(&NUM_RECENT_EVENTS);
@@ -173,17 +173,17 @@ pub const PATCH: Operation = Operation {
     description: "Fields that are left out stay; `null` clears; `labels` are replaced as a whole. Adds nothing to the \
                   revision and appends no event.",
     query: &[],
-    headers: &[Header::IfMatch],
+    headers: &[Header::Lease, Header::IfMatch],
     body: Some(Body { schema: "UpdateSession", required: true }),
     answers: &[Reply { status: StatusCode::OK, about: "The session.", schema: Some("Session"), headers: &["ETag"] }],
-    errors: &[Code::SessionNotFound, Code::RevisionMismatch],
+    errors: &[Code::SessionNotFound, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
 };
 
 pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
-    let if_match = call.if_match()?;
+    let guard = call.guard()?;
     let patch = MetadataPatch::parse(call.required_body().await?.json()?)?;
-    let view = call.service.update_metadata(key, patch, if_match, call.deadline).await?;
+    let view = call.service.update_metadata(key, patch, guard, call.deadline).await?;
     Ok(answer::session(&call, Answer::ok(), view, EventQuery::all()))
 }
 
@@ -195,7 +195,7 @@ pub const DELETE: Operation = Operation {
     summary: "Delete a session",
     description: "Its events and its session state go; app and user state stay. A session that is not there is fine.",
     query: &[],
-    headers: &[Header::IfMatch],
+    headers: &[Header::Lease, Header::IfMatch],
     body: None,
     answers: &[Reply {
         status: StatusCode::NO_CONTENT,
@@ -203,12 +203,12 @@ pub const DELETE: Operation = Operation {
         schema: None,
         headers: &[],
     }],
-    errors: &[Code::RevisionMismatch],
+    errors: &[Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
 };
 
 pub async fn delete(call: Call) -> Result<Response, Problem> {
-    let if_match = call.if_match()?;
-    call.service.delete_session(call.session()?, if_match, call.deadline).await?;
+    let guard = call.guard()?;
+    call.service.delete_session(call.session()?, guard, call.deadline).await?;
     Ok(Answer::new(StatusCode::NO_CONTENT).empty())
 }
 

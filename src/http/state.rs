@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::answer::{self, Answer};
-use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
+use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving, WAIT};
 use super::problem::{Code, Problem};
 use super::request::{Call, Query};
 use crate::domain::access::Role;
@@ -42,7 +42,7 @@ pub const GET: Operation = Operation {
     access: Access::Read(Role::Reader),
     summary: "Read the merged state",
     description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object, of one moment.",
-    query: &[SCOPE, KEYS, AT_REVISION],
+    query: &[SCOPE, KEYS, AT_REVISION, WAIT],
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: &[Reply {
@@ -59,6 +59,9 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
     let filter = filter(&query, &call.limits())?;
     if let Some(revision) = query.integer(&AT_REVISION) {
+        if query.wait().is_some() {
+            return Err(Problem::field(WAIT.name, "excludes `atRevision`: the past does not change"));
+        }
         let (tag, state) = call.service.state_at(key, revision, filter, call.deadline).await?;
         let tag = tag.to_string();
         if call.has_current(&tag)? {
@@ -66,7 +69,7 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
         }
         return Ok(Answer::ok().tag(tag).json(state));
     }
-    if let Some(answer) = call.current(&key).await? {
+    if let Some(answer) = call.current(&key, query.wait()).await? {
         return Ok(answer);
     }
     let view = call.service.session(key, Some(filter), None, call.deadline).await?;
@@ -101,7 +104,7 @@ pub const PATCH: Operation = Operation {
                   changes nothing twice. `stateDelta` replaces values whole, `temp:` keys dropped; then the operators \
                   of `stateOps` are applied. With `preconditions`, only if they hold.",
     query: &[],
-    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "PatchState", required: true }),
     answers: &[Reply {
         status: StatusCode::OK,
@@ -109,12 +112,12 @@ pub const PATCH: Operation = Operation {
         schema: Some("State"),
         headers: &["ETag", "Idempotent-Replayed"],
     }],
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::RevisionMismatch],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
 };
 
 pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
-    let if_match = call.if_match()?;
+    let guard = call.guard()?;
     let idempotency_key = call.idempotency_key()?;
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
@@ -134,7 +137,7 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
         id: event_id.or(idempotency_key),
         author: author.as_deref().unwrap_or(DEFAULT_AUTHOR),
         invocation_id: invocation_id.as_deref().unwrap_or_default(),
-        if_match,
+        guard,
     };
     let Changed { replayed, after: view } = call.service.patch_state(edit, change, call.deadline).await?;
     Ok(Answer::ok().tag(view.head.tag()).replayed(replayed).json(view.state.unwrap_or_default()))
@@ -179,7 +182,7 @@ pub const PUT_KEY: Operation = Operation {
                   twice. With `If-None-Match: *` only if the state has no such key. `temp:` keys are not stored, so they are \
                   refused.",
     query: &[AUTHOR],
-    headers: &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey],
+    headers: &[Header::Lease, Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey],
     body: Some(Body { schema: "Value", required: true }),
     answers: &[Reply {
         status: StatusCode::OK,
@@ -187,19 +190,19 @@ pub const PUT_KEY: Operation = Operation {
         schema: Some("Value"),
         headers: &["ETag", "Idempotent-Replayed"],
     }],
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::RevisionMismatch],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
 };
 
 pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
     let (key, (scope, state_key)) = (call.session()?, stored_key(&call)?);
     check_writer(&call, &query, scope)?;
-    let (if_match, id) = (call.if_match()?, call.idempotency_key()?);
+    let (guard, id) = (call.guard()?, call.idempotency_key()?);
     let body = call.required_body().await?;
     let value = body.json()?;
     check_value(value, String::new, &call.limits())?;
     let change =
-        StateChange { key, id, author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR), invocation_id: "", if_match };
+        StateChange { key, id, author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR), invocation_id: "", guard };
     let if_absent = call.is_create_only()?;
     let put = call.service.put_value((scope, &state_key), value, if_absent, change, call.deadline).await;
     let Changed { replayed, after: StoredValue { tag, value } } = put.map_err(|error| match error {
@@ -221,7 +224,7 @@ pub const DELETE_KEY: Operation = Operation {
     summary: "Remove one key",
     description: "Through one appended event; a key that is not there is fine, and appends none.",
     query: &[AUTHOR],
-    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: None,
     answers: &[Reply {
         status: StatusCode::NO_CONTENT,
@@ -229,7 +232,7 @@ pub const DELETE_KEY: Operation = Operation {
         schema: None,
         headers: &["ETag", "Idempotent-Replayed"],
     }],
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::RevisionMismatch],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
 };
 
 pub async fn delete_key(mut call: Call) -> Result<Response, Problem> {
@@ -241,7 +244,7 @@ pub async fn delete_key(mut call: Call) -> Result<Response, Problem> {
         id: call.idempotency_key()?,
         author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR),
         invocation_id: "",
-        if_match: call.if_match()?,
+        guard: call.guard()?,
     };
     let delete = call.service.delete_value((scope, &state_key), change, call.deadline);
     let Changed { replayed, after: tag } = delete.await?;

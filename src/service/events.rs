@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
-use super::{Error, Result, Service};
+use super::{Error, Guard, Result, Service};
 use crate::domain::append::{Append, Done, Outcome};
 use crate::domain::command::AppendOutcome;
 use crate::domain::event::{EventDraft, NewEvent, StoredEvent};
@@ -14,7 +14,7 @@ use crate::domain::json::RawJson;
 use crate::domain::query::SessionView;
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::session::SessionInfo;
-use crate::domain::tag::{IfMatch, Tag};
+use crate::domain::tag::Tag;
 use crate::domain::time::Micros;
 use crate::store::together::Sharing;
 
@@ -52,12 +52,12 @@ impl Service {
     /// Appends events, all or none. Partial ones are answered and not stored.
     ///
     /// # Errors
-    /// `SessionNotFound`, `EventIdConflict`, `RevisionMismatch`.
+    /// `SessionNotFound`, `EventIdConflict`, `Lease`, `RevisionMismatch`.
     pub async fn append(
         &self,
         key: SessionKey,
         drafts: Vec<EventDraft>,
-        if_match: Option<IfMatch>,
+        guard: Guard,
         deadline: Instant,
     ) -> Result<Appended> {
         let now = self.clock.now();
@@ -65,10 +65,13 @@ impl Service {
             drafts.into_iter().enumerate().partition(|(_, draft)| draft.partial.is_some());
         let places: Vec<usize> = complete.iter().map(|(n, _)| *n).collect();
         let events = self.seal(complete.into_iter().map(|(_, draft)| draft), now);
+        let Guard { lease, if_match } = guard;
         let append =
-            Append { key, events, if_match, only_if_present: None, limits: self.limits, now, with_state: false };
+            Append { key, events, lease, if_match, only_if_present: None, limits: self.limits, now, with_state: false };
         let done = if append.events.is_empty() {
-            let tag = self.head(&append.key, deadline).await?.tag();
+            let view = self.lease(&append.key, deadline).await?;
+            view.judge(append.lease.as_ref()).map_err(|refusal| self.refusal(Error::Lease(refusal), false))?;
+            let tag = view.head.tag();
             if append.if_match.as_ref().is_some_and(|if_match| !if_match.holds(&tag)) {
                 return Err(Error::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())));
             }

@@ -6,12 +6,17 @@
 //! - `sessions`: create, read, list, change, delete; apps and users
 //! - `events`: append and read
 //! - `state`: the merged state, its keys, app and user state on their own
+//! - `lease`: one turn at a time
 //! - `past`: fork, rewind, the state as it was
+//! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order
 //! - `sweep`: what runs in the background
 //! - `retry`: how a transaction is retried
 
 mod clock;
 mod events;
+mod follow;
+mod lease;
+mod live;
 mod past;
 mod retry;
 mod sessions;
@@ -23,7 +28,9 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::domain::lease::{LeaseMark, LeaseRefusal};
 use crate::domain::resolve::{Mismatch, Refusal};
+use crate::domain::tag::IfMatch;
 use crate::domain::{Limits, Rejected};
 use crate::metrics::Metrics;
 use crate::store::Store;
@@ -34,6 +41,10 @@ use crate::store::nowhere::Nowhere;
 pub use crate::store::error::Cause;
 pub use clock::{Clock, SystemClock};
 pub use events::{Answered, Appended};
+pub use follow::{Begin, Follower, Gone, Item, MarkedEvent};
+pub use lease::{Granted, Taken};
+use live::Live;
+pub use live::Subscription;
 pub use sessions::Made;
 pub use state::{StateChange, StoredValue};
 
@@ -58,6 +69,10 @@ pub enum Error {
     EventIdConflict,
     #[error("the idempotency key changed the scope by another request")]
     PatchKeyConflict,
+    #[error("the log has no such position")]
+    PositionGone { revision: i64 },
+    #[error("the lease refused")]
+    Lease(LeaseRefusal),
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
     #[error(transparent)]
@@ -75,6 +90,7 @@ impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::EventIdConflict => Self::EventIdConflict,
+            Refusal::Lease(refusal) => Self::Lease(refusal),
             Refusal::RevisionMismatch(mismatch) => Self::RevisionMismatch(mismatch),
             Refusal::Rejected(rejected) => Self::Rejected(rejected),
         }
@@ -96,6 +112,15 @@ pub struct Service {
     metrics: Arc<Metrics>,
     /// Something was deleted: there are rows to remove.
     to_sweep: Notify,
+    live: Arc<Live>,
+}
+
+/// What a write of a session is judged by, beside what it writes.
+#[derive(Debug, Default)]
+pub struct Guard {
+    /// The lease that it is written under.
+    pub lease: Option<LeaseMark>,
+    pub if_match: Option<IfMatch>,
 }
 
 /// A change that was made, and what is there after it.
@@ -108,7 +133,10 @@ pub struct Changed<T> {
 
 impl Service {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
-        Self { store, clock, limits, metrics, to_sweep: Notify::new() }
+        let live = Arc::<Live>::default();
+        let told = live.clone();
+        store.watch_commits(Box::new(move |committed| told.committed(committed)));
+        Self { store, clock, limits, metrics, to_sweep: Notify::new(), live }
     }
 
     /// The same service of a store that holds nothing.

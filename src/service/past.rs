@@ -3,14 +3,14 @@
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
-use super::{Changed, Error, Made, Result, Service};
+use super::{Changed, Error, Guard, Made, Result, Service};
 use crate::domain::Rejected;
 use crate::domain::command::{Fork, ForkOutcome};
 use crate::domain::ids::{EventId, SessionId, SessionKey};
 use crate::domain::query::{Moment, MomentQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::rewind::{RewindOutcome, RewindRequest, RewindTarget};
-use crate::domain::tag::{IfMatch, Tag};
+use crate::domain::tag::Tag;
 
 fn beyond(revision: i64) -> Error {
     let message = format!("must be at most the current revision, which is {revision}");
@@ -69,20 +69,20 @@ impl Service {
     /// afterwards. `id` is that of the event.
     ///
     /// # Errors
-    /// `SessionNotFound`, `InvocationNotFound`, `EventIdConflict`, `RevisionMismatch`;
+    /// `SessionNotFound`, `InvocationNotFound`, `EventIdConflict`, `Lease`, `RevisionMismatch`;
     /// `Rejected` if there is nothing to take back.
     pub async fn rewind(
         &self,
         key: SessionKey,
         target: RewindTarget,
         id: Option<EventId>,
-        if_match: Option<IfMatch>,
+        Guard { lease, if_match }: Guard,
         deadline: Instant,
     ) -> Result<Changed<SessionView>> {
         let event_id = id.unwrap_or_else(|| self.clock.fresh_id().into());
         let invocation_id = format!("rewind-{}", self.clock.fresh_id());
         let now = self.clock.now();
-        let request = RewindRequest { key, target, event_id, invocation_id, if_match, now };
+        let request = RewindRequest { key, target, event_id, invocation_id, lease, if_match, now };
         let Tried { value: outcome, unclear } =
             self.transact(Repeat::Safe, deadline, || self.store.rewind(&request, deadline)).await?;
         match outcome {

@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
 use super::{Error, Result, Service};
+use crate::domain::lease::LeaseRefusal;
 use crate::store::error::{Cause, StoreError};
 
 /// Tries of one transaction, the first included.
@@ -93,6 +94,9 @@ impl Service {
     /// The answer when a transaction refuses. After a try whose outcome is unclear it may refuse because of what that try
     /// wrote, or of what others wrote after it: then the answer is that the outcome is unknown.
     pub(super) fn refusal(&self, error: Error, unclear: bool) -> Error {
+        if matches!(error, Error::Lease(LeaseRefusal::Fenced { .. })) {
+            self.metrics.fenced();
+        }
         if !unclear {
             return error;
         }

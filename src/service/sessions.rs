@@ -5,14 +5,13 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
-use super::{Error, Result, Service};
+use super::{Error, Guard, Result, Service};
 use crate::domain::access::Names;
 use crate::domain::command::{CreateOutcome, DeleteOutcome, Deletion, MetadataUpdate, UpdateOutcome};
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::query::{EventQuery, ListQuery, Page, SessionQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{Creation, IfExists, MetadataPatch, SessionDraft, SessionInfo};
-use crate::domain::tag::IfMatch;
 
 /// How a session came to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,21 +147,22 @@ impl Service {
     /// Changes metadata; the answer is the session with the first of its events.
     ///
     /// # Errors
-    /// `SessionNotFound`, `RevisionMismatch`.
+    /// `SessionNotFound`, `Lease`, `RevisionMismatch`.
     pub async fn update_metadata(
         &self,
         key: SessionKey,
         patch: MetadataPatch,
-        if_match: Option<IfMatch>,
+        Guard { lease, if_match }: Guard,
         deadline: Instant,
     ) -> Result<SessionView> {
-        let update = MetadataUpdate { key, patch, if_match, now: self.clock.now() };
+        let update = MetadataUpdate { key, patch, lease, if_match, now: self.clock.now() };
         // Retried even if unclear: fields are set, not computed, and of two concurrent PATCHes either may be the last.
         let Tried { value: outcome, unclear } =
             self.transact(Repeat::Safe, deadline, || self.store.update_metadata(&update, deadline)).await?;
         match outcome {
             UpdateOutcome::Done(view) => Ok(view),
             UpdateOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
+            UpdateOutcome::Lease(refusal) => Err(self.refusal(Error::Lease(refusal), unclear)),
             UpdateOutcome::RevisionMismatch(mismatch) => Err(self.refusal(Error::RevisionMismatch(mismatch), unclear)),
         }
     }
@@ -170,8 +170,8 @@ impl Service {
     /// Deletes a session; that there is none is fine.
     ///
     /// # Errors
-    /// `RevisionMismatch`.
-    pub async fn delete_session(&self, key: SessionKey, if_match: Option<IfMatch>, deadline: Instant) -> Result<()> {
+    /// `Lease`, `RevisionMismatch`.
+    pub async fn delete_session(&self, key: SessionKey, guard: Guard, deadline: Instant) -> Result<()> {
         // Only the incarnation that exists now: a retry after a lost answer must not delete a session that was created
         // meanwhile.
         let incarnation = match self.head(&key, deadline).await {
@@ -179,7 +179,8 @@ impl Service {
             Err(Error::SessionNotFound) => return Ok(()),
             Err(error) => return Err(error),
         };
-        let deletion = Deletion { key, incarnation, if_match };
+        let Guard { lease, if_match } = guard;
+        let deletion = Deletion { key, incarnation, lease, if_match, now: self.clock.now() };
         let Tried { value: outcome, unclear } =
             self.transact(Repeat::Safe, deadline, || self.store.delete(&deletion, deadline)).await?;
         match outcome {
@@ -187,6 +188,7 @@ impl Service {
                 self.to_sweep.notify_one();
                 Ok(())
             }
+            DeleteOutcome::Lease(refusal) => Err(self.refusal(Error::Lease(refusal), unclear)),
             DeleteOutcome::RevisionMismatch(mismatch) => Err(self.refusal(Error::RevisionMismatch(mismatch), unclear)),
         }
     }

@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
-use super::{Changed, Error, Result, Service};
+use super::{Changed, Error, Guard, Result, Service};
 use crate::domain::Limits;
 use crate::domain::append::Append;
 use crate::domain::change::{Condition, Edit, Keys, Precondition, WrittenEdit};
@@ -26,7 +26,7 @@ pub struct StateChange<'a> {
     pub id: Option<EventId>,
     pub author: &'a str,
     pub invocation_id: &'a str,
-    pub if_match: Option<IfMatch>,
+    pub guard: Guard,
 }
 
 /// A value of the merged state as an event holds it.
@@ -134,12 +134,12 @@ impl Service {
 
     /// The append of the event that carries a change of state.
     fn append_of(&self, change: StateChange<'_>, edit: WrittenEdit<'_>) -> Append {
-        let StateChange { key, id, author, invocation_id, if_match } = change;
+        let StateChange { key, id, author, invocation_id, guard: Guard { lease, if_match } } = change;
         let now = self.clock.now();
         let events = self.seal(std::iter::once(EventDraft::of_change(id, author, invocation_id, edit)), now);
         // The client's limits speak of what it sent, the value or the body, and not of the event around it.
         let limits = Limits { event_bytes: usize::MAX, ..self.limits };
-        Append { key, events, if_match, only_if_present: None, limits, now, with_state: false }
+        Append { key, events, lease, if_match, only_if_present: None, limits, now, with_state: false }
     }
 
     /// App or user state on its own.

@@ -189,6 +189,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let origins = settings.origins.clone();
     let app = http::app(service.clone(), authenticator.clone(), audit.clone(), settings, metrics.clone(), clock);
 
+    let polled = service.clone();
     let (stop, stopped) = watch::channel(false);
     let mut metrics_stopped = stopped.clone();
     if let Some(listener) = metrics_listener::bind(&config).await? {
@@ -201,6 +202,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
         async move { service.sweep_forever(interval, unit).await }
     });
 
+    let poller = tokio::spawn(async move { polled.poll_forever(config.watch_poll).await });
     let watcher = tokio::spawn(async move { authenticator.watch().await });
     let rotations = tokio::spawn(reopen_at_hangup(audit));
     let refusals = tokio::spawn(report_refusals(metrics.clone()));
@@ -213,10 +215,12 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
             () = sleep(config.shutdown_delay) => {}
             Some(()) = shutdown.next() => {}
         }
+        not_ready.end_watches();
     };
     let limits = config.connection_limits(http::always_served());
     let drained = server::serve(listener, router(app), limits, metrics, refusal, shutdown).await;
     sweeper.abort();
+    poller.abort();
     refusals.abort();
     watcher.abort();
     rotations.abort();

@@ -298,11 +298,14 @@ impl Snapshot {
                          where u.app_name = s.app_name and u.user_id = s.user_id), 0), \
                coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0), \
                cast((select count(*) from session_updates o where o.app_name = s.app_name and o.user_id = s.user_id \
-                       and o.id = s.id and o.update_time = s.update_time) as bigint) \
+                       and o.id = s.id and o.update_time = s.update_time) as bigint), \
+               (s.lease_owner is null) = (s.lease_expire is null) and (s.lease_owner is null) = (s.lease_ttl is null) \
+                 and (s.lease_owner is not null or s.lease_invocation is null and not s.lease_all) \
+                 and (s.lease_epoch > 0 or s.lease_epoch = 0 and s.lease_owner is null) \
              from sessions s where (s.app_name, s.user_id, s.id) = ",
         )
         .row(&name.values());
-        type Row = (i64, i64, i64, i64, String, String, i64, i64, Option<i64>, i64, i64, i64);
+        type Row = (i64, i64, i64, i64, String, String, i64, i64, Option<i64>, i64, i64, i64, bool);
         let row: Option<Row> = self.rows(query).await?.into_iter().next();
         let Some((
             incarnation,
@@ -317,6 +320,7 @@ impl Snapshot {
             user,
             app,
             listed,
+            lease_agrees,
         )) = row
         else {
             return Ok(None);
@@ -327,6 +331,7 @@ impl Snapshot {
             update_time: Micros(updated),
             update_time_number: number,
             listed: listed == 1,
+            lease_agrees,
             initial_state,
             created: Seen { user: saw_user, app: saw_app },
             now: Seen { user, app },

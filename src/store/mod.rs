@@ -48,12 +48,14 @@ use tokio::time::Instant;
 use crate::domain::access::{ApiKey, Names};
 use crate::domain::append::Append;
 use crate::domain::command::{
-    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, ScopeOutcome,
-    UpdateOutcome,
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
+    MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::lease::LeaseView;
+use crate::domain::loaded::Loaded;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
@@ -96,6 +98,13 @@ pub trait Store: Send + Sync + 'static {
     /// Appends the event that rewinds a session, and reads the session in the same transaction.
     async fn rewind(&self, rewind: &RewindRequest, deadline: Instant) -> Result<RewindOutcome, StoreError>;
 
+    /// The lease of a session, in one statement; `None` if there is no such session, or it has expired.
+    async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>, StoreError>;
+
+    /// Grants, renews or releases the lease of a session. The same call again finds what the first one did; after another
+    /// grant it may be refused for that.
+    async fn change_lease(&self, command: &LeaseCommand, deadline: Instant) -> Result<LeaseOutcome, StoreError>;
+
     /// Reads the merged state as it was when an event had committed.
     async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment, StoreError>;
 
@@ -104,6 +113,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Reads a session; `None` if there is none, or it has expired.
     async fn session(&self, query: &SessionQuery, deadline: Instant) -> Result<Option<SessionView>, StoreError>;
+
+    /// Reads the heads of sessions, expired ones included, and the revisions of their apps' and users' state: those of one app at
+    /// one moment.
+    async fn heads(&self, keys: &[SessionKey], deadline: Instant) -> Result<Loaded, StoreError>;
 
     /// Reads one event with its session's head: `None` without a session, and within, without the event.
     async fn event(
@@ -198,8 +211,11 @@ pub trait Store: Send + Sync + 'static {
     /// Whom to tell how long each transaction waited for its connection and BEGIN. The first call counts.
     fn watch_waits(&self, on_wait: OnWait);
 
-    /// Whom to tell of the events that this process commits, whichever method they come by: of each session a range of
-    /// sequences, each once, also of a commit whose answer was lost. The first call counts.
+    /// Whether other processes may write, of whose commits this one is not told.
+    fn is_shared(&self) -> bool;
+
+    /// Whom to tell of what this process commits: of events, whichever method they come by, of each session a range of sequences,
+    /// each once, also of a commit whose answer was lost; and of other changes that a reader of sessions sees. The first call counts.
     fn watch_commits(&self, on_commit: OnCommit);
 
     async fn close(&self);

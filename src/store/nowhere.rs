@@ -14,12 +14,14 @@ use super::together::Sharing;
 use crate::domain::access::{ApiKey, Names};
 use crate::domain::append::Append;
 use crate::domain::command::{
-    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, ScopeOutcome,
-    UpdateOutcome,
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
+    MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::lease::LeaseView;
+use crate::domain::loaded::Loaded;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::{Scope, join};
@@ -72,6 +74,14 @@ impl Store for Nowhere {
         written()
     }
 
+    async fn lease(&self, _: &SessionKey, _: Micros, _: Instant) -> Result<Option<LeaseView>> {
+        Ok(None)
+    }
+
+    async fn change_lease(&self, _: &LeaseCommand, _: Instant) -> Result<LeaseOutcome> {
+        written()
+    }
+
     async fn moment(&self, _: &MomentQuery, _: Instant) -> Result<Moment> {
         Ok(Moment::SessionNotFound)
     }
@@ -82,6 +92,10 @@ impl Store for Nowhere {
 
     async fn session(&self, _: &SessionQuery, _: Instant) -> Result<Option<SessionView>> {
         Ok(None)
+    }
+
+    async fn heads(&self, _: &[SessionKey], _: Instant) -> Result<Loaded> {
+        Ok(Loaded::default())
     }
 
     async fn event(
@@ -176,6 +190,10 @@ impl Store for Nowhere {
 
     /// Nothing waits here.
     fn watch_waits(&self, _: OnWait) {}
+
+    fn is_shared(&self) -> bool {
+        false
+    }
 
     /// Nothing is committed here.
     fn watch_commits(&self, _: OnCommit) {}

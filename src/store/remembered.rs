@@ -59,9 +59,11 @@ impl Remembered {
     pub fn remember(&self, head: &SessionInfo) {
         let mut memory = self.memory_of(head.timeline);
         // It may have been found, and others may have appended since.
-        let is_later = |known: SessionHead| known.incarnation == head.incarnation && known.revision > head.revision;
-        if !memory.sessions.get(&head.key).is_some_and(is_later) {
-            memory.sessions.put(head.key.clone(), head.into());
+        let known = memory.sessions.get(&head.key).filter(|known| known.incarnation == head.incarnation);
+        if known.as_ref().is_none_or(|known| known.revision <= head.revision) {
+            // Its lease was not looked at.
+            let lease = known.map(|known| known.lease).unwrap_or_default();
+            memory.sessions.put(head.key.clone(), SessionHead { lease, ..head.into() });
         }
         memory.users.raise(head.key.user.clone(), head.user_revision);
         memory.apps.raise(head.key.app().clone(), head.app_revision);
@@ -159,9 +161,9 @@ impl<K, V> Default for Recent<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V: Copy> Recent<K, V> {
+impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     fn get(&self, key: &K) -> Option<V> {
-        self.young.get(key).or_else(|| self.old.get(key)).copied()
+        self.young.get(key).or_else(|| self.old.get(key)).cloned()
     }
 
     fn put(&mut self, key: K, value: V) {

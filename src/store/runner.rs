@@ -16,21 +16,21 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// Told of a wait; called on the hot path: be quick.
 pub type OnWait = Box<dyn Fn(Duration) + Send + Sync>;
 
-/// Told of the events that were committed; called on the hot path: be quick.
+/// Told of what was committed; called on the hot path: be quick.
 pub type OnCommit = Box<dyn Fn(&[Committed]) + Send + Sync>;
 
 /// How a transaction ends.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
-    /// With these events.
+    /// With these changes, as far as somebody may wait for them.
     Commit(Vec<Committed>),
     /// It wrote nothing, or nothing that is to stay.
     Release,
 }
 
 impl End {
-    /// What was written is no event.
-    pub const WITHOUT_EVENTS: Self = Self::Commit(Vec::new());
+    /// Nobody waits for what was written.
+    pub const UNTOLD: Self = Self::Commit(Vec::new());
 }
 
 /// Applies writes in a transaction. The only way but for the optimistic append, so that none of their events can be left out
@@ -72,8 +72,8 @@ impl<B: Backend> Runner<B> {
     }
 
     /// The one place that knows what was committed: each event of an append, a state change, a rewind, a creation or a fork, once,
-    /// those of one session in the order of their sequences. It tells of a commit that was not answered, too, as that may have
-    /// happened. Two transactions of one session, of which one was tried alone, may be told in either order.
+    /// those of one session in the order of their sequences; and changes of shared state, of metadata, and deletions. It tells of a
+    /// commit that was not answered, too, as that may have happened. Two transactions of one session, of which one was tried alone, may be told in either order.
     pub fn committed(&self, committed: impl FnOnce() -> Vec<Committed>) {
         if let Some(on_commit) = self.on_commit.get() {
             let committed = committed();

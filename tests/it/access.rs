@@ -46,13 +46,13 @@ on_both_databases!(
     what_is_refused_costs_nothing,
 );
 
-const ADMIN: &str = "an-admin-key-of-a-test_0123456789abcdef";
+pub const ADMIN: &str = "an-admin-key-of-a-test_0123456789abcdef";
 const SESSIONS: &str = "/v1/apps/a/users/u/sessions";
 const SESSION: &str = "/v1/apps/a/users/u/sessions/s";
 const WHOAMI: &str = "/v1/whoami";
 
 /// A file that goes with the test.
-struct TempFile(PathBuf);
+pub struct TempFile(PathBuf);
 
 impl TempFile {
     /// A name without a file.
@@ -60,7 +60,7 @@ impl TempFile {
         Self(env::temp_dir().join(format!("sessiond-file-{}", Uuid::new_v4().simple())))
     }
 
-    fn new(content: impl AsRef<[u8]>) -> Self {
+    pub fn new(content: impl AsRef<[u8]>) -> Self {
         let file = Self::absent();
         fs::write(&file.0, content).expect("write the file");
         file
@@ -71,7 +71,7 @@ impl TempFile {
         fs::rename(&Self::new(content).0, &self.0).expect("replace the file");
     }
 
-    fn flag(&self, name: &str) -> String {
+    pub fn flag(&self, name: &str) -> String {
         format!("{name}={}", self.0.display())
     }
 }
@@ -105,13 +105,13 @@ async fn make(api: &Client, credential: &str, path: &str, body: Value, field: &s
     answer.json()[field].as_str().expect("a credential").to_owned()
 }
 
-async fn make_key(api: &Client, body: Value) -> String {
+pub async fn make_key(api: &Client, body: Value) -> String {
     let mut named = json!({"name": "a test"});
     named.as_object_mut().expect("an object").extend(body.as_object().expect("an object").clone());
     make(api, ADMIN, "/v1/keys", named, "key").await
 }
 
-async fn mint(api: &Client, key: &str, app: &str, user: &str) -> String {
+pub async fn mint(api: &Client, key: &str, app: &str, user: &str) -> String {
     make(api, key, "/v1/tokens", json!({"app": app, "user": user}), "token").await
 }
 

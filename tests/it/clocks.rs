@@ -9,12 +9,13 @@ use sessiond::domain::access::Names;
 use sessiond::domain::event::EventDraft;
 use sessiond::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use sessiond::domain::json::Json;
+use sessiond::domain::lease::{LeaseDraft, LeaseMark, LeaseRefusal};
 use sessiond::domain::query::{ListQuery, OrderBy, StateFilter};
 use sessiond::domain::rewind::RewindTarget;
 use sessiond::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use sessiond::domain::time::Micros;
 use sessiond::metrics::Metrics;
-use sessiond::service::{Clock, Error, Service, SystemClock};
+use sessiond::service::{Clock, Error, Guard, Service, SystemClock, Taken};
 use sessiond::store::limits::CLOCK_TOLERANCE;
 use sessiond::store::limits::PostgresOptions;
 use sessiond::store::limits::StoreLimits;
@@ -78,12 +79,15 @@ impl Replica {
 
     async fn append(&self, id: &str) -> Result<i64> {
         let event = EventDraft::parse(Json::parse(b"{}", 64).unwrap(), "", None, &Limits::default()).unwrap();
-        self.service.append(key(id), vec![event], None, deadline()).await.map(|appended| appended.tag.revision)
+        self.service
+            .append(key(id), vec![event], Guard::default(), deadline())
+            .await
+            .map(|appended| appended.tag.revision)
     }
 
     async fn patch(&self, id: &str, body: &str) -> Result<Option<Micros>> {
         let patch = MetadataPatch::parse(Json::parse(body.as_bytes(), 64).unwrap()).unwrap();
-        let view = self.service.update_metadata(key(id), patch, None, deadline()).await?;
+        let view = self.service.update_metadata(key(id), patch, Guard::default(), deadline()).await?;
         Ok(view.head.expire_time)
     }
 
@@ -116,7 +120,7 @@ impl Replica {
         let metadata = self.patch(id, r#"{"displayName":"n"}"#).await.map(drop);
         let append = self.append(id).await.map(drop);
         let target = RewindTarget::Revision(0);
-        let rewind = service.rewind(key.clone(), target, None, None, deadline()).await.map(drop);
+        let rewind = service.rewind(key.clone(), target, None, Guard::default(), deadline()).await.map(drop);
         let mut found: Vec<bool> = [whole, event, value, then, fork.map(drop), metadata, append, rewind]
             .into_iter()
             .map(|answer| match answer {
@@ -126,7 +130,7 @@ impl Replica {
             })
             .collect();
         if let Some(fork) = forked {
-            service.delete_session(fork, None, deadline()).await.unwrap();
+            service.delete_session(fork, Guard::default(), deadline()).await.unwrap();
         }
         for order_by in [OrderBy::CreateTime, OrderBy::LastUpdateTime] {
             found.push(self.listed(order_by).await.iter().any(|listed| listed == id));
@@ -179,7 +183,7 @@ async fn a_replica_whose_clock_is_ahead_ends_no_session() {
     assert_eq!(wrong.append("s").await.unwrap(), revision + 1);
     assert!(matches!(wrong.create("s", &body(r#""ttl":1"#)).await, Err(Error::SessionAlreadyExists)));
 
-    right.service.delete_session(key("gone"), None, deadline()).await.unwrap();
+    right.service.delete_session(key("gone"), Guard::default(), deadline()).await.unwrap();
     let sweeping = wrong.service.clone();
     let sweeping = tokio::spawn(async move { sweeping.sweep_forever(Duration::from_millis(10), PATIENCE).await });
     until("it sees how wrong its clock is", async || wrong.metrics.encode().contains("sessiond_clock_skew_seconds -7"))
@@ -190,7 +194,7 @@ async fn a_replica_whose_clock_is_ahead_ends_no_session() {
     until("the deleted session is removed", async || execute(&database, left).await == 0).await;
     execute(&database, "update sessions set expire_time = 1 where id = 's' returning incarnation").await;
     assert!(!right.shows("s").await);
-    right.service.delete_session(key("none"), None, deadline()).await.unwrap();
+    right.service.delete_session(key("none"), Guard::default(), deadline()).await.unwrap();
     sleep(Duration::from_millis(200)).await;
     assert_eq!(execute(&database, "select count(*) from sessions where id = 's'").await, 1, "it leaves that to others");
     sweeping.abort();
@@ -271,4 +275,45 @@ async fn a_start_warns_of_a_clock_far_from_the_last_write() {
         server.process.kill_9();
         server.process.wait().await;
     }
+}
+
+/// One clock judges whether a lease has expired: the database's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_whose_clock_is_wrong_neither_takes_nor_keeps_a_lease() {
+    let database = database().await;
+    let right = Replica::start(&database, 0).await;
+    for wrong_by in [2 * HOUR, -2 * HOUR] {
+        let wrong = Replica::start(&database, wrong_by).await;
+        right.create("s", "{}").await.unwrap();
+        let draft = |owner: &str| {
+            let body = format!(r#"{{"owner":"{owner}","exclusive":"all","ttl":600}}"#);
+            LeaseDraft::parse(Json::parse(body.as_bytes(), 64).unwrap()).unwrap()
+        };
+        for (holder, other) in [(&right, &wrong), (&wrong, &right)] {
+            let Ok(Taken::Granted(granted)) = holder.service.take_lease(&key("s"), &draft("a"), deadline()).await
+            else {
+                panic!("not granted")
+            };
+            let mark = LeaseMark { epoch: granted.view.lease.epoch, incarnation: None };
+            let taken = other.service.take_lease(&key("s"), &draft("b"), deadline()).await.unwrap();
+            let Taken::Held(held) = taken else { panic!("{taken:?}") };
+            assert!((0..=600_000_000).contains(&held.left), "{held:?}");
+            for replica in [holder, other] {
+                let side = replica.append("s").await;
+                assert!(matches!(side, Err(Error::Lease(LeaseRefusal::Held(_)))), "{side:?}");
+                let side = replica.patch("s", r#"{"displayName":"n"}"#).await;
+                assert!(matches!(side, Err(Error::Lease(LeaseRefusal::Held(_)))), "{side:?}");
+            }
+            execute(&database, "update sessions set lease_expire = 1 returning lease_epoch").await;
+            right.append("s").await.unwrap();
+            wrong.append("s").await.unwrap();
+            wrong.patch("s", r#"{"displayName":"n"}"#).await.unwrap();
+            other.service.renew_lease(&key("s"), mark, 600_000_000, deadline()).await.unwrap();
+            assert!(matches!(right.append("s").await, Err(Error::Lease(LeaseRefusal::Held(_)))));
+            assert!(matches!(wrong.append("s").await, Err(Error::Lease(LeaseRefusal::Held(_)))));
+            other.service.release_lease(&key("s"), mark, deadline()).await.unwrap();
+        }
+        right.service.delete_session(key("s"), Guard::default(), deadline()).await.unwrap();
+    }
+    verify(&database.url).await;
 }

@@ -23,15 +23,15 @@ const EVENTS: &str = "/v1/apps/a/users/u/sessions/s/events";
 const STATE: &str = "/v1/apps/a/users/u/sessions/s/state";
 
 /// A primary and its standby, and the address of whichever is the primary.
-struct Pair {
+pub struct Pair {
     primary: DedicatedPostgres,
     standby: DedicatedPostgres,
-    replication: TcpProxy,
+    pub replication: TcpProxy,
     moving: TcpProxy,
 }
 
 impl Pair {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let primary = dedicated().await;
         let replication = TcpProxy::start(address(&primary.url("postgres")));
         let standby = primary.standby(replication.addr());
@@ -39,7 +39,7 @@ impl Pair {
         Self { primary, standby, replication, moving }
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         through(&self.primary.url("postgres"), self.moving.addr())
     }
 
@@ -55,13 +55,13 @@ impl Pair {
     }
 
     /// The standby has all that there is.
-    async fn catch_up(&self) {
+    pub async fn catch_up(&self) {
         self.primary_says("select count(*) > 0 from pg_stat_replication where replay_lsn >= pg_current_wal_lsn()")
             .await;
     }
 
     /// The primary dies, the standby is promoted, and the address moves.
-    fn fail_over(&mut self) {
+    pub fn fail_over(&mut self) {
         self.primary.stop_immediate();
         self.standby.promote();
         self.moving.lead_to(address(&self.standby.url("postgres")));

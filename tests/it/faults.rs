@@ -334,6 +334,87 @@ async fn an_unclear_commit_stays_unclear_if_the_database_stays_away() {
     panic!("the second try was always faster");
 }
 
+/// Whatever the database is asked about a lease, a second try finds what the first one did.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_answer_about_a_lease_is_found_out() {
+    let (database, proxy, server) = behind_proxy(&[]).await;
+    for swallowed in [true, false] {
+        let session = format!("{SESSIONS}/s-{swallowed}");
+        let (lease, events) = (format!("{session}/lease"), format!("{session}/events"));
+        server.put(&session).json(json!({})).await.expect(201);
+        let ask = json!({"owner": "o", "ttl": 900});
+        let granted = unclear(&proxy, swallowed, server.post(&lease).json(&ask)).await.expect(201).json();
+        assert_eq!(granted["epoch"], 1);
+        let renewed = server.put(&lease).json(json!({"epoch": 1, "ttl": 800}));
+        unclear(&proxy, swallowed, renewed).await.expect(200);
+        let event = json!({"id": "e"});
+        let append = server.post(&events).header("sessiond-lease", "1").json(&event);
+        let stored = unclear_append(&proxy, swallowed, append).await.expect(201);
+        assert_eq!(stored.header("idempotent-replayed"), None);
+        let steal = server.post(&lease).json(json!({"owner": "p", "steal": true}));
+        assert_eq!(unclear(&proxy, swallowed, steal).await.expect(201).json()["epoch"], 2);
+        let again = server.post(&events).header("sessiond-lease", "1").json(&event).await.expect(200);
+        assert_eq!((again.text(), again.header("idempotent-replayed")), (stored.text(), Some("true")));
+        unclear(&proxy, swallowed, server.delete(format!("{lease}?epoch=2"))).await.expect(204);
+        assert!(server.get(&lease).await.expect(200).json().get("owner").is_none());
+    }
+    verify(&database.url).await;
+}
+
+/// The answer to an append is lost for good, and its writer is superseded before it asks again: what was committed is a
+/// replay, and what was not is fenced.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_after_a_lost_answer_is_a_replay_though_it_was_superseded() {
+    let (database, proxy, server) = behind_proxy(HASTY).await;
+    let direct = Server::start(&database.url, HASTY).await;
+    let lease = format!("{SESSION}/lease");
+    let mut met = [false; 2];
+    for n in 0..100 {
+        let swallowed = met[0];
+        server.put(SESSION).json(json!({})).await;
+        let body = json!({"owner": format!("o{n}"), "steal": true});
+        let epoch = direct.post(&lease).json(&body).await.expect(201).json()["epoch"].to_string();
+        let fired = proxy.fired();
+        if swallowed {
+            proxy.cut_on(WRITE)
+        } else {
+            proxy.cut_before(WRITE)
+        }
+        let event = json!({"id": format!("e{n}")});
+        let append = tokio::spawn({
+            let (api, event, epoch) = (server.api.clone(), event.clone(), epoch.clone());
+            async move { api.post(EVENTS).header("sessiond-lease", epoch).json(&event).await }
+        });
+        while proxy.fired() == fired {
+            tokio::task::yield_now().await;
+        }
+        proxy.cut();
+        let answer = append.await.unwrap();
+        proxy.restore();
+        server.get_until("/readyz", 200).await;
+        // The service's second try comes within milliseconds, and may be faster than the cut.
+        if answer.status == 503 {
+            assert_eq!(answer.outcome_of_503(), "unknown");
+            let body = json!({"owner": format!("p{n}"), "steal": true});
+            direct.post(&lease).json(&body).await.expect(201);
+            let again = server.post(EVENTS).header("sessiond-lease", &epoch).json(&event).await;
+            if swallowed {
+                assert_eq!(again.expect(200).header("idempotent-replayed"), Some("true"));
+                met[1] = true;
+            } else {
+                assert_eq!(again.problem(409, "fenced")["outcome"], "not_applied");
+                met[0] = true;
+            }
+        }
+        if met == [true; 2] {
+            check_log(&server.get(SESSION).await.expect(200).json());
+            verify(&database.url).await;
+            return;
+        }
+    }
+    panic!("the second try was always faster");
+}
+
 /// A transaction that holds every row of a table.
 async fn lock(database: &Database, table: &'static str) -> PgConnection {
     let mut connection = PgConnection::connect(&database.url).await.unwrap();

@@ -140,7 +140,7 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
     let ask = async |credential: &str, method: &Method, template: &str, place: [&str; 3]| {
         let since = postgres.log().len();
         let [app, user, session] = place;
-        let mut request = server.request(method.clone(), &filled(template, app, user, session)).bearer(credential);
+        let mut request = server.request(method.clone(), &filled(method.as_str(), template, app, user, session)).bearer(credential);
         if let Some(body) = body_of(method.as_str(), template) {
             request = request.json(body);
         }

@@ -19,6 +19,7 @@ mod database_log;
 mod failover;
 mod faults;
 mod foreign_reads;
+mod live;
 mod migrations;
 mod model;
 mod openapi;

@@ -33,7 +33,7 @@ on_both_databases!(
 );
 
 /// A server that is measured, and a client for its metrics.
-async fn measured(place: &Place, args: &[&str]) -> (Server, Client) {
+pub async fn measured(place: &Place, args: &[&str]) -> (Server, Client) {
     let port = free_port();
     let listen = format!("--metrics-listen=127.0.0.1:{port}");
     let server = Server::start(&place.url(), &[args, &[&listen]].concat()).await;
@@ -47,7 +47,7 @@ async fn sample(metrics: &Client, name: &str) -> Option<f64> {
     line.map(|value| value.parse().expect("a number"))
 }
 
-async fn until_sample(metrics: &Client, name: &str, is_right: impl Fn(f64) -> bool) {
+pub async fn until_sample(metrics: &Client, name: &str, is_right: impl Fn(f64) -> bool) {
     let mut last = None;
     let waiting = async {
         loop {

@@ -1,5 +1,5 @@
-//! The documents are true: `examples/quickstart.sh` does what it says, and each command in README.md, the tour and
-//! docs/adk.md is run, against the real binary, and answers as is printed there.
+//! The documents are true: `examples/quickstart.sh` does what it says, and each command in README.md, the tour,
+//! docs/live.md and docs/adk.md is run, against the real binary, and answers as is printed there.
 //!
 //! `UPDATE_DOCS=1 scripts/test quickstart` writes the answers into the documents.
 
@@ -10,7 +10,7 @@ use crate::support::process::Sessiond;
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// With commands, in the order of a newcomer who goes through all of them on one server.
-const TRANSCRIPTS: &[&str] = &["README.md", "docs/tour.md", "docs/adk.md"];
+const TRANSCRIPTS: &[&str] = &["README.md", "docs/tour.md", "docs/live.md", "docs/adk.md"];
 
 async fn server() -> (Sessiond, String) {
     let mut server = Sessiond::spawn(&["--listen", "127.0.0.1:0", "--metrics-listen", "off"], &[]);
@@ -167,8 +167,17 @@ fn mask(word: &str) -> String {
     {
         return format!("{}ID", &word[..start]);
     }
+    let is_hex = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit());
+    if let [sequence, mark, event] = word.split('-').collect::<Vec<_>>()[..]
+        && is_hex(mark)
+        && mark.len() >= 12
+        && is_hex(event)
+        && event.len() == 8
+    {
+        return format!("{sequence}-CURSOR");
+    }
     let (before, last) = word.rsplit_once('.').map_or(("", word), |(before, last)| (before, last));
-    if last.len() >= 12 && last.bytes().all(|b| b.is_ascii_hexdigit()) {
+    if last.len() >= 12 && is_hex(last) {
         return format!("{before}MARK");
     }
     word.to_owned()
@@ -181,6 +190,7 @@ fn what_is_masked_is_what_changes() {
         (r#""1.1.1.10c714af3cd95c4b""#, r#""1.1.1MARK""#),
         (r#"p-01a1fe93-945e-721c-b540-140acfef9a45"#, "p-ID"),
         ("date: Sat, 21 Nov 2026 11:12:07 GMT\nx", "date\nx"),
+        ("id: 12-7460812287493caf-5b1e02aa", "id: 12-CURSOR"),
         (r#"{"price":1.10,"nextPageToken":"9bd7f4659fa61b6133"}"#, r#"{"price":1.10,"nextPageToken":"MARK"}"#),
     ] {
         assert_eq!(masked(text), expected);
@@ -193,7 +203,7 @@ fn links_lead_somewhere() {
     let mut documents = vec!["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "bench/README.md"];
     documents.extend(["clients/python/README.md", "examples/adk-python/README.md"]);
     documents.extend(["docs/tour.md", "docs/why.md", "docs/reference.md", "docs/adk.md", "docs/templates.md"]);
-    documents.extend(["docs/access.md", "docs/postgresql.md", "docs/benchmarks.md"]);
+    documents.extend(["docs/access.md", "docs/live.md", "docs/postgresql.md", "docs/benchmarks.md"]);
     let pages = fs::read_dir(Path::new(ROOT).join("docs/design")).expect("a folder of pages");
     let pages: Vec<String> =
         pages.map(|page| format!("docs/design/{}", page.expect("a page").file_name().to_string_lossy())).collect();

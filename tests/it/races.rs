@@ -44,6 +44,8 @@ on_both_databases!(
     appends_survive_deletion_and_recreation,
     forks_of_a_busy_session_are_whole,
     readers_see_one_moment_and_writers_never_deadlock,
+    contenders_for_a_lease_take_turns,
+    side_writers_never_fail_the_holder_of_a_lease,
 );
 
 /// How many answers have this status; all others must have that one.
@@ -760,5 +762,102 @@ async fn readers_see_one_moment_and_writers_never_deadlock(place: Place) {
         check_log(&fleet.api(n).get(format!("{APP}/users/v/sessions/v{n}")).await.expect(200).json());
     }
     check_log(&fleet.api(1).get(SESSION).await.expect(200).json());
+    fleet.verify().await;
+}
+
+/// Sixteen contenders, some of which steal, each on the replica that it happens to be on; and a writer beside them who has no
+/// lease. Epochs are dense, and once an event of an epoch is in the log none of an older one follows.
+async fn contenders_for_a_lease_take_turns(place: Place) {
+    const CONTENDERS: usize = 16;
+    const TURNS: usize = 2;
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "s").await;
+    let lease = format!("{SESSION}/lease");
+    let ended = Arc::new(AtomicBool::new(false));
+    let beside = tokio::spawn({
+        let (api, ended) = (fleet.api(1), ended.clone());
+        async move {
+            let mut count = 0;
+            while !ended.load(Ordering::Relaxed) {
+                api.post(EVENTS).json(json!({"author": "beside"})).await.expect(201);
+                count += 1;
+            }
+            count
+        }
+    });
+    let turns = together((0..CONTENDERS).map(|n| {
+        let (api, lease) = (fleet.api(n), lease.clone());
+        async move {
+            let (mut epochs, mut written) = (Vec::new(), Vec::new());
+            for turn in 0..TURNS {
+                let body = json!({"owner": format!("o{n}"), "invocationId": format!("{turn}"), "steal": n % 3 == 0});
+                let granted = loop {
+                    let answer = api.post(&lease).json(&body).await;
+                    if answer.status == 201 {
+                        break answer.json();
+                    }
+                    assert_eq!(answer.problem(409, "lease_held")["outcome"], "not_applied");
+                    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                };
+                let epoch = granted["epoch"].as_i64().unwrap();
+                epochs.push(epoch);
+                let name = format!("{epoch}-{}", granted["incarnation"].as_str().unwrap());
+                for at in 0..4 {
+                    let event = json!({"id": format!("{epoch}-{at}"), "author": epoch.to_string()});
+                    let answer = api.post(EVENTS).header("sessiond-lease", &name).json(&event).await;
+                    if answer.status != 201 {
+                        let present = answer.problem(409, "fenced")["epoch"].as_i64().unwrap();
+                        assert!(present > epoch, "{answer}");
+                        break;
+                    }
+                    written.push(event["id"].as_str().unwrap().to_owned());
+                }
+                api.delete(format!("{lease}?epoch={epoch}")).await.expect(204);
+            }
+            (epochs, written)
+        }
+    }))
+    .await;
+    ended.store(true, Ordering::Relaxed);
+    let beside = beside.await.unwrap();
+    let (epochs, written): (Vec<_>, Vec<_>) = turns.into_iter().unzip();
+    let mut epochs = epochs.concat();
+    epochs.sort_unstable();
+    assert_eq!(epochs, (1..=(CONTENDERS * TURNS) as i64).collect::<Vec<_>>());
+    let session = fleet.api(0).get(SESSION).await.expect(200).json();
+    check_log(&session);
+    let events = session["events"].as_array().unwrap();
+    let of_holders: Vec<i64> =
+        events.iter().filter_map(|event| event["author"].as_str().unwrap().parse().ok()).collect();
+    assert!(of_holders.is_sorted(), "{of_holders:?}");
+    let ids: HashSet<&str> = events.iter().filter_map(|event| event["id"].as_str()).collect();
+    let written = written.concat();
+    assert!(written.iter().all(|id| ids.contains(&**id)), "what was answered is there");
+    assert_eq!((of_holders.len(), events.len()), (written.len(), written.len() + beside), "and nothing else");
+    fleet.verify().await;
+}
+
+async fn side_writers_never_fail_the_holder_of_a_lease(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "s").await;
+    let granted = fleet.api(0).post(format!("{SESSION}/lease")).json(json!({"owner": "o"})).await.expect(201).json();
+    let name = format!("{}-{}", granted["epoch"], granted["incarnation"].as_str().unwrap());
+    together((0..5).map(|n| {
+        let (api, name) = (fleet.api(n), name.clone());
+        async move {
+            for at in 0..30 {
+                let request = api.post(EVENTS).json(delta(&format!("k{n}"), at));
+                let request = if n == 0 { request.header("sessiond-lease", &name) } else { request };
+                request.await.expect(201);
+            }
+        }
+    }))
+    .await;
+    let session = fleet.api(1).get(SESSION).await.expect(200).json();
+    check_log(&session);
+    assert_eq!(session["revision"], 150);
+    let held = fleet.api(1).get(format!("{SESSION}/lease")).await.expect(200).json();
+    assert_eq!((&held["epoch"], &held["owner"]), (&json!(1), &json!("o")));
+    assert!(held["expireTime"].as_f64() > granted["expireTime"].as_f64(), "it was extended");
     fleet.verify().await;
 }

@@ -107,3 +107,28 @@ async fn a_rolling_restart_behind_nginx_loses_no_request() {
     }
     verify(&database.url).await;
 }
+
+/// With nginx' defaults, which buffer answers and speak HTTP/1.0 to the servers. What is in a buffer would come with the end of the
+/// stream, which does not come.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_behind_nginx_shows_each_event_as_it_comes() {
+    let database = database().await;
+    let port = free_port();
+    let nginx = Nginx::start(&[port]);
+    let _server = start(&database.url, port).await;
+    let api = Client::at(&nginx.url());
+    api.post(SESSIONS).json(json!({"sessionId": "s", "events": [{"id": "0"}]})).await.expect(201);
+    let mut watch = api.get(format!("{SESSIONS}/s/watch")).header("accept-encoding", "gzip").stream().await;
+    assert_eq!(watch.status(), 200);
+    assert!(watch.headers().get("content-encoding").is_none());
+    let mut seen = String::new();
+    for n in 1..=3 {
+        // The one before has come.
+        let before = format!("\"id\":\"{}\"", n - 1);
+        while !seen.contains(&before) {
+            let chunk = timeout(PATIENCE, watch.chunk()).await.expect("in time").unwrap().expect("the stream goes on");
+            seen.push_str(str::from_utf8(&chunk).unwrap());
+        }
+        api.post(format!("{SESSIONS}/s/events")).json(json!({"id": n.to_string()})).await.expect(201);
+    }
+}

@@ -264,6 +264,10 @@ async fn damage_is_found_and_named(place: Place) {
             &["session: the list by last update has it at a time that is not its own"],
         ),
         (
+            "update sessions set lease_owner = 'o' where app_name = '{app}'",
+            &["session: the columns of the lease do not agree"],
+        ),
+        (
             "delete from session_updates where app_name = '{app}'",
             &["session: the list by last update does not have it at its update time"],
         ),

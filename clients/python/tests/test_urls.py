@@ -61,11 +61,13 @@ def test_a_credential_in_the_uri_is_refused_without_being_shown(url: str) -> Non
 def test_the_uri_of_adk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SESSIOND_TOKEN", "secret")
     service = create_session_service_from_options(
-        base_dir=".", session_service_uri="sessiond://host:1?strict=true&timeout=2.5&retry_for=0"
+        base_dir=".",
+        session_service_uri="sessiond://host:1?strict=true&lease=wait&lease_ttl=5&lease_wait=7&timeout=2.5&retry_for=0",
     )
     assert isinstance(service, SessiondSessionService)
     assert (service._http._url, service._strict) == ("http://host:1", True)
     assert (service._http._timeout, service._http._retry_for) == (2.5, 0.0)
+    assert service._leases and (service._leases._ttl, service._leases._wait) == (5.0, 7.0)
     assert token(service) == "secret"
 
     secure = create_session_service_from_options(
@@ -76,7 +78,9 @@ def test_the_uri_of_adk(monkeypatch: pytest.MonkeyPatch) -> None:
     assert token(secure) == "t"
 
 
-@pytest.mark.parametrize("query", ["strict=yes", "timeout=soon", "stricter=true", "strict"])
+@pytest.mark.parametrize(
+    "query", ["strict=yes", "timeout=soon", "stricter=true", "strict", "lease=true", "lease_ttl=long"]
+)
 def test_wrong_options_in_the_uri_are_refused(query: str) -> None:
     with pytest.raises(ValueError, match="strict=true"):
         get_service_registry().create_session_service(f"sessiond://host?{query}")

@@ -32,7 +32,7 @@ use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
-use crate::service::{self, Changed, Made, Service, StateChange};
+use crate::service::{self, Changed, Guard, Made, Service, StateChange};
 
 pub use self::shape::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
 
@@ -172,7 +172,7 @@ pub const GET: Operation = Operation {
 
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
-    if let Some(answer) = call.current(&key).await? {
+    if let Some(answer) = call.current(&key, None).await? {
         return Ok(answer);
     }
     let asked = (Some(StateFilter::default()), Some(EventQuery::all()));
@@ -186,17 +186,18 @@ pub const PATCH: Operation = Operation {
     serving: Serving::ADK,
     access: Access::Write(Role::User),
     summary: "Change a session's state",
-    description: "Through one appended event, whatever others do meanwhile. Unknown fields are ignored.",
+    description: "Through one appended event, whatever others do meanwhile, unless a lease excludes it. Unknown fields are \
+                  ignored.",
     query: &[],
-    headers: &[Header::IdempotencyKey],
+    headers: &[Header::Lease, Header::IdempotencyKey],
     body: Some(Body { schema: "AdkUpdateSession", required: true }),
     answers: SESSION,
-    errors: &[Code::SessionNotFound, Code::EventIdConflict],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced],
 };
 
 pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
-    let id = call.idempotency_key()?;
+    let (guard, id) = (Guard { lease: call.lease()?, if_match: None }, call.idempotency_key()?);
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
     let delta = fields.take("stateDelta").filter(|delta| delta.kind() == JsonKind::Object);
@@ -214,7 +215,7 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
         None => format!("p-{}", call.app.clock.fresh_id()),
     };
     let invocation_id = &invocation_id;
-    let change = StateChange { key, id, author: "user", invocation_id, if_match: None };
+    let change = StateChange { key, id, author: "user", invocation_id, guard };
     let Changed { replayed, after: mut view } = call.service.patch_state(edit, change, call.deadline).await?;
     // Of the events, nothing has been read yet.
     view.events.more = true;
@@ -237,11 +238,11 @@ pub const DELETE: Operation = Operation {
         schema: Some("Null"),
         headers: &[],
     }],
-    errors: &[],
+    errors: &[Code::LeaseHeld],
 };
 
 pub async fn delete(call: Call) -> Result<Response, Problem> {
-    call.service.delete_session(call.session()?, None, call.deadline).await?;
+    call.service.delete_session(call.session()?, Guard::default(), call.deadline).await?;
     Ok(Answer::ok().json("null"))
 }
 

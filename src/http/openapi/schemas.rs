@@ -121,6 +121,10 @@ pub fn all() -> Map<String, Value> {
                 "description": "Names, or prefixes with a trailing `*`; `[\"*\"]` is all.",
             }),
         ),
+        ("TakeLease", take_lease()),
+        ("RenewLease", renew_lease()),
+        ("GrantedLease", granted_lease()),
+        ("Lease", lease()),
         ("Labels", labels()),
         ("Id", id()),
         ("SessionId", session_id()),
@@ -154,6 +158,13 @@ pub fn all() -> Map<String, Value> {
         ("Null", json!({"type": "null"})),
         // Of no type: a reader may take it for its text, or for what that says.
         ("OpenApi", json!({"description": "An OpenAPI 3.1 document.", "contentMediaType": "application/yaml"})),
+        (
+            "EventStream",
+            json!({
+                "type": "string", "contentMediaType": "text/event-stream",
+                "description": "Frames `event`, `caught_up`, `metadata`, `state`, `deleted`, `bye`: docs/live.md.",
+            }),
+        ),
         ("Page", json!({"type": "string", "description": "HTML.", "contentMediaType": "text/html"})),
     ];
     schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
@@ -344,6 +355,80 @@ fn key(is_new: bool) -> Value {
         schema["required"] = json!(["id", "name", "role", "apps", "users", "createTime", "key"]);
     }
     schema
+}
+
+/// How long a lease lasts.
+fn lease_ttl(is_needed: bool) -> Value {
+    let mut forms = vec![
+        json!({"type": "number", "minimum": 1, "maximum": 900}),
+        json!({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?s$"}),
+    ];
+    let mut about = "Seconds, 1 to 900: a number, or a string like `\"60s\"`.".to_owned();
+    if !is_needed {
+        forms.push(json!({"type": "null"}));
+        about.push_str(" 60 unless given.");
+    }
+    json!({"description": about, "anyOf": forms})
+}
+
+fn take_lease() -> Value {
+    let fields = object(json!({
+        "owner": {
+            "type": "string", "minLength": 1, "maxLength": 256,
+            "description": "Names one process, which draws it at its start. No secret: it is shown to who may read. Up to 256 \
+                            bytes.",
+        },
+        "ttl": lease_ttl(false),
+        "invocationId": {"type": ["string", "null"], "maxLength": 1024, "description": "The turn. Up to 1024 bytes."},
+        "exclusive": {
+            "type": ["string", "null"], "enum": ["turn", "all", null],
+            "description": "`turn` (unless given): against other holders. `all`: against writes without a lease, too, until it \
+                            expires.",
+        },
+        "steal": {"type": ["boolean", "null"], "description": "Whoever holds it is superseded."},
+    }));
+    let mut schema = required(envelope("Whose turn, and for how long.", fields), &["owner"]);
+    schema["examples"] = json!([{"owner": "pod-7/4f1c", "invocationId": "e-1", "ttl": "60s"}]);
+    schema
+}
+
+fn renew_lease() -> Value {
+    let fields = object(json!({
+        "epoch": {"type": "integer", "minimum": 0, "description": "That of the lease."},
+        "incarnation": {"type": ["string", "null"], "pattern": "^[0-9a-fA-F]{1,16}$", "description": "That of the lease."},
+        "ttl": lease_ttl(true),
+    }));
+    required(envelope("Which lease, and for how long from now.", fields), &["epoch", "ttl"])
+}
+
+/// What every answer about a lease has.
+fn lease_fields() -> Map<String, Value> {
+    object(json!({
+        "epoch": {"type": "integer", "minimum": 0, "description": "How often a lease of the session was granted."},
+        "incarnation": {
+            "type": "string", "pattern": "^[0-9a-f]{1,16}$",
+            "description": "The mark of the session's incarnation, as in its ETag.",
+        },
+        "owner": {"type": "string", "minLength": 1, "description": "Who holds it; absent if nobody does."},
+        "expireTime": reference("Time"),
+    }))
+}
+
+fn granted_lease() -> Value {
+    let mut fields = lease_fields();
+    fields.extend(object(json!({
+        "invocationId": {"type": "string"},
+        "exclusive": {"type": "string", "enum": ["turn", "all"]},
+        "revision": {"type": "integer", "minimum": 0, "description": "The session's."},
+    })));
+    json!({
+        "type": "object", "required": ["epoch", "incarnation", "owner", "expireTime", "exclusive", "revision"],
+        "properties": fields,
+    })
+}
+
+fn lease() -> Value {
+    json!({"type": "object", "required": ["epoch", "incarnation"], "properties": lease_fields()})
 }
 
 fn of_user() -> Map<String, Value> {
@@ -810,10 +895,14 @@ fn problem() -> Value {
                     },
                 },
             },
-            "revision": {"type": "integer", "description": "The current one, where a precondition failed."},
+            "baseRevision": {"type": "integer", "description": "Where the log begins, if a position is not in it."},
+            "revision": {"type": "integer", "description": "The current one, where a precondition failed, or a position is gone."},
             "userRevision": {"type": "integer", "description": "That of the user's state, where a session was addressed."},
             "appRevision": {"type": "integer", "description": "That of the app's state, where a session was addressed."},
-            "limit": {"type": "string", "description": "The rate that refused: `app`, `key` or `user`."},
+            "limit": {"type": "string", "description": "What refused: the rate of `app`, `key` or `user`, or the places of `watchers`."},
+            "epoch": {"type": "integer", "description": "Of the session's lease, where that refused."},
+            "owner": {"type": "string", "description": "Who holds the lease that is in the way."},
+            "expireTime": {"type": "number", "description": "When the lease that is in the way expires."},
             "outcome": {
                 "type": "string", "enum": ["not_applied", "unknown"],
                 "description": "Of a write: it did not happen and never will, or it may have happened.",

@@ -4,7 +4,8 @@
 
 use super::words::clock;
 
-/// The expiry of a row of sessions as the database judges it: of one that is live, nothing.
+/// The expiry of a row of sessions as the database judges it: of one that is live, nothing. And its lease, as writes are judged
+/// by it: its epoch and, of one that excludes all others, the owner, the expiry, and the time now.
 macro_rules! judged {
     ($row:literal) => {
         concat!(
@@ -12,7 +13,19 @@ macro_rules! judged {
             $row,
             ".expire_time <= ",
             clock!(),
-            " then '-9223372036854775808'::bigint end as expire_time"
+            " then '-9223372036854775808'::bigint end as expire_time, ",
+            $row,
+            ".lease_epoch, case when ",
+            $row,
+            ".lease_all then ",
+            $row,
+            ".lease_owner end as lease_owner, ",
+            $row,
+            ".lease_expire, case when ",
+            $row,
+            ".lease_all then ",
+            clock!(),
+            " end as lease_now"
         )
     };
 }
@@ -76,11 +89,11 @@ pub const READ_HEADS: &str = concat!(
                  left join lateral (select * from events l where l.app_name = $1 and l.user_id = k.user_id \
                                       and l.session_id = k.session_id and l.incarnation = s.incarnation \
                                       and l.id = k.id offset 0) e on true \
-                 union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null \
+                 union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
                  from unnest($5::text[]) with ordinality as k(user_id, n) \
                  cross join lateral (select l.revision from user_scopes l \
                                      where l.app_name = $1 and l.user_id = k.user_id offset 0) s \
-                 union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null \
+                 union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
                  from app_scopes s where s.app_name = $1 and $6"
 );
 

@@ -22,7 +22,7 @@ use crate::store::sql::statements::ttl_correction;
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
-     $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49)";
+     $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51)";
 
 /// The result of a call: the verdict, and for each stored event the incarnation of its session and the revisions of user and
 /// app that the event records.
@@ -81,6 +81,10 @@ pub fn write_call<'q>(app: &'q AppName, writes: &'q Writes<'_>) -> QueryAs<'q, P
         .bind(numbers(&rows, |(_, update)| update.revision))
         .bind(numbers(&rows, |(_, update)| update.update_time.micros.0))
         .bind(texts(&rows, |(_, update)| update.update_time.number.text()));
+    let is_leased = rows.iter().any(|(_, update)| update.lease.is_some());
+    let query = query
+        .bind(is_leased.then(|| rows.iter().map(|(_, update)| update.lease).collect::<Vec<_>>()))
+        .bind(is_leased.then(|| rows.iter().map(|(_, update)| update.side).collect::<Vec<_>>()));
 
     let rows: Vec<_> = writes.users.iter().filter(|(key, _)| key.app == *app).collect();
     let of_app: Option<&ScopeUpdate> = writes.apps.get(app);

@@ -10,6 +10,7 @@ use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
 use crate::domain::loaded::{Known, Loaded, Needs, SessionHead};
 use crate::domain::time::Micros;
 use crate::store::error::{StoreError, corrupt};
+use crate::store::sql::rows::lease_head;
 
 /// The keys to look for.
 pub struct HeadsQuery<'a> {
@@ -74,6 +75,10 @@ pub struct HeadsRow {
     metadata_revision: Option<i64>,
     update_time: Option<i64>,
     expire_time: Option<i64>,
+    lease_epoch: Option<i64>,
+    lease_owner: Option<String>,
+    lease_expire: Option<i64>,
+    lease_now: Option<i64>,
     sequence: Option<i64>,
     event_time: Option<i64>,
     commit_time: Option<i64>,
@@ -89,6 +94,12 @@ impl HeadsRow {
             metadata_revision: self.metadata_revision.unwrap_or_default(),
             update_time: Micros(self.update_time.unwrap_or_default()),
             expire_time: self.expire_time.map(Micros),
+            lease: lease_head(
+                self.lease_epoch.unwrap_or_default(),
+                self.lease_owner.as_deref(),
+                self.lease_expire,
+                self.lease_now,
+            ),
         }
     }
 

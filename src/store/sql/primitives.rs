@@ -7,7 +7,8 @@ use super::filter::filter_text;
 use super::list::list as list_statement;
 use super::query::{Query, Sql, Value};
 use super::rows::{
-    DifferenceRow, EventRow, HeadRow, ListedRow, PagedEventRow, ScopeRow, StateRow, ViewRow, event_page, listed,
+    DifferenceRow, EventRow, HeadRow, LeaseRow, ListedRow, PagedEventRow, ScopeRow, StateRow, ViewRow, event_page,
+    listed,
 };
 use crate::domain::access::NameRange;
 use crate::domain::command::Fork;
@@ -15,6 +16,7 @@ use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::lease::{Exclusive, Lease, LeaseView};
 use crate::domain::loaded::{LockedSession, SessionHead};
 use crate::domain::query::{EventPage, EventQuery, ListQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
@@ -56,6 +58,25 @@ pub async fn set_metadata(db: &mut impl Sql, key: &SessionKey, patch: &MetadataP
         .bind(patch.expiry.is_some())
         .bind(patch.expiry.flatten().map(|expiry| expiry.at(now).0))
         .bind(patch.expiry.flatten().and_then(|expiry| expiry.counted_from(now)).map(|from| from.0));
+    db.execute(query).await.map(drop)
+}
+
+/// A session's lease; `None` if there is no such session, or it has expired.
+pub async fn lease(db: &mut impl Sql, key: &SessionKey, now: Micros) -> Result<Option<LeaseView>> {
+    let query = Query::new(&*db.statements().lease).session(key).bind(now.0);
+    at_most_one::<LeaseRow>(db, query).await?.map(LeaseView::try_from).transpose()
+}
+
+pub async fn set_lease(db: &mut impl Sql, key: &SessionKey, lease: &Lease) -> Result<()> {
+    let holding = lease.holding.as_ref();
+    let query = Query::new(&*db.statements().set_lease)
+        .session(key)
+        .bind(lease.epoch)
+        .bind(holding.map(|holding| filter_text(&holding.owner)))
+        .bind(holding.and_then(|holding| holding.invocation_id.as_deref()).map(filter_text))
+        .bind(holding.map(|holding| holding.expire_time.0))
+        .bind(holding.map(|holding| holding.ttl))
+        .bind(holding.is_some_and(|holding| holding.exclusive == Exclusive::All));
     db.execute(query).await.map(drop)
 }
 
@@ -166,7 +187,7 @@ pub async fn differences(db: &mut impl Sql, row: &LockedSession, revision: i64) 
 pub async fn removed_since(
     db: &mut impl Sql,
     addresses: &[&StateAddress],
-    session: Option<SessionHead>,
+    session: Option<&SessionHead>,
     since: i64,
 ) -> Result<HashMap<String, i64>> {
     let names: Vec<String> = addresses.iter().map(|address| address.key().to_owned()).collect();

@@ -1,5 +1,7 @@
 //! The rows that both databases return, and how they are decoded.
 
+use std::sync::Arc;
+
 use sqlx::FromRow;
 
 use super::filter::plain_text;
@@ -7,6 +9,7 @@ use crate::domain::access::{ApiKey, Grant, Names, Role};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, RawJson};
+use crate::domain::lease::{Exclusion, Exclusive, Holding, Lease, LeaseHead, LeaseView};
 use crate::domain::loaded::{LockedSession, SessionHead, UNREAD};
 use crate::domain::query::{EventPage, EventQuery, SessionQuery, SessionView};
 use crate::domain::rewind::Difference;
@@ -227,6 +230,10 @@ pub struct LockedRow {
     pub metadata_revision: i64,
     pub update_time: i64,
     pub expire_time: Option<i64>,
+    lease_epoch: i64,
+    lease_owner: Option<String>,
+    lease_expire: Option<i64>,
+    lease_now: Option<i64>,
 }
 
 impl TryFrom<LockedRow> for LockedSession {
@@ -241,8 +248,48 @@ impl TryFrom<LockedRow> for LockedSession {
                 metadata_revision: row.metadata_revision,
                 update_time: Micros(row.update_time),
                 expire_time: row.expire_time.map(Micros),
+                lease: lease_head(row.lease_epoch, row.lease_owner.as_deref(), row.lease_expire, row.lease_now),
             },
         })
+    }
+}
+
+/// The lease by which writes are judged; `owner` only of one that excludes all others.
+pub fn lease_head(epoch: i64, owner: Option<&str>, expire: Option<i64>, now: Option<i64>) -> LeaseHead {
+    let all = owner.zip(expire).map(|(owner, expire)| {
+        Arc::new(Exclusion { owner: plain_text(owner), expire_time: Micros(expire), now: now.map(Micros) })
+    });
+    LeaseHead { epoch, all }
+}
+
+/// A session with its lease, and the time now.
+#[derive(FromRow)]
+pub struct LeaseRow {
+    #[sqlx(flatten)]
+    head: HeadRow,
+    lease_epoch: i64,
+    lease_owner: Option<String>,
+    lease_invocation: Option<String>,
+    lease_expire: Option<i64>,
+    lease_ttl: Option<i64>,
+    lease_all: bool,
+    now: i64,
+}
+
+impl TryFrom<LeaseRow> for LeaseView {
+    type Error = StoreError;
+
+    fn try_from(row: LeaseRow) -> Result<Self, StoreError> {
+        let (owner, times) = (row.lease_owner, row.lease_expire.zip(row.lease_ttl));
+        let holding = owner.zip(times).map(|(owner, (expire, ttl))| Holding {
+            owner: plain_text(&owner),
+            invocation_id: row.lease_invocation.as_deref().map(plain_text),
+            expire_time: Micros(expire),
+            ttl,
+            exclusive: if row.lease_all { Exclusive::All } else { Exclusive::Turn },
+        });
+        let lease = Lease { epoch: row.lease_epoch, holding };
+        Ok(Self { head: row.head.try_into()?, lease, now: Micros(row.now) })
     }
 }
 

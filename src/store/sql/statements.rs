@@ -111,6 +111,15 @@ statements! { words,
            expire_time = case when $8 then $9 + {} else expire_time end where app_name = $1 and user_id = $2 and id = $3",
         ttl_correction(words.ttl_clock, "$10")
     ),
+    /// A session and its lease, and the time by which expiry is judged: the database's, or `$4` where it has no clock.
+    lease: format!(
+        "select {HEAD_COLUMNS}, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl, \
+           s.lease_all, {0} as now{1}",
+        present(words, "$4"),
+        of_session(&present(words, "$4"))
+    ),
+    set_lease: "update sessions set lease_epoch = $4, lease_owner = $5, lease_invocation = $6, lease_expire = $7, \
+                  lease_ttl = $8, lease_all = $9 where app_name = $1 and user_id = $2 and id = $3",
     /// Notes the revisions of user and app state, `$4` and `$5`, that a creation came to.
     set_created_revisions: "update sessions set created_user_revision = $4, created_app_revision = $5 \
                             where app_name = $1 and user_id = $2 and id = $3",
@@ -223,6 +232,11 @@ pub fn of_session(now: &str) -> String {
         " from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 \
           and (s.expire_time is null or s.expire_time > {now})"
     )
+}
+
+/// The time now, where `now` is that of the process.
+fn present(words: &Words, now: &str) -> String {
+    words.clock.map_or_else(|| now.to_owned(), |clock| format!("coalesce({clock}, {now})"))
 }
 
 /// One page of events. The inner query picks rows by the filters without their bodies; the middle one adds up sizes

@@ -548,7 +548,8 @@ impl Tx for SqliteTx {
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, _: OnLocked) -> Result<Vec<LockedSession>> {
         let keys: Vec<&SessionKey> = keys.iter().copied().collect();
-        let columns = "app_name, user_id, id, incarnation, revision, metadata_revision, update_time, expire_time";
+        let columns = "app_name, user_id, id, incarnation, revision, metadata_revision, update_time, expire_time, \
+             lease_epoch, case when lease_all then lease_owner end as lease_owner, lease_expire, null as lease_now";
         let rows: Vec<(_, LockedRow)> = self.find("sessions", "app_name, user_id, id", columns, &keys).await?;
         rows.into_iter().map(|(_, row)| row.try_into()).collect()
     }

@@ -58,13 +58,14 @@ pub fn read_heads(
     statement.list(", ka", "n, app_name", apps.iter());
     statement.push(
         " select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
+            s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire, null as lease_now, \
             e.sequence, e.event_time, e.commit_time, e.digest, e.body \
           from ks as k cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
           left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name \
             and e.user_id = k.user_id and e.session_id = k.session_id \
-          union all select 1, n, revision, null, null, null, null, null, null, null, null, null \
+          union all select 1, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
           from ku cross join user_scopes using (app_name, user_id) \
-          union all select 2, n, revision, null, null, null, null, null, null, null, null, null \
+          union all select 2, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
           from ka cross join app_scopes using (app_name)",
     );
     statement
@@ -115,10 +116,13 @@ pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
 impl Columns for (&EventWrite<'_>, &Writes<'_>) {
     fn add_to(&self, values: &mut Values) {
         let (event, writes) = self;
-        let was = writes.sessions.get(event.key).and_then(|update| update.was);
+        let update = writes.sessions.get(event.key);
+        let was = update.and_then(|update| update.was.as_ref());
         let user = writes.users.get(&event.key.user).map_or(event.user_revision, |update| update.was);
         let app = writes.apps.get(event.key.app()).map_or(event.app_revision, |update| update.was);
         (*event, was.map(|was| was.revision), was.map(|was| was.metadata_revision), user, app).add_to(values);
+        values.add(update.and_then(|update| update.lease));
+        values.add(update.is_some_and(|update| update.side));
     }
 }
 
@@ -128,7 +132,7 @@ pub fn insert_events(statements: &mut Script, rows: &[EventWrite<'_>], writes: &
         return statements.insert("events", &EVENT_COLUMNS, rows.iter(), "");
     }
     statements.with(
-        &format!("{}, was, metadata_was, user_was, app_was", *EVENT_COLUMNS),
+        &format!("{}, was, metadata_was, user_was, app_was, lease, side", *EVENT_COLUMNS),
         rows.iter().map(|row| (row, writes)),
         &*INSERT_IF_UNCHANGED,
     );
@@ -141,7 +145,8 @@ static INSERT_IF_UNCHANGED: LazyLock<String> = LazyLock::new(|| {
             "incarnation",
             "(select s.incarnation from sessions s where s.app_name = k.app_name and s.user_id = k.user_id \
                and s.id = k.session_id and s.incarnation = k.incarnation and s.revision = k.was \
-               and s.metadata_revision = k.metadata_was)",
+               and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch = k.lease) \
+               and (not k.side or not s.lease_all or s.lease_expire <= k.commit_time))",
         )
         .replace(
             "user_revision",
@@ -159,16 +164,20 @@ static INSERT_IF_UNCHANGED: LazyLock<String> = LazyLock::new(|| {
 
 pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionUpdate<'_>)]) {
     statements.with(
-        "app_name, user_id, id, revision, update_time, update_time_number",
-        rows.iter()
-            .map(|(key, update)| (key, update.revision, update.update_time.micros.0, update.update_time.number.text())),
+        "app_name, user_id, id, revision, update_time, update_time_number, extended_from",
+        rows.iter().map(|(key, update)| {
+            let extended_from = update.lease.map(|_| update.now.0);
+            (key, update.revision, update.update_time.micros.0, update.update_time.number.text(), extended_from)
+        }),
         "update sessions as s set revision = k.revision, update_time = k.update_time, \
-           update_time_number = k.update_time_number \
+           update_time_number = k.update_time_number, \
+           lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) \
          from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
     );
     statements.with(
         "app_name, user_id, id, update_time, old_update_time",
-        rows.iter().map(|(key, update)| (key, update.update_time.micros.0, update.was.map(|was| was.update_time.0))),
+        rows.iter()
+            .map(|(key, update)| (key, update.update_time.micros.0, update.was.as_ref().map(|was| was.update_time.0))),
         "update session_updates as o set update_time = k.update_time from k where o.app_name = k.app_name \
            and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id = k.id",
     );
@@ -263,7 +272,8 @@ pub fn composed() -> Vec<(String, String)> {
     let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
     let time = Timestamp::from(Micros(0));
     let (user, app) = (&key.user, key.app());
-    let session = || SessionUpdate { revision: 1, update_time: &time, was: None };
+    let session =
+        || SessionUpdate { revision: 1, update_time: &time, was: None, lease: None, side: true, now: Micros(0) };
     let state = StateWrite { value: None, first: 1, revision: 1 };
     let scope = ScopeUpdate { was: 0, revision: 1 };
     let owner = |tables: &StateTables| format!("{}, key", tables.owner);

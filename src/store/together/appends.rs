@@ -464,6 +464,7 @@ mod tests {
         Append {
             key,
             events: vec![draft.seal(EventId::parse(id).unwrap(), Micros(0))],
+            lease: None,
             if_match: None,
             only_if_present: None,
             limits: Limits::unbounded_input(),

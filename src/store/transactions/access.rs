@@ -42,7 +42,7 @@ pub async fn insert_api_key<X: Tx>(tx: &mut X, key: &ApiKey) -> Result<((), End)
         .bind(key.last_used_time.map(|time| time.0));
     match tx.execute(query).await? {
         0 => Err(StoreError::new(Cause::Internal, "the id of an API key is taken")),
-        _ => Ok(((), End::WITHOUT_EVENTS)),
+        _ => Ok(((), End::UNTOLD)),
     }
 }
 
@@ -74,7 +74,7 @@ pub async fn token_secret<X: Tx>(tx: &mut X, draw: &[u8; 32]) -> Result<([u8; 32
     tx.execute(Query::new(&*tx.statements().insert_token_secret).bind(&draw[..])).await?;
     let stored = stored_secret(tx).await?;
     let stored = stored.ok_or_else(|| StoreError::new(Cause::Internal, "a secret that was stored is not there"))?;
-    Ok((stored, End::WITHOUT_EVENTS))
+    Ok((stored, End::UNTOLD))
 }
 
 async fn stored_secret<X: Tx>(tx: &mut X) -> Result<Option<[u8; 32]>> {
@@ -90,13 +90,13 @@ pub async fn token_epoch<X: Tx>(tx: &mut X, user: &UserKey) -> Result<i64> {
 
 pub async fn revoke_tokens<X: Tx>(tx: &mut X, user: &UserKey) -> Result<(i64, End)> {
     let (epoch,) = one(tx, Query::new(&*tx.statements().revoke_tokens).user(user)).await?;
-    Ok((epoch, End::WITHOUT_EVENTS))
+    Ok((epoch, End::UNTOLD))
 }
 
 /// Whether a statement changed anything, and how its transaction ends.
 async fn changed<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<(bool, End)> {
     let changed = tx.execute(query).await? > 0;
-    Ok((changed, if changed { End::WITHOUT_EVENTS } else { End::Release }))
+    Ok((changed, if changed { End::UNTOLD } else { End::Release }))
 }
 
 /// The column of these names. Literal ones that end with `*` would be read as prefixes, and allow more.

@@ -6,11 +6,13 @@ use super::load::{lock_scopes, values};
 use super::read::{view, whole_session};
 use crate::domain::command::{DeleteOutcome, Deletion, MetadataUpdate, ScopeOutcome, UpdateOutcome};
 use crate::domain::ids::{ScopeKey, SessionKey};
+use crate::domain::lease::{LeaseMark, LeaseRefusal};
 use crate::domain::loaded::{LockedSession, Needs};
 use crate::domain::resolve::Mismatch;
 use crate::domain::scope_write::{ScopeWrite, decide_scope};
 use crate::domain::tag::IfMatch;
 use crate::domain::time::Micros;
+use crate::domain::writes::Committed;
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::StoreError;
 use crate::store::runner::{End, apply};
@@ -22,6 +24,16 @@ pub async fn locked_live<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Re
     Ok(tx.lock_sessions(&BTreeSet::from([key]), OnLocked::Wait).await?.into_iter().find(|row| row.head.is_live(now)))
 }
 
+/// Whether the lease of a locked session allows a change.
+fn judge<X: Tx>(
+    tx: &X,
+    row: &LockedSession,
+    given: Option<&LeaseMark>,
+    now: Micros,
+) -> std::result::Result<(), LeaseRefusal> {
+    row.head.lease.judge(tx.timeline().mark(row.head.incarnation), given, now)
+}
+
 /// Whether the precondition of a change that writes no state holds; the scopes are read, not held.
 async fn mismatch<X: Tx>(tx: &mut X, row: &LockedSession, if_match: Option<&IfMatch>) -> Result<Option<Mismatch>> {
     let Some(if_match) = if_match else { return Ok(None) };
@@ -30,7 +42,7 @@ async fn mismatch<X: Tx>(tx: &mut X, row: &LockedSession, if_match: Option<&IfMa
         Needs { users: BTreeMap::from([(user, false)]), apps: BTreeMap::from([(app, false)]), ..Needs::default() };
     let mut found = tx.read_heads(&scopes).await?;
     found.timeline = tx.timeline();
-    found.sessions.insert(row.key.clone(), row.head);
+    found.sessions.insert(row.key.clone(), row.head.clone());
     let tag = found.tag(&row.key).filter(|tag| !if_match.holds(tag));
     Ok(tag.map(|tag| Mismatch::of_session(&tag, Vec::new())))
 }
@@ -39,13 +51,16 @@ pub async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Resu
     let Some(row) = locked_live(tx, &update.key, update.now).await? else {
         return Ok((UpdateOutcome::SessionNotFound, End::Release));
     };
+    if let Err(refusal) = judge(tx, &row, update.lease.as_ref(), update.now) {
+        return Ok((UpdateOutcome::Lease(refusal), End::Release));
+    }
     if let Some(mismatch) = mismatch(tx, &row, update.if_match.as_ref()).await? {
         return Ok((UpdateOutcome::RevisionMismatch(mismatch), End::Release));
     }
     let mut end = End::Release;
     if !update.patch.is_empty() {
         primitives::set_metadata(tx, &update.key, &update.patch, update.now).await?;
-        end = End::WITHOUT_EVENTS;
+        end = End::Commit(vec![Committed::Session(update.key.clone())]);
     }
     Ok((view(tx, &whole_session(&update.key, update.now)).await.map(UpdateOutcome::Done)?, end))
 }
@@ -55,11 +70,14 @@ pub async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutco
     let Some(row) = row.filter(|row| row.head.incarnation == delete.incarnation) else {
         return Ok((DeleteOutcome::Done, End::Release));
     };
+    if let Err(refusal) = judge(tx, &row, delete.lease.as_ref(), delete.now) {
+        return Ok((DeleteOutcome::Lease(refusal), End::Release));
+    }
     if let Some(mismatch) = mismatch(tx, &row, delete.if_match.as_ref()).await? {
         return Ok((DeleteOutcome::RevisionMismatch(mismatch), End::Release));
     }
     primitives::bury(tx, &delete.key, row.head.incarnation).await?;
-    Ok((DeleteOutcome::Done, End::WITHOUT_EVENTS))
+    Ok((DeleteOutcome::Done, End::Commit(vec![Committed::Session(delete.key.clone())])))
 }
 
 pub async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutcome, End)> {

@@ -13,6 +13,7 @@ use crate::domain::command::CreateOutcome;
 use crate::domain::event::NewEvent;
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::ObjectText;
+use crate::domain::lease::LeaseHead;
 use crate::domain::loaded::SessionHead;
 use crate::domain::query::{ANY_TIME, SessionQuery, SessionView};
 use crate::domain::request_key::RequestKey;
@@ -194,6 +195,7 @@ async fn populate<X: Tx>(
         metadata_revision: 0,
         update_time: creation.now,
         expire_time: None,
+        lease: LeaseHead::default(),
     };
     let sessions = creations.iter().map(|(creation, _)| (creation.key.clone(), fresh(creation))).collect();
     heads.values = values(tx, &needs.keys, &sessions).await?;

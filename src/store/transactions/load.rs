@@ -69,10 +69,10 @@ pub async fn values<X: Tx>(
     sessions: &HashMap<SessionKey, SessionHead>,
 ) -> Result<HashMap<StateAddress, StateEntry>> {
     let locked = |address: &StateAddress| match address {
-        StateAddress::Session(key, _) => sessions.get(key).copied().map(Some),
+        StateAddress::Session(key, _) => sessions.get(key).map(Some),
         StateAddress::User(..) | StateAddress::App(..) => Some(None),
     };
-    let incarnation = |locked: Option<SessionHead>| locked.map_or(0, |locked| locked.incarnation);
+    let incarnation = |locked: Option<&SessionHead>| locked.map_or(0, |locked| locked.incarnation);
     let keys: Vec<_> =
         needs.keys().filter_map(|address| locked(address).map(|locked| (address, incarnation(locked)))).collect();
     if keys.is_empty() {

@@ -7,6 +7,7 @@ mod access;
 mod append;
 mod change;
 mod create;
+mod lease;
 mod load;
 mod optimistic;
 mod past;
@@ -31,12 +32,14 @@ use super::together::calls::Calls;
 use crate::domain::access::{ApiKey, Names};
 use crate::domain::append::Append;
 use crate::domain::command::{
-    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, MetadataUpdate, ScopeOutcome,
-    UpdateOutcome,
+    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
+    MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::lease::LeaseView;
+use crate::domain::loaded::{Loaded, Needs};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
@@ -152,6 +155,15 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.write(self.runner.deadline(deadline), async |tx| past::rewind(tx, request).await).await
     }
 
+    async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| lease::lease(tx, key, now).await).await
+    }
+
+    async fn change_lease(&self, command: &LeaseCommand, deadline: Instant) -> Result<LeaseOutcome> {
+        self.remembered.evict_session(&command.key);
+        self.runner.write(self.runner.deadline(deadline), async |tx| lease::change(tx, command).await).await
+    }
+
     async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment> {
         self.runner.read(false, self.runner.deadline(deadline), async |tx| past::moment(tx, query).await).await
     }
@@ -167,6 +179,20 @@ impl<B: Backend> Store for Transactions<B> {
         }
         let single = self.runner.backend.is_one_statement(query);
         self.runner.read(single, deadline, async |tx| read::session(tx, query).await).await
+    }
+
+    async fn heads(&self, keys: &[SessionKey], deadline: Instant) -> Result<Loaded> {
+        let needs = Needs {
+            sessions: keys.iter().collect(),
+            users: keys.iter().map(|key| (&key.user, false)).collect(),
+            apps: keys.iter().map(|key| (key.app(), false)).collect(),
+            ..Needs::default()
+        };
+        let read = async |tx: &mut B::Tx| {
+            let heads = tx.read_heads(&needs).await?;
+            Ok(Loaded { timeline: tx.timeline(), ..heads })
+        };
+        self.runner.read(true, self.runner.deadline(deadline), read).await
     }
 
     async fn event(
@@ -293,6 +319,10 @@ impl<B: Backend> Store for Transactions<B> {
 
     fn watch_waits(&self, on_wait: OnWait) {
         self.runner.watch_waits(on_wait);
+    }
+
+    fn is_shared(&self) -> bool {
+        B::Tx::CONCURRENT
     }
 
     fn watch_commits(&self, on_commit: OnCommit) {

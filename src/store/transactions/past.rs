@@ -51,7 +51,7 @@ pub async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, End)> 
         }
     }
     primitives::copy_history(tx, &source, fork, revision).await?;
-    let events = Committed { key: key.clone(), incarnation: fork.incarnation, first: 1, last: revision };
+    let events = Committed::Events { key: key.clone(), incarnation: fork.incarnation, first: 1, last: revision };
     let end = End::Commit(if revision > 0 { vec![events] } else { Vec::new() });
     Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, end))
 }

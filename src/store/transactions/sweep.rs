@@ -1,6 +1,7 @@
 //! Removes what has expired or was deleted, a chunk at a time.
 
 use crate::domain::time::Micros;
+use crate::domain::writes::Committed;
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
 use crate::store::runner::End;
@@ -19,19 +20,18 @@ const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
 /// Buries expired sessions, if `expired`, removes old idempotency keys, then removes rows of one buried incarnation.
 pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(bool, End)> {
     let limit = if expired { SWEEP_SESSIONS } else { 0 };
+    let mut gone = Vec::new();
     for (key, incarnation) in tx.expired(now, limit).await? {
         primitives::bury(tx, &key, incarnation).await?;
+        gone.push(Committed::Session(key));
     }
     let limit = if expired { SWEEP_ROWS } else { 0 };
     let forgotten = primitives::forget_patches(tx, now.plus(-REQUEST_MEMORY), limit).await?;
-    let Some((key, incarnation)) = tx.next_buried().await? else { return Ok(worked(forgotten > 0)) };
+    let Some((key, incarnation)) = tx.next_buried().await? else {
+        return Ok((forgotten > 0, if forgotten > 0 { End::UNTOLD } else { End::Release }));
+    };
     if primitives::purge(tx, &key, incarnation, SWEEP_ROWS).await? == 0 {
         primitives::finish_purge(tx, &key, incarnation).await?;
     }
-    Ok(worked(true))
-}
-
-/// Whether there may be more to do, and how the transaction ends.
-fn worked(worked: bool) -> (bool, End) {
-    (worked, if worked { End::WITHOUT_EVENTS } else { End::Release })
+    Ok((true, End::Commit(gone)))
 }

@@ -60,6 +60,9 @@ fn writes(app: &str) -> Vec<Write> {
         ),
         write("putStateKey", Method::PUT, format!("{sessions}/s/state/new"), "1", "2"),
         write("deleteStateKey", Method::DELETE, format!("{sessions}/s/state/k"), "", ""),
+        write("takeLease", Method::POST, format!("{sessions}/s/lease"), r#"{"owner":"o"}"#, ""),
+        write("renewLease", Method::PUT, format!("{sessions}/s/lease"), r#"{"epoch":1,"ttl":60}"#, ""),
+        write("releaseLease", Method::DELETE, format!("{sessions}/s/lease?epoch=1"), "", ""),
         write("renderTemplate", Method::POST, format!("{sessions}/s/render"), r#"{"template":"{k}"}"#, ""),
         write(
             "patchAppState",
@@ -143,7 +146,8 @@ fn described_of(credentials: bool) -> Vec<(String, BTreeSet<String>)> {
 const CREATE_ONLY: &str = "If-None-Match-Any";
 
 /// The headers, each with its name in the description and a value.
-const SAFETY: [(&str, &str, &str); 4] = [
+const SAFETY: [(&str, &str, &str); 5] = [
+    ("Sessiond-Lease", "Sessiond-Lease", "1"),
     ("Idempotency-Key", "Idempotency-Key", "key 1"),
     ("If-Match", "If-Match", "\"1\""),
     (CREATE_ONLY, "If-None-Match", "*"),

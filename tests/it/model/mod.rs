@@ -1,6 +1,6 @@
 //! The state engine against a model of it: random sequences of requests, sent to a server and to plain maps
-//! ([`reference`]), after each of which both must show the same; and many writers at once ([`writers`]), whose work is
-//! proven by what the events say.
+//! ([`reference`]), after each of which both must show the same; many writers at once ([`writers`]), whose work is
+//! proven by what the events say; and many watchers of them ([`watchers`]), each of which must have seen just that.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,6 +18,7 @@ mod reference;
 mod run;
 mod steps;
 mod value;
+mod watchers;
 mod writers;
 
 on_both_databases! {

@@ -308,8 +308,9 @@ on_both_databases! {
 #[tokio::test]
 async fn nowhere_takes_no_write() {
     let incarnation = 1;
-    let metadata = MetadataUpdate { key: key("s"), patch: MetadataPatch::default(), if_match: None, now: now() };
-    let deletion = Deletion { key: key("s"), incarnation, if_match: None };
+    let metadata =
+        MetadataUpdate { key: key("s"), patch: MetadataPatch::default(), lease: None, if_match: None, now: now() };
+    let deletion = Deletion { key: key("s"), incarnation, lease: None, if_match: None, now: now() };
     let session = SessionId::parse("t").unwrap();
     let fork = Fork { source: key("s"), at: None, session, incarnation, request: None, now: now() };
     let rewind = RewindRequest {
@@ -317,6 +318,7 @@ async fn nowhere_takes_no_write() {
         target: RewindTarget::Revision(0),
         event_id: EventId::parse("e").unwrap(),
         invocation_id: "i".to_owned(),
+        lease: None,
         if_match: None,
         now: now(),
     };

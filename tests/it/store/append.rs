@@ -140,7 +140,7 @@ on_both_databases! {
         }
         let shown = store.shown("s").await.unwrap();
         assert_eq!((state(&shown), revisions(&shown)), (json(r#"{"n":10,"user:n":10}"#), (10, 11, 0)));
-        other.delete(&Deletion { key: key("s"), incarnation: shown.head.incarnation, if_match: None }, deadline()).await.unwrap();
+        other.delete(&Deletion { key: key("s"), incarnation: shown.head.incarnation, lease: None, if_match: None, now: now() }, deadline()).await.unwrap();
         let gone = append("s", &[r#"{"id":"gone"}"#]);
         let outcome = store.append(&gone.into(), Sharing::Group, deadline()).await.unwrap().outcome;
         assert_eq!(outcome, Outcome::SessionNotFound);

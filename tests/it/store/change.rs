@@ -10,7 +10,13 @@ use super::*;
 use crate::support::databases::on_both_databases;
 
 fn update(id: &str, patch: &str) -> MetadataUpdate {
-    MetadataUpdate { key: key(id), patch: MetadataPatch::parse(parsed(patch)).unwrap(), if_match: None, now: now() }
+    MetadataUpdate {
+        key: key(id),
+        patch: MetadataPatch::parse(parsed(patch)).unwrap(),
+        lease: None,
+        if_match: None,
+        now: now(),
+    }
 }
 
 async fn updated(store: &TestStore, update: MetadataUpdate) -> SessionView {
@@ -78,7 +84,7 @@ on_both_databases! {
 
     async fn a_deletion_takes_the_incarnation_that_it_means_and_no_later_one(store: &TestStore) {
         let first = store.make("s", r#"{"state":{"k":1,"user:k":1},"events":[{"id":"e"}]}"#).await;
-        let deletion = Deletion { key: key("s"), incarnation: first.head.incarnation, if_match: if_match("\"7\"") };
+        let deletion = Deletion { key: key("s"), incarnation: first.head.incarnation, lease: None, if_match: if_match("\"7\""), now: now() };
         let outcome = store.delete(&deletion, deadline()).await.unwrap();
         let found = Mismatch { revision: 1, shared: Some((1, 0)), failed: Vec::new() };
         assert_eq!(outcome, DeleteOutcome::RevisionMismatch(found));
@@ -93,7 +99,7 @@ on_both_databases! {
         assert_eq!(store.delete(&deletion, deadline()).await.unwrap(), DeleteOutcome::Done);
         assert_eq!(store.shown("s").await.unwrap().head.incarnation, second.head.incarnation);
         assert_eq!(state(&store.shown("s").await.unwrap()), json(r#"{"user:k":1}"#));
-        let never = Deletion { key: key("none"), incarnation: 1, if_match: if_match("\"1\"") };
+        let never = Deletion { key: key("none"), incarnation: 1, lease: None, if_match: if_match("\"1\""), now: now() };
         assert_eq!(store.delete(&never, deadline()).await.unwrap(), DeleteOutcome::Done);
     }
 

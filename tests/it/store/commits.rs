@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use futures_util::future::join_all;
+use sessiond::domain::Committed;
 use sessiond::domain::command::Fork;
 use sessiond::domain::rewind::{RewindRequest, RewindTarget};
 
@@ -18,8 +19,10 @@ fn listen(store: &TestStore) -> Told {
     let keep = told.clone();
     store.watch_commits(Box::new(move |committed| {
         let mut told = keep.lock().unwrap();
-        for events in committed {
-            told.entry(events.incarnation).or_default().extend(events.first..=events.last);
+        for change in committed {
+            if let Committed::Events { incarnation, first, last, .. } = change {
+                told.entry(*incarnation).or_default().extend(*first..=*last);
+            }
         }
     }));
     told
@@ -54,6 +57,7 @@ on_both_databases! {
             target: RewindTarget::Revision(3),
             event_id: EventId::parse("back").unwrap(),
             invocation_id: "rewinding".to_owned(),
+            lease: None,
             if_match: None,
             now: now(),
         };

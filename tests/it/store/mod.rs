@@ -9,6 +9,7 @@ mod append;
 mod change;
 mod commits;
 mod create;
+mod lease;
 mod past;
 mod read;
 mod upkeep;
@@ -115,7 +116,7 @@ impl TestStore {
     /// Deletes what is there now.
     async fn remove(&self, id: &str) {
         let incarnation = self.shown(id).await.unwrap().head.incarnation;
-        let deletion = Deletion { key: key(id), incarnation, if_match: None };
+        let deletion = Deletion { key: key(id), incarnation, lease: None, if_match: None, now: now() };
         assert_eq!(self.delete(&deletion, deadline()).await.unwrap(), DeleteOutcome::Done);
     }
 
@@ -190,6 +191,7 @@ fn append(id: &str, events: &[&str]) -> Append {
     Append {
         key: key(id),
         events: events.iter().map(event).collect(),
+        lease: None,
         if_match: None,
         only_if_present: None,
         limits: Limits::default(),

@@ -26,6 +26,7 @@ fn rewind(event: &str, target: RewindTarget) -> RewindRequest {
         target,
         event_id: EventId::parse(event).unwrap(),
         invocation_id: "rewinding".to_owned(),
+        lease: None,
         if_match: None,
         now: now(),
     }

@@ -301,7 +301,12 @@ impl Request {
 
     /// Sends it and gives the response as it arrives; only its head has been checked.
     pub async fn stream(self) -> reqwest::Response {
-        self.request.send().await.expect("an answer")
+        self.try_stream().await.expect("an answer")
+    }
+
+    /// As [`Request::stream`]; the error is that there was no answer.
+    pub async fn try_stream(self) -> Result<reqwest::Response, reqwest::Error> {
+        self.request.send().await
     }
 }
 
@@ -452,7 +457,7 @@ impl Answer {
             self.check_problem(method);
         } else if matches!(self.status, 204 | 304) {
             assert!(self.body.is_empty(), "{self}");
-        } else if path.starts_with("/v1/") {
+        } else if path.starts_with("/v1/") && !path.split('?').next().is_some_and(|path| path.ends_with("/watch")) {
             assert_eq!(self.header("content-type"), Some("application/json"), "{self}");
         }
         if method == "HEAD" {
@@ -493,7 +498,9 @@ impl Answer {
             let errors = problem["errors"].as_array().unwrap_or_else(|| panic!("no `errors` in {self}"));
             assert!(errors.iter().all(|e| e["field"].is_string() && e["message"].is_string()), "{self}");
         }
-        assert_eq!(code == "revision_mismatch", problem["revision"].is_i64(), "{self}");
+        let has_revision = matches!(code, "revision_mismatch" | "position_gone");
+        assert_eq!(has_revision, problem["revision"].is_i64(), "{self}");
+        assert_eq!(code == "position_gone", problem["baseRevision"].is_i64(), "{self}");
     }
 }
 

@@ -6,6 +6,7 @@
 //! - [`binary`]: the real binary: what is killed, drained, started twice, or put behind something that breaks
 //! - [`signing`]: what an issuer of JWT has: the one that the unit tests use
 //! - [`client`]: the client of either, which holds every answer against `openapi.yaml` ([`schema`])
+//! - [`sse`]: the client of a watch
 
 pub mod binary;
 pub mod client;
@@ -22,4 +23,5 @@ pub mod schema;
 pub mod server;
 #[path = "../../../src/access/testing/mod.rs"]
 pub mod signing;
+pub mod sse;
 pub mod state;

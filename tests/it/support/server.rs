@@ -26,6 +26,11 @@ impl TestServer {
         self.place.url()
     }
 
+    /// Runs SQL on the database behind the service's back.
+    pub async fn execute(&self, sql: &str) {
+        self.place.execute(sql).await;
+    }
+
     /// Another instance on the same database, which must be PostgreSQL.
     pub async fn replica(&self) -> Self {
         Self::serve(self.place.clone(), &[]).await

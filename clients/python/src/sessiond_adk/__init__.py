@@ -11,17 +11,26 @@ Read on: `service` for what it guarantees, `ops` for counters and lists that man
 """
 
 from . import ops
-from ._http import SessiondAccessError, SessiondError, SessiondInputError
+from ._http import PositionGoneError, SessionBusyError, SessiondAccessError, SessiondError, SessiondInputError
 from ._registry import register
 from ._version import __version__
+from ._watch import CaughtUp, Deleted, EventItem, MetadataChange, StateChange, WatchItem
 from .service import MintedToken, SessiondSessionService
 
 __all__ = [
+    "CaughtUp",
+    "Deleted",
+    "EventItem",
+    "MetadataChange",
     "MintedToken",
+    "PositionGoneError",
+    "SessionBusyError",
     "SessiondAccessError",
     "SessiondError",
     "SessiondInputError",
     "SessiondSessionService",
+    "StateChange",
+    "WatchItem",
     "__version__",
     "ops",
 ]

@@ -9,7 +9,8 @@ import logging
 import random
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -21,7 +22,7 @@ logger = logging.getLogger("sessiond_adk")
 
 # Answers to send the request again after: refused for now (429, 503), or no word from the server (the others, of which
 # proxies make 502 and 504).
-_RETRIED = frozenset({408, 429, 502, 503, 504})
+RETRIED = frozenset({408, 429, 502, 503, 504})
 
 # The request never left this process, so it did not happen.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -67,6 +68,41 @@ class SessiondAccessError(SessiondError):
 
     The last is when the callback for the token failed: then there is no status, and the failure is the `__cause__`.
     """
+
+
+class SessionBusyError(SessiondError):
+    """Another turn has the session (status 409): only with `lease`, or if that one excludes all other writers."""
+
+    def __init__(self, owner: str | None, expire_time: float | None) -> None:
+        """Takes what the server says of the holder."""
+        super().__init__(
+            f"Another turn has the session{f', of {owner}' if owner else ''}.",
+            status=409,
+            code="lease_held",
+            outcome="not_applied",
+        )
+        self.owner = owner
+        """What names the process that has it."""
+        self.expire_time = expire_time
+        """When others may take it over, in Unix seconds, if that process writes nothing until then."""
+
+
+class PositionGoneError(SessiondError):
+    """The place after which to follow a session is not in its log any more (status 410).
+
+    The session was deleted and made anew, or the database was restored to an earlier moment. Read the session again,
+    and follow it from there.
+    """
+
+    def __init__(
+        self, message: str, answer: SessiondError, *, revision: int | None = None, base_revision: int | None = None
+    ) -> None:
+        """Takes what the answer said."""
+        super().__init__(message, status=answer.status, code=answer.code, request_id=answer.request_id)
+        self.revision = revision
+        """The number of the last event that there is now."""
+        self.base_revision = base_revision
+        """The number of the last event that was trimmed; 0 if none was."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +170,7 @@ class Client:
         body: Any = None,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
+        patience: float = 0.0,
     ) -> Reply:
         """Sends a request until there is a final answer, or no time left for another attempt.
 
@@ -143,6 +180,8 @@ class Client:
           body: What is sent as JSON, if it is not None.
           params: The query.
           headers: Headers of this request.
+          patience: Seconds for which the server is asked to hold the answer back, on top of the time for attempts.
+            Such a request has a connection of its own, so that those which wait leave the pool to the others.
 
         Each attempt that failed and is not the last one is a warning in the log, with the request's method and URL, but
         without its query, headers and body.
@@ -155,14 +194,15 @@ class Client:
         """
         content = None if body is None else _json(body)
         sent = {**({} if content is None else {"Content-Type": "application/json"}), **(headers or {})}
-        url = self._url + path
+        url = self.url(path)
         began = time.monotonic()
         in_doubt = False
         for attempt in itertools.count(1):
             wait = min(_FIRST_WAIT * 2 ** (attempt - 1), _LONGEST_WAIT)
             status, answer, cause = None, None, None
             try:
-                response = await self._pool().request(method, url, content=content, params=params, headers=sent)
+                async with self._connections(patience) as client:
+                    response = await client.request(method, url, content=content, params=params, headers=sent)
             except httpx.UnsupportedProtocol:
                 raise
             except SessiondAccessError as no_token:
@@ -170,30 +210,63 @@ class Client:
             except httpx.TransportError as error:
                 cause = error
                 in_doubt = in_doubt or not isinstance(error, _NOT_SENT)
-                why = str(error).rstrip(".")
-                said = f"sessiond cannot be reached: {type(error).__name__}{f': {why}' if why else ''}."
+                said = not_reached(error)
             else:
                 status, answer = response.status_code, _parse(response)
                 if status in (401, 403):
-                    said = _said(status, answer)
-                    if status == 401 and self._auth is None and "Authorization" not in self._headers:
-                        said += " No token was sent: give `token`, or set SESSIOND_TOKEN."
                     # It speaks of this attempt; those before may have been applied.
-                    raise _with_outcome(_error(status, answer, said), method, in_doubt)
-                if status not in _RETRIED:
+                    raise _with_outcome(self._denied(status, answer), method, in_doubt)
+                if status not in RETRIED:
                     return Reply(status, response.headers, answer)
                 in_doubt = in_doubt or _text(answer, "outcome") != "not_applied"
                 said = _said(status, answer)
-                wait = max(wait, _retry_after(response))
+                wait = max(wait, retry_after(response.headers))
             wait *= random.uniform(1.0, 1.5)
             spent = time.monotonic() - began
-            if spent + wait > self._retry_for:
+            if spent + wait > self._retry_for + patience:
                 tries = "1 attempt" if attempt == 1 else f"{attempt} attempts"
                 failure = _error(status, answer, f"{said} Gave up {method} {url} after {tries} in {spent:.1f} s.")
                 raise _with_outcome(failure, method, in_doubt) from cause
             logger.warning("%s %s: attempt %d failed, trying again in %.1f s: %s", method, url, attempt, wait, said)
             await asyncio.sleep(wait)
         raise AssertionError("the loop above ends with an answer or an error")
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, params: Mapping[str, str], headers: Mapping[str, str], silence: float
+    ) -> AsyncIterator[httpx.Response]:
+        """Opens a stream, once, with a connection of its own: streams take none from the pool of the requests.
+
+        The body is the caller's to read. The connection is closed at the end of the block.
+
+        Args:
+          path: The path, percent-encoded, see `segments`.
+          params: The query.
+          headers: Headers of this request.
+          silence: Seconds without a byte after which `httpx.ReadTimeout` is raised.
+
+        Raises:
+          SessiondAccessError: There is no credential, for its callback failed.
+          httpx.TransportError: There is no connection, or it broke, also within the block.
+        """
+        timeout = httpx.Timeout(self._timeout, read=max(silence, self._timeout))
+        async with (
+            self._open(timeout, httpx.Limits()) as client,
+            client.stream("GET", self.url(path), params=params, headers=headers) as response,
+        ):
+            yield response
+
+    async def read(self, response: httpx.Response) -> Reply:
+        """Reads an answer that is no stream. Raises `SessiondAccessError` if the credential was refused."""
+        await response.aread()
+        answer = _parse(response)
+        if response.status_code in (401, 403):
+            raise self._denied(response.status_code, answer)
+        return Reply(response.status_code, response.headers, answer)
+
+    def url(self, path: str) -> str:
+        """Returns the URL of a path."""
+        return self._url + path
 
     async def close(self) -> None:
         """Closes the connections of the running event loop, and forgets those of loops that ended.
@@ -205,20 +278,35 @@ class Client:
         if pool is not None:
             await pool.aclose()
 
+    @asynccontextmanager
+    async def _connections(self, patience: float) -> AsyncIterator[httpx.AsyncClient]:
+        if not patience:
+            yield self._pool()
+            return
+        timeout = httpx.Timeout(self._timeout, read=self._timeout + patience)
+        async with self._open(timeout, httpx.Limits()) as client:
+            yield client
+
     def _pool(self) -> httpx.AsyncClient:
         loop = asyncio.get_running_loop()
         pool = self._pools.get(loop)
         if pool is None:
             self._forget_ended_loops()
-            pool = self._pools[loop] = httpx.AsyncClient(
-                auth=self._auth,
-                headers=self._headers,
-                timeout=self._timeout,
-                verify=self._tls,
-                # Kept for less than the 75 s after which sessiond closes a connection that nobody uses.
-                limits=httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=60.0),
-            )
+            # Kept for less than the 75 s after which sessiond closes a connection that nobody uses.
+            limits = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=60.0)
+            pool = self._pools[loop] = self._open(httpx.Timeout(self._timeout), limits)
         return pool
+
+    def _open(self, timeout: httpx.Timeout, limits: httpx.Limits) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            auth=self._auth, headers=self._headers, timeout=timeout, verify=self._tls, limits=limits
+        )
+
+    def _denied(self, status: int, answer: Any) -> SessiondError:
+        said = _said(status, answer)
+        if status == 401 and self._auth is None and "Authorization" not in self._headers:
+            said += " No token was sent: give `token`, or set SESSIOND_TOKEN."
+        return _error(status, answer, said)
 
     def _forget_ended_loops(self) -> None:
         for loop in list(self._pools):
@@ -230,6 +318,12 @@ def segments(*ids: str) -> str:
     """Returns ids as segments of a path, each with its slash before it, percent-encoded."""
     # Dots are never encoded by `quote`, and a client may resolve such segments: the server must see and refuse them.
     return "".join("/" + (id.replace(".", "%2E") if id in (".", "..") else quote(id, safe="")) for id in ids)
+
+
+def not_reached(error: httpx.TransportError) -> str:
+    """Says that there was no answer."""
+    why = str(error).rstrip(".")
+    return f"sessiond cannot be reached: {type(error).__name__}{f': {why}' if why else ''}."
 
 
 def _json(body: Any) -> bytes:
@@ -276,9 +370,9 @@ def _with_outcome(failure: SessiondError, method: str, in_doubt: bool) -> Sessio
     return failure
 
 
-def _retry_after(response: httpx.Response) -> float:
+def retry_after(headers: httpx.Headers) -> float:
     """Returns the seconds that the answer asks to wait for, which proxies may say as a date; 0 if it does not."""
-    value = response.headers.get("Retry-After", "0")
+    value = headers.get("Retry-After", "0")
     try:
         return max(0.0, float(value))
     except ValueError:

@@ -44,6 +44,16 @@ class StoredSession(Session):
         if sequence == self._revision + 1:
             self._revision = sequence
 
+    def catch_up(self, stored: StoredSession) -> None:
+        """Takes over what was stored since: `stored` has all the later events, and the state after them."""
+        temporary = {key: value for key, value in self.state.items() if key.startswith(State.TEMP_PREFIX)}
+        # In place, since others refer to it.
+        self.state.clear()
+        self.state.update(stored.state | temporary)
+        self.events.extend(stored.events)
+        self.last_update_time = stored.last_update_time
+        self._revision = stored._revision
+
     @property
     def seen(self) -> int:
         """The revision of the stored session up to which this object has seen all events."""

@@ -8,11 +8,11 @@ import ssl
 import time
 import uuid
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import httpx
@@ -23,9 +23,11 @@ from google.adk.events.event import Event
 from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
 from google.adk.sessions.session import Session
 
-from ._http import Client, segments
+from ._http import Client, SessionBusyError, segments
+from ._lease import Leases
 from ._token import Bearer
 from ._version import __version__
+from ._watch import WatchItem, watch
 from ._wire import StoredSession, event_from_wire, event_to_wire, session_from_wire, state_to_wire
 
 # sessiond's default.
@@ -73,6 +75,9 @@ class SessiondSessionService(BaseSessionService):
         timeout: float = 15.0,
         retry_for: float = 15.0,
         ssl_context: ssl.SSLContext | None = None,
+        lease: Literal["off", "wait", "fail"] = "off",
+        lease_wait: float = 300.0,
+        lease_ttl: float = 60.0,
     ) -> None:
         """Opens no connection yet.
 
@@ -95,10 +100,17 @@ class SessiondSessionService(BaseSessionService):
             503) is tried again, with growing pauses and never sooner than `Retry-After` says. No attempt begins later.
             0 tries once.
           ssl_context: For `https:`; the default trusts the usual authorities.
+          lease: Whether the invocations of a session take turns, those of all services that say so, in all processes.
+            The first event of an invocation takes the lease of its session. While another invocation has it, `"wait"`
+            waits, and then shows what that one did in the session object; `"fail"` raises `SessionBusyError`. It is
+            released when the runner is done with the invocation. Events without an invocation take none.
+          lease_wait: Seconds for which `"wait"` waits, before it raises `SessionBusyError`.
+          lease_ttl: Seconds, 1 to 900, after the last event of an invocation, in which none can take over from it. One
+            that was superseded stores no event any more: `append_event` raises `StaleSessionError`.
 
         Raises:
-          ValueError: The URL is not of that form or has a credential, the token or a header cannot be sent, or there
-            are a token and a header `Authorization`.
+          ValueError: The URL is not of that form or has a credential, the token or a header cannot be sent, there are
+            a token and a header `Authorization`, or `lease` is another word.
         """
         self._strict = strict
         sent = httpx.Headers({"User-Agent": f"sessiond-adk/{__version__}"})
@@ -119,6 +131,10 @@ class SessiondSessionService(BaseSessionService):
             retry_for=retry_for,
             ssl_context=ssl_context,
         )
+        if lease not in ("off", "wait", "fail"):
+            raise ValueError('`lease` is "off", "wait" or "fail".')
+        wait = lease_wait if lease == "wait" else 0.0
+        self._leases = None if lease == "off" else Leases(self._http, wait=wait, ttl=lease_ttl)
         # Whose turn it is to append through a session object. The loop is part of the name because a lock belongs to
         # one; an entry lives as long as somebody holds or awaits its lock.
         self._turns: weakref.WeakValueDictionary[tuple[asyncio.AbstractEventLoop, int], asyncio.Lock] = (
@@ -218,7 +234,9 @@ class SessiondSessionService(BaseSessionService):
 
         Raises:
           SessionNotFoundError: There is no such session, or no more.
-          StaleSessionError: Only with `strict`: others have appended events that `session` has not seen.
+          StaleSessionError: With `strict`: others have appended events that `session` has not seen. With `lease`:
+            another turn has taken over from this one.
+          SessionBusyError: With `lease`: another turn has the session.
           AlreadyExistsError: The session has another event with this id.
           SessiondInputError: The event or a value breaks a rule of sessiond, such as its limit of size.
           SessiondError: sessiond cannot be reached. Append the same event again, to the same session object.
@@ -279,6 +297,48 @@ class SessiondSessionService(BaseSessionService):
             session.last_update_time = appended.timestamp
         return values
 
+    def watch(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        after: str | int | None = None,
+        include_state: bool = False,
+    ) -> AsyncGenerator[WatchItem, None]:
+        """Follows a session: yields what is there, and then each event as it is committed, by whichever process.
+
+            async for item in service.watch(app_name="cafe", user_id="ada", session_id="s"):
+                if isinstance(item, EventItem):
+                    print(item.event.author, item.event.content)
+
+        Each event comes once and in order, also if the connection breaks: then the watch comes back by itself and goes
+        on behind the last one, for as long as it is iterated. It pauses in between as the server asks, else for up to
+        1 s, doubled for each further attempt up to 30 s, at random. Only `CaughtUp`, `MetadataChange` and a whole
+        `StateChange` come again after that. To go on in another process, store `item.cursor` when the item has had its
+        effect, and give it as `after`.
+
+        A watch ends after `Deleted`, or when the caller stops to iterate; `contextlib.aclosing` closes its connection
+        at once then. Each has a connection of its own. A slow reader loses nothing.
+
+        Args:
+          app_name: The app.
+          user_id: The user.
+          session_id: The session.
+          after: Begin behind this place: a `cursor`, the number of an event, or `"now"` for what is still to come. By
+            default the whole log is yielded.
+          include_state: Yield the state, too; see `StateChange`.
+
+        Raises:
+          SessionNotFoundError: There is no such session.
+          PositionGoneError: `after` is not in the log (any more).
+          SessiondAccessError: The credential was refused; one from a function was asked for again before.
+          SessiondInputError: An argument breaks a rule of sessiond.
+        """
+        name = session_id.strip()
+        path = _sessions(app_name, user_id) + segments(name) + "/watch"
+        return watch(self._http, path, name, after=after, include_state=include_state)
+
     async def mint_token(
         self, app_name: str, user_id: str, *, role: str | None = None, ttl: float | None = None
     ) -> MintedToken:
@@ -304,10 +364,19 @@ class SessiondSessionService(BaseSessionService):
         return MintedToken(token=minted["token"], expire_time=minted["expireTime"])
 
     async def flush(self) -> None:
-        """Does nothing: nothing is held back."""
+        """Releases the leases of the running event loop; events are not held back.
+
+        An invocation that goes on may do so until another one takes the lease, and is superseded then.
+        """
+        if self._leases:
+            await self._leases.release()
 
     async def close(self) -> None:
-        """Closes the connections of the running event loop. The service can be used again."""
+        """Releases the leases and closes the connections of the running event loop.
+
+        The service can be used again.
+        """
+        await self.flush()
         await self._http.close()
 
     async def __aenter__(self) -> SessiondSessionService:
@@ -333,14 +402,19 @@ class SessiondSessionService(BaseSessionService):
 
     async def _append(self, session: Session, event: dict[str, Any], *, if_seen: bool) -> tuple[dict[str, Any], bool]:
         """Stores an event; returns it as stored, and whether it had been stored before."""
-        headers = {}
+        path = _sessions(session.app_name, session.user_id) + segments(session.id)
+        headers: dict[str, str] = {}
+        if self._leases:
+            if invocation_id := event.get("invocationId"):
+                await self._take_turn(self._leases, session, path, invocation_id)
+            headers |= self._leases.headers(session)
         if if_seen:
             if not isinstance(session, StoredSession):
                 raise StaleSessionError(f"Session {session.id} was not loaded from this service; get it first.")
             headers["If-Match"] = f'"{session.seen}"'
         reply = await self._http.send(
             "POST",
-            _sessions(session.app_name, session.user_id) + segments(session.id) + "/events",
+            f"{path}/events",
             body=event,
             headers=headers,
         )
@@ -351,6 +425,10 @@ class SessiondSessionService(BaseSessionService):
                 raise StaleSessionError(
                     f"Session {session.id} has been modified in storage since it was loaded; load it again."
                 ) from reply.error
+            case "fenced" if self._leases:
+                raise self._leases.fenced(session, reply)
+            case "lease_held":
+                raise SessionBusyError(reply.body.get("owner"), reply.body.get("expireTime")) from reply.error
             case "event_id_conflict":
                 raise AlreadyExistsError(
                     f"Session {session.id} has another event with the id {event['id']}."
@@ -359,6 +437,19 @@ class SessiondSessionService(BaseSessionService):
         if isinstance(session, StoredSession):
             session.saw(stored["sequence"])
         return stored, "Idempotent-Replayed" in reply.headers
+
+    async def _take_turn(self, leases: Leases, session: Session, path: str, invocation_id: str) -> None:
+        """Takes the lease, and shows in `session` what others have appended until then."""
+        revision = await leases.take(session, path, invocation_id)
+        while isinstance(session, StoredSession) and (missed := revision - session.seen) > 0:
+            recent = GetSessionConfig(num_recent_events=missed)
+            stored = await self._get(session.app_name, session.user_id, session.id, recent)
+            if stored is None:
+                raise SessionNotFoundError(f"Session {session.id} not found.")
+            # Side writers may have appended more meanwhile.
+            revision = stored.seen
+            if revision - session.seen == missed:
+                session.catch_up(stored)
 
     @asynccontextmanager
     async def _turn(self, session: Session) -> AsyncIterator[None]:

@@ -1,7 +1,7 @@
 """A network that loses things."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 
@@ -16,6 +16,8 @@ class Proxy:
         """So many of the next answers get lost, each with its connection, after the server has done what was asked."""
         self.lose_requests = 0
         """So many of the next requests get lost, each with its connection, before the server has seen them."""
+        self.cut_after: Callable[[], int] | None = None
+        """After how many bytes of answers a new connection breaks; never, if None."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -30,7 +32,15 @@ class Proxy:
                 await up_writer.drain()
 
         async def answers() -> None:
+            left = self.cut_after() if self.cut_after else None
             while data := await up_reader.read(65536):
+                if left is not None:
+                    writer.write(data[:left])
+                    await writer.drain()
+                    left -= len(data)
+                    if left <= 0:
+                        return
+                    continue
                 if self.lose_answers:
                     self.lose_answers -= 1
                     return
@@ -90,5 +100,41 @@ async def answering(*answers: str) -> AsyncIterator[Answers]:
     scripted.url = "http://{}:{}".format(*listener.sockets[0].getsockname())
     try:
         yield scripted
+    finally:
+        listener.close()
+
+
+class Script:
+    """Answers each connection with the next bytes that it is given, and then closes it, or with `hang` does not."""
+
+    def __init__(self, *answers: bytes, hang: bool) -> None:
+        self._answers = list(answers)
+        self._hang = hang
+        self.url = ""
+        self.requests: list[str] = []
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.requests.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(self._answers.pop(0))
+        await writer.drain()
+        if self._hang:
+            await reader.read()
+        writer.close()
+
+
+def stream(*lines: str) -> bytes:
+    """The answer to a watch, with these lines, up to where the connection ends."""
+    head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+    return (head + "".join(f"{line}\n" for line in lines)).encode()
+
+
+@asynccontextmanager
+async def scripted(*answers: bytes, hang: bool = False) -> AsyncIterator[Script]:
+    """Runs a server that answers with these bytes."""
+    script = Script(*answers, hang=hang)
+    listener = await asyncio.start_server(script.serve, "127.0.0.1", 0)
+    script.url = "http://{}:{}".format(*listener.sockets[0].getsockname())
+    try:
+        yield script
     finally:
         listener.close()

@@ -1,0 +1,132 @@
+//! Requests that outlast their first answer: they wait for a session to change, or stream what changes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+use super::admission::{Held, Watching};
+use super::app::App;
+use super::pipeline::{ClientGone, Shown, unauthenticated};
+use super::problem::Problem;
+use super::request::{Call, Standing};
+use crate::access::Refusal;
+use crate::domain::time::Micros;
+use crate::service::{Service, Subscription};
+
+/// How often a credential is judged again. With the 3 s for which a look-up is remembered, what is revoked ends within 5 s.
+const JUDGE_EVERY: Duration = Duration::from_millis(1500);
+
+/// A client whose credential is judged again and again, while it is served.
+pub struct Watched {
+    app: Arc<App>,
+    credential: Option<Arc<str>>,
+    standing: Standing,
+    next: Instant,
+}
+
+impl Watched {
+    pub fn new(call: &Call) -> Self {
+        let shown = call.extensions.get::<Shown>().and_then(|Shown(credential)| credential.clone());
+        Self { app: call.app.clone(), credential: shown, standing: call.standing(), next: Instant::now() + JUDGE_EVERY }
+    }
+
+    /// When the credential is to be judged again.
+    pub fn due(&self) -> Instant {
+        self.next
+    }
+
+    /// Whether the client may still be served as at the beginning. What cannot be found out now holds until the next time.
+    pub async fn still_may(&mut self) -> bool {
+        if Instant::now() < self.next {
+            return true;
+        }
+        self.next = Instant::now() + JUDGE_EVERY;
+        let deadline = Instant::now() + self.app.settings.request_timeout;
+        match self.app.authenticator.client(self.credential.as_deref(), deadline).await {
+            Ok(client) => self.standing.still_holds(&client),
+            Err(Refusal::Store(_)) => true,
+            Err(Refusal::Unauthenticated(_)) => false,
+        }
+    }
+}
+
+/// A request that waits for a session to change.
+pub struct Wait {
+    app: Arc<App>,
+    service: Arc<Service>,
+    subscription: Subscription,
+    until: Instant,
+    watched: Watched,
+    gone: Option<ClientGone>,
+    ending: watch::Receiver<bool>,
+    held: Option<Held>,
+    place: Option<Watching>,
+}
+
+impl Wait {
+    /// Waits at most so long, for changes from now on, `with_scopes` also of shared state: the first look at the session comes after
+    /// this.
+    ///
+    /// # Errors
+    /// The names of the path.
+    pub fn new(call: &Call, longest: Duration, with_scopes: bool) -> Result<Self, Problem> {
+        let longest = longest.min(call.app.settings.watch.longest_wait);
+        Ok(Self {
+            subscription: call.service.subscribe(&call.session()?, with_scopes),
+            until: Instant::now() + longest,
+            watched: Watched::new(call),
+            gone: call.extensions.get().cloned(),
+            ending: call.app.ending(),
+            held: call.extensions.get().cloned(),
+            place: None,
+            service: call.service.clone(),
+            app: call.app.clone(),
+        })
+    }
+
+    /// Waits until the session may have changed, or has expired. `None`: there will be no more waiting, as the time is up, the server
+    /// stops, or nobody listens any more. Else the deadline for the next look.
+    ///
+    /// # Errors
+    /// All places are taken; the client may not see the session any more.
+    pub async fn changed(&mut self, expire_time: Option<Micros>) -> Result<Option<Instant>, Problem> {
+        if Instant::now() >= self.until || *self.ending.borrow() {
+            return Ok(None);
+        }
+        if self.place.is_none() {
+            self.place = Some(self.app.places.watch(&self.app.metrics)?);
+            if let Some(held) = &self.held {
+                held.give_back();
+            }
+        }
+        let look = self.service.look_for_expiry(expire_time);
+        loop {
+            let gone = async {
+                match &mut self.gone {
+                    Some(gone) => gone.wait().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let next = self.until.min(self.watched.due()).min(look.unwrap_or(self.until));
+            let changed = tokio::select! {
+                // Whoever is not there any more gets nothing.
+                biased;
+                _ = self.ending.wait_for(|ending| *ending) => return Ok(None),
+                () = gone => return Ok(None),
+                changed = timeout_at(next, self.subscription.changed()) => changed.is_ok(),
+            };
+            if !self.watched.still_may().await {
+                return Err(unauthenticated());
+            }
+            if changed || look.is_some_and(|look| look <= Instant::now()) {
+                self.subscription.latest();
+                return Ok(Some(Instant::now() + self.app.settings.request_timeout));
+            }
+            if Instant::now() >= self.until {
+                return Ok(None);
+            }
+        }
+    }
+}

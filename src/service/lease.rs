@@ -1,0 +1,116 @@
+//! Leases: one turn at a time.
+
+use tokio::time::Instant;
+
+use super::retry::{Repeat, Tried};
+use super::{Error, Result, Service};
+use crate::domain::command::{LeaseCommand, LeaseOutcome};
+use crate::domain::ids::SessionKey;
+use crate::domain::lease::{Held, LeaseChange, LeaseDone, LeaseDraft, LeaseMark, LeaseRefusal, LeaseView};
+use crate::domain::time::Micros;
+
+/// What a request for a lease came to.
+#[derive(Debug)]
+pub enum Taken {
+    Granted(Granted),
+    /// Someone else has it, and it has not expired: nothing was changed.
+    Held(Held),
+}
+
+#[derive(Debug)]
+pub struct Granted {
+    /// The lease as granted.
+    pub view: LeaseView,
+    /// It had been granted before: the request was a retry.
+    pub retried: bool,
+}
+
+impl Service {
+    /// The lease of a session, with its head.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn lease(&self, key: &SessionKey, deadline: Instant) -> Result<LeaseView> {
+        let now = self.clock.now();
+        self.read(deadline, || self.store.lease(key, now, deadline)).await?.ok_or(Error::SessionNotFound)
+    }
+
+    /// Grants a lease, once: that it is held is an outcome, after which the same request may be made again.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn take_lease(&self, key: &SessionKey, draft: &LeaseDraft, deadline: Instant) -> Result<Taken> {
+        let Tried { value, unclear } = self.change_lease(key, LeaseChange::Take(draft.clone()), deadline).await?;
+        match value {
+            Ok((done, view)) => {
+                // Granted by an earlier try of this request, whose answer was lost: for the client, it is new.
+                let retried = done == LeaseDone::Retried && !unclear;
+                self.metrics.lease(match done {
+                    LeaseDone::Stolen => "stolen",
+                    _ if retried => "retried",
+                    _ => "granted",
+                });
+                Ok(Taken::Granted(Granted { view, retried }))
+            }
+            Err(LeaseRefusal::Held(held)) if !unclear => {
+                self.metrics.lease("held");
+                Ok(Taken::Held(held))
+            }
+            Err(refusal) => Err(self.refusal(Error::Lease(refusal), unclear)),
+        }
+    }
+
+    /// When to look whether a lease is free that expires then: releases by other processes wake nobody here.
+    pub fn look_for_lease(&self, expire_time: Micros) -> Micros {
+        const EVERY: i64 = 250_000;
+        if self.store.is_shared() { expire_time.min(self.clock.now().plus(EVERY)) } else { expire_time }
+    }
+
+    /// Lets a lease last until `ttl` microseconds from now.
+    ///
+    /// # Errors
+    /// `SessionNotFound`; `Lease` if it was superseded or released.
+    pub async fn renew_lease(
+        &self,
+        key: &SessionKey,
+        mark: LeaseMark,
+        ttl: i64,
+        deadline: Instant,
+    ) -> Result<LeaseView> {
+        let Tried { value, unclear } = self.change_lease(key, LeaseChange::Renew { mark, ttl }, deadline).await?;
+        let (_, view) = value.map_err(|refusal| self.refusal(Error::Lease(refusal), unclear))?;
+        self.metrics.lease("renewed");
+        Ok(view)
+    }
+
+    /// Releases a lease; that it was superseded or released is fine.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn release_lease(&self, key: &SessionKey, mark: LeaseMark, deadline: Instant) -> Result<()> {
+        let Tried { value, unclear } = self.change_lease(key, LeaseChange::Release(mark), deadline).await?;
+        let (done, _) = value.map_err(|refusal| self.refusal(Error::Lease(refusal), unclear))?;
+        if done == LeaseDone::Released {
+            self.metrics.lease("released");
+        }
+        Ok(())
+    }
+
+    /// A retry finds the lease as the first try left it, unless others changed it meanwhile.
+    async fn change_lease(
+        &self,
+        key: &SessionKey,
+        change: LeaseChange,
+        deadline: Instant,
+    ) -> Result<Tried<std::result::Result<(LeaseDone, LeaseView), LeaseRefusal>>> {
+        let command = LeaseCommand { key: key.clone(), change, now: self.clock.now() };
+        let Tried { value, unclear } =
+            self.transact(Repeat::Safe, deadline, || self.store.change_lease(&command, deadline)).await?;
+        let value = match value {
+            LeaseOutcome::Done(done, view) => Ok((done, view)),
+            LeaseOutcome::Refused(refusal) => Err(refusal),
+            LeaseOutcome::SessionNotFound => return Err(self.refusal(Error::SessionNotFound, unclear)),
+        };
+        Ok(Tried { value, unclear })
+    }
+}

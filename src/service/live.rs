@@ -1,0 +1,353 @@
+//! Who waits for a session to change, and how they hear of it.
+//!
+//! What is told is a hint to read, and never the data. So nothing is queued for whoever waits, and nobody is too slow: a watcher that is
+//! woken reads from where it stands. Commits of this process wake at once, from the one place that knows of them
+//! ([`OnCommit`](crate::store::runner::OnCommit)). Those of other processes are found by [`Service::poll_forever`].
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::Service;
+use super::follow::Recent;
+use crate::domain::ids::{ScopeKey, SessionKey};
+use crate::domain::loaded::{Loaded, SessionHead};
+use crate::domain::session::SessionInfo;
+use crate::domain::tag::Timeline;
+use crate::domain::time::Micros;
+use crate::domain::writes::Committed;
+use crate::store::error::StoreError;
+
+/// The heads that one look asks for.
+const HEADS_AT_ONCE: usize = 1000;
+
+/// The pause after a look that failed.
+const POLL_RETRY: Duration = Duration::from_secs(1);
+
+/// How long one look may take.
+const POLL_LIMIT: Duration = Duration::from_secs(5);
+
+/// The latest that this process has heard of a session: revisions of one incarnation on one timeline, which only grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct News {
+    pub incarnation: i64,
+    timeline: Timeline,
+    pub revision: i64,
+    pub metadata: i64,
+    pub user: i64,
+    pub app: i64,
+    /// Grows with what the revisions do not tell: the session is gone, or another one; its log may
+    /// have lost its end; its lease has changed.
+    pub other: u64,
+    is_gone: bool,
+}
+
+impl News {
+    fn of(head: &SessionInfo) -> Self {
+        Self {
+            incarnation: head.incarnation,
+            timeline: head.timeline,
+            revision: head.revision,
+            metadata: head.metadata_revision,
+            user: head.user_revision,
+            app: head.app_revision,
+            ..Self::default()
+        }
+    }
+
+    fn of_loaded(key: &SessionKey, head: &SessionHead, loaded: &Loaded) -> Self {
+        Self {
+            incarnation: head.incarnation,
+            timeline: loaded.timeline,
+            revision: head.revision,
+            metadata: head.metadata_revision,
+            user: loaded.users.get(&key.user).copied().unwrap_or(0),
+            app: loaded.apps.get(key.app()).copied().unwrap_or(0),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what was heard later, or at the same time; whether it is news.
+    fn add(&mut self, heard: Self) -> bool {
+        let before = *self;
+        if (self.incarnation, self.timeline) != (heard.incarnation, heard.timeline) {
+            *self = Self { other: self.other + u64::from(self.incarnation != 0), ..heard };
+        } else {
+            self.revision = self.revision.max(heard.revision);
+            self.metadata = self.metadata.max(heard.metadata);
+            self.user = self.user.max(heard.user);
+            self.app = self.app.max(heard.app);
+            self.is_gone = false;
+        }
+        *self != before
+    }
+
+    /// Notes that there is no such session; whether it is news.
+    fn lose(&mut self) -> bool {
+        let is_new = !self.is_gone;
+        self.is_gone = true;
+        self.other += u64::from(is_new);
+        is_new
+    }
+}
+
+/// A session that is waited for.
+pub(super) struct Topic {
+    news: watch::Sender<News>,
+    /// What was read last, for all who wait for the same.
+    pub recent: tokio::sync::Mutex<Recent>,
+}
+
+/// Things that are waited for, by how many each.
+struct Topics<K, T>(HashMap<K, (usize, Arc<T>)>);
+
+impl<K, T> Default for Topics<K, T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<K: Eq + Hash + Clone, T> Topics<K, T> {
+    fn get(&self, key: &K) -> Option<&Arc<T>> {
+        self.0.get(key).map(|(_, topic)| topic)
+    }
+
+    fn enter(&mut self, key: &K, new: impl FnOnce() -> T) -> Arc<T> {
+        let (count, topic) = self.0.entry(key.clone()).or_insert_with(|| (0, Arc::new(new())));
+        *count += 1;
+        topic.clone()
+    }
+
+    fn leave(&mut self, key: &K) {
+        let Some((count, _)) = self.0.get_mut(key) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.0.remove(key);
+        }
+    }
+}
+
+#[derive(Default)]
+struct All {
+    sessions: Topics<SessionKey, Topic>,
+    /// Revisions of app and user state, for those who wait for state.
+    scopes: Topics<ScopeKey, watch::Sender<i64>>,
+}
+
+/// All that is waited for in this process.
+#[derive(Default)]
+pub struct Live {
+    all: Mutex<All>,
+    /// How many wait: without any, a commit costs one look at this.
+    waiting: AtomicUsize,
+    first: Notify,
+}
+
+impl Live {
+    fn all(&self) -> MutexGuard<'_, All> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes whoever waits for a part of what was committed.
+    pub fn committed(&self, committed: &[Committed]) {
+        if self.waiting.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        let all = self.all();
+        for change in committed {
+            match change {
+                Committed::Events { key, incarnation, last, .. } => {
+                    let Some(topic) = all.sessions.get(key) else { continue };
+                    topic.news.send_if_modified(|news| match news.incarnation == *incarnation {
+                        true => news.add(News { revision: *last, ..*news }),
+                        false => {
+                            let timeline = news.timeline;
+                            news.add(News { incarnation: *incarnation, timeline, revision: *last, ..News::default() })
+                        }
+                    });
+                }
+                Committed::Session(key) => {
+                    if let Some(topic) = all.sessions.get(key) {
+                        topic.news.send_modify(|news| news.other += 1);
+                    }
+                }
+                Committed::Scope(key, revision) => {
+                    if let Some(topic) = all.scopes.get(key) {
+                        topic.send_if_modified(|known| {
+                            let is_new = *revision > *known;
+                            *known = (*known).max(*revision);
+                            is_new
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for news of a session, and `with_scopes` of its app's and its user's state. What is committed from now on wakes.
+    pub fn subscribe(self: &Arc<Self>, key: &SessionKey, with_scopes: bool) -> Subscription {
+        let new = || Topic { news: watch::Sender::new(News::default()), recent: tokio::sync::Mutex::default() };
+        // Before anything is registered: a commit that sees none waiting was over before this began.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let mut all = self.all();
+        // Under the lock: whoever then finds that nothing is waited for is woken, now or later.
+        if all.sessions.0.is_empty() {
+            self.first.notify_one();
+        }
+        let topic = all.sessions.enter(key, new);
+        let scopes = with_scopes.then(|| {
+            [ScopeKey::User(key.user.clone()), ScopeKey::App(key.app().clone())].map(|scope| {
+                let news = all.scopes.enter(&scope, || watch::Sender::new(0)).subscribe();
+                (scope, news)
+            })
+        });
+        Subscription { live: self.clone(), key: key.clone(), news: topic.news.subscribe(), topic, scopes }
+    }
+
+    /// The sessions that are waited for.
+    fn watched(&self) -> Vec<SessionKey> {
+        self.all().sessions.0.keys().cloned().collect()
+    }
+
+    fn tell(&self, key: &SessionKey, heard: Option<News>) {
+        let all = self.all();
+        let Some(topic) = all.sessions.get(key) else { return };
+        topic.news.send_if_modified(|news| match heard {
+            Some(heard) => news.add(heard),
+            None => news.lose(),
+        });
+    }
+}
+
+/// Somebody who waits for a session to change.
+pub struct Subscription {
+    live: Arc<Live>,
+    key: SessionKey,
+    pub(super) topic: Arc<Topic>,
+    news: watch::Receiver<News>,
+    scopes: Option<[(ScopeKey, watch::Receiver<i64>); 2]>,
+}
+
+impl Subscription {
+    pub fn key(&self) -> &SessionKey {
+        &self.key
+    }
+
+    /// Waits until there is something that [`Subscription::latest`] has not told. Cancel-safe.
+    pub async fn changed(&mut self) {
+        // No sender ends before its subscriptions.
+        match &mut self.scopes {
+            None => drop(self.news.changed().await),
+            Some([(_, user), (_, app)]) => tokio::select! {
+                _ = self.news.changed() => {}
+                _ = user.changed() => {}
+                _ = app.changed() => {}
+            },
+        }
+    }
+
+    /// The latest news; what comes after it wakes again.
+    pub fn latest(&mut self) -> News {
+        let mut news = *self.news.borrow_and_update();
+        if let Some([(_, user), (_, app)]) = &mut self.scopes {
+            news.user = news.user.max(*user.borrow_and_update());
+            news.app = news.app.max(*app.borrow_and_update());
+        }
+        news
+    }
+
+    /// Tells all who wait for the session what was read of it.
+    pub fn observe(&self, head: Option<&SessionInfo>) {
+        self.live.tell(&self.key, head.map(News::of));
+    }
+
+    /// The latest news of the session itself.
+    pub(super) fn session_news(&self) -> News {
+        *self.topic.news.borrow()
+    }
+
+    /// The news that a read came after, which began after `before` and found this head, and was [observed](Self::observe).
+    pub(super) fn news_after(&self, before: News, head: &SessionInfo) -> News {
+        let mut found = before;
+        found.add(News::of(head));
+        if found == self.session_news() { found } else { before }
+    }
+
+    /// Whether others wait for the same session.
+    pub(super) fn is_shared(&self) -> bool {
+        self.topic.news.receiver_count() > 1
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let mut all = self.live.all();
+        all.sessions.leave(&self.key);
+        for (scope, _) in self.scopes.iter().flatten() {
+            all.scopes.leave(scope);
+        }
+        self.live.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Service {
+    /// Waits for news of a session: see [`Live::subscribe`]. Must come before the first read.
+    pub fn subscribe(&self, key: &SessionKey, with_scopes: bool) -> Subscription {
+        self.live.subscribe(key, with_scopes)
+    }
+
+    /// Looks, while somebody waits, for what other processes have committed. Runs until it is dropped; ends at once where no other
+    /// process can write.
+    pub async fn poll_forever(&self, every: Duration) {
+        if !self.store.is_shared() {
+            return;
+        }
+        let mut failed = false;
+        loop {
+            let watched = self.live.watched();
+            if watched.is_empty() {
+                self.live.first.notified().await;
+                continue;
+            }
+            let began = Instant::now();
+            match self.poll(watched).await {
+                // At most half of the time is spent on it, however many sessions are watched.
+                Ok(()) => {
+                    failed = false;
+                    sleep_until(began + every.max(began.elapsed() * 2)).await;
+                }
+                Err(error) => {
+                    // Once: every request that fails meanwhile has a line of its own.
+                    if !std::mem::replace(&mut failed, true) {
+                        tracing::warn!(cause = ?error.cause, error = %error, "looking for changes of watched sessions failed");
+                    }
+                    sleep(POLL_RETRY).await;
+                }
+            }
+        }
+    }
+
+    async fn poll(&self, mut watched: Vec<SessionKey>) -> Result<(), StoreError> {
+        // Those of an app side by side: a statement is of one app.
+        watched.sort_unstable();
+        for keys in watched.chunks(HEADS_AT_ONCE) {
+            self.metrics.polled();
+            let now = self.clock.now();
+            let loaded = self.store.heads(keys, Instant::now() + POLL_LIMIT).await?;
+            for key in keys {
+                self.live.tell(key, heard(key, &loaded, now));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn heard(key: &SessionKey, loaded: &Loaded, now: Micros) -> Option<News> {
+    let head = loaded.sessions.get(key).filter(|head| head.is_live(now))?;
+    Some(News::of_loaded(key, head, loaded))
+}
