@@ -103,7 +103,7 @@ class Leases:
             elif other.loop.is_closed() and not (other.released and other.session()):
                 self._start(asyncio.get_running_loop(), other)
         turn = _Turn(session, path, invocation_id)
-        granted = await self._granted(turn)
+        granted = await self._granted(turn, session.id)
         turn.epoch, turn.incarnation = granted["epoch"], granted["incarnation"]
         turn.expire_time, turn.revision = granted["expireTime"], granted["revision"]
         self._turns[turn.name] = turn
@@ -131,13 +131,13 @@ class Leases:
         A turn that goes on may do so until another one takes the lease: then it is superseded.
         """
         running = asyncio.get_running_loop()
-        # Those that are being released. Others begin in other loops, or with turns that end from here on.
+        # First what is under way, so that it does not go on while connections are closed.
         await asyncio.gather(*(task for task in list(self._releases) if task.get_loop() is running))
         for turn in list(self._turns.values()):
             if turn.loop is running or turn.loop.is_closed():
                 await self._release(turn)
 
-    async def _granted(self, turn: _Turn) -> dict[str, Any]:
+    async def _granted(self, turn: _Turn, session_id: str) -> dict[str, Any]:
         asked = {"owner": owner(), "invocationId": turn.invocation_id, "ttl": self._ttl}
         deadline = time.monotonic() + self._wait
         wait = 0
@@ -154,7 +154,7 @@ class Leases:
                     patience=wait,
                 )
                 if reply.code == "session_not_found":
-                    raise SessionNotFoundError("The session was not found.") from reply.error
+                    raise SessionNotFoundError(f"Session {session_id} not found.") from reply.error
                 if reply.code != "lease_held":
                     granted: dict[str, Any] = reply.success()
                     return granted
