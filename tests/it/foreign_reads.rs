@@ -140,7 +140,8 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
     let ask = async |credential: &str, method: &Method, template: &str, place: [&str; 3]| {
         let since = postgres.log().len();
         let [app, user, session] = place;
-        let mut request = server.request(method.clone(), &filled(method.as_str(), template, app, user, session)).bearer(credential);
+        let mut request =
+            server.request(method.clone(), &filled(method.as_str(), template, app, user, session)).bearer(credential);
         if let Some(body) = body_of(method.as_str(), template) {
             request = request.json(body);
         }
@@ -165,6 +166,10 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
                     assert!(matches!(status, 200 | 404), "{method} {template} {place:?}: {status}");
                     assert!(reached.is_empty(), "{method} {template} {place:?}: {reached:?}");
                     asked += 1;
+                }
+                // It would not end, and looks for other processes' commits while it is there.
+                if template.ends_with("/watch") {
+                    continue;
                 }
                 // The same within the grant is seen to reach it.
                 let (status, reached) = ask(credential, method, template, ["a", "u", "s"]).await;
