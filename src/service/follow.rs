@@ -379,6 +379,9 @@ impl Follower {
 
     /// Turns what was read into items, and moves on.
     async fn take(&mut self, batch: Batch, news: News, deadline: Instant) -> Result<Vec<Item>> {
+        if batch.head.timeline != self.timeline && self.is_still_there(deadline).await? {
+            self.timeline = batch.head.timeline;
+        }
         if let Some(end) = self.end_of(&batch.head) {
             return Ok(self.end(end));
         }
@@ -427,6 +430,19 @@ impl Follower {
             items.push(Item::CaughtUp);
         }
         Ok(items)
+    }
+
+    /// Whether the database, which has failed over, still has the event behind which all is to be sent. Shared state may have lost
+    /// changes that were sent, so whoever follows that begins again.
+    async fn is_still_there(&self, deadline: Instant) -> Result<bool> {
+        if self.with_state {
+            return Ok(false);
+        }
+        match self.service.at(self.subscription.key(), self.sequence, deadline).await {
+            Ok(view) => Ok(Position::At(self.cursor()).is_in(&view.head, view.events.events.first())),
+            Err(Error::SessionNotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the session is another one, or its log not the one that was followed.

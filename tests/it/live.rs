@@ -601,6 +601,9 @@ async fn a_cursor_on_an_event_that_a_failover_lost_is_gone() {
     append(&server).await;
     let mut open = Watch::open(asked(&server, WATCH)).await;
     let kept = open.caught_up().await.1.cursor();
+    let whole = format!("{SESSIONS}/whole");
+    server.put(&whole).json(json!({"events": [{"id": "1"}]})).await.expect(201);
+    let mut goes_on = live_at(asked(&server, &format!("{whole}/watch"))).await;
     pair.catch_up().await;
     pair.replication.cut();
     append(&server).await;
@@ -622,6 +625,9 @@ async fn a_cursor_on_an_event_that_a_failover_lost_is_gone() {
             Err(End::Whole | End::Cut) => break,
         }
     }
+    // One of which nothing was lost goes on, with what the other process writes there.
+    other.post(format!("{whole}/events")).json(json!({"id": "2"})).await.expect(201);
+    assert_eq!(goes_on.expect("event").await.json()["id"], "2");
     // The same number again, of another event.
     append(&other).await;
     append(&other).await;
