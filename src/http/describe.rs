@@ -216,6 +216,9 @@ pub struct Reply {
     pub headers: &'static [&'static str],
 }
 
+/// Where a stream takes a user token.
+pub const QUERY_TOKEN: &str = "access_token";
+
 pub const WAIT: Param = Param {
     name: "wait",
     kind: Kind::Wait,

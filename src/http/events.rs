@@ -8,7 +8,7 @@ use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOK
 use super::paging::page_rows;
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
-use super::wait::Wait;
+use super::wait::{Wait, current};
 use crate::domain::access::Role;
 use crate::domain::event::EventDraft;
 use crate::domain::ids::SessionKey;
@@ -226,7 +226,7 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     let mut wait = wait.filter(|wait| !wait.is_zero()).map(|wait| Wait::new(&call, wait, false)).transpose()?;
     // Whoever waits asks for events, and not whether anything is new.
     if wait.is_none()
-        && let Some(answer) = call.current(&key, None).await?
+        && let Some(answer) = current(&mut call, &key, None).await?
     {
         return Ok(answer);
     }

@@ -18,6 +18,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use super::admission::{Place, is_counted, refused};
 use super::app::App;
+use super::describe::QUERY_TOKEN;
 use super::edge::{self, Cors};
 use super::problem::{Code, Problem, REQUEST_ID, is_write};
 use super::request::{Deadline, check_path};
@@ -221,9 +222,6 @@ fn credential(request: &Request, takes_token: bool) -> Result<Option<String>, Pr
     let (scheme, rest) = text.split_once(' ').unwrap_or((text, ""));
     Ok(scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim().to_owned()))
 }
-
-/// Where a stream takes a user token.
-pub const QUERY_TOKEN: &str = "access_token";
 
 /// The problem that a response stands for: ours, or what the framework answers by itself.
 fn problem_of(response: &mut Response) -> Option<Problem> {

@@ -14,15 +14,12 @@ use http_body_util::BodyExt as _;
 use percent_encoding::percent_decode_str;
 use tokio::time::{Instant, timeout_at};
 
-use super::answer::not_modified;
 use super::app::App;
-use super::describe::{Access, Charge, Header, Kind, Operation, Param, WAIT};
+use super::describe::{Access, Charge, Header, Kind, Operation, Param, QUERY_TOKEN, WAIT};
 use super::memory::Claim;
 use super::paging::Binding;
-use super::pipeline::QUERY_TOKEN;
 use super::problem::{Code, Problem, is_write};
 use super::rates::{Limited, Paid, Payers, Rates};
-use super::wait::Wait;
 use crate::access::{Client, Kind as ClientKind};
 use crate::allowance::Allowance;
 use crate::domain::access::{Place, Role, Writer};
@@ -244,6 +241,10 @@ impl Call {
         mem::take(&mut self.query)
     }
 
+    pub fn asks_if_none_match(&self) -> bool {
+        self.headers.contains_key(header::IF_NONE_MATCH)
+    }
+
     /// The values of a header that may come in several parts.
     pub fn header_list(&self, name: &HeaderName) -> impl Iterator<Item = &str> {
         let texts = self.headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
@@ -293,30 +294,6 @@ impl Call {
     /// Whether the client has what `tag` (quoted) stands for.
     pub fn has_current(&self, tag: &str) -> Result<bool, Problem> {
         Ok(self.header(Header::IfNoneMatch, |header| none_match_hits(header, tag))?.unwrap_or(false))
-    }
-
-    /// 304, if the client has what there is of the session, also after `wait`. Reads the head alone, and only of a request with
-    /// `If-None-Match`.
-    pub async fn current(&mut self, key: &SessionKey, wait: Option<Duration>) -> Result<Option<Response>, Problem> {
-        if !self.headers.contains_key(header::IF_NONE_MATCH) {
-            return Ok(None);
-        }
-        let mut wait = wait.filter(|wait| !wait.is_zero()).map(|wait| Wait::new(self, wait, true)).transpose()?;
-        loop {
-            let head = self.service.head(key, self.deadline).await?;
-            let tag = head.tag().to_string();
-            if !self.has_current(&tag)? {
-                return Ok(None);
-            }
-            let next = match &mut wait {
-                Some(wait) => wait.changed(head.expire_time).await?,
-                None => None,
-            };
-            match next {
-                Some(deadline) => self.deadline = deadline,
-                None => return Ok(Some(not_modified(tag))),
-            }
-        }
     }
 
     /// The `Idempotency-Key`, as the id of the event that the request appends.

@@ -9,6 +9,7 @@ use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOK
 use super::paging::{Binding, page_rows};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
+use super::wait::current;
 use crate::domain::FieldError;
 use crate::domain::access::Role;
 use crate::domain::ids::{SessionId, SessionKey, UserId};
@@ -154,7 +155,7 @@ pub const GET: Operation = Operation {
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
     let key = call.session()?;
-    if let Some(answer) = call.current(&key, query.wait()).await? {
+    if let Some(answer) = current(&mut call, &key, query.wait()).await? {
         return Ok(answer);
     }
     let last = query.integer(&NUM_RECENT_EVENTS);

@@ -7,6 +7,7 @@ use super::answer::{self, Answer};
 use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving, WAIT};
 use super::problem::{Code, Problem};
 use super::request::{Call, Query};
+use super::wait::current;
 use crate::domain::access::Role;
 use crate::domain::change::{Keys, WrittenEdit, check_value};
 use crate::domain::envelope::Fields;
@@ -69,7 +70,7 @@ pub async fn get(mut call: Call) -> Result<Response, Problem> {
         }
         return Ok(Answer::ok().tag(tag).json(state));
     }
-    if let Some(answer) = call.current(&key, query.wait()).await? {
+    if let Some(answer) = current(&mut call, &key, query.wait()).await? {
         return Ok(answer);
     }
     let view = call.service.session(key, Some(filter), None, call.deadline).await?;

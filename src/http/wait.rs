@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::response::Response;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use super::admission::{Held, Watching};
+use super::answer::not_modified;
 use super::app::App;
 use super::pipeline::{ClientGone, Shown, unauthenticated};
 use super::problem::Problem;
 use super::request::{Call, Standing};
 use crate::access::Refusal;
+use crate::domain::ids::SessionKey;
 use crate::domain::time::Micros;
 use crate::service::{Service, Subscription};
 
@@ -127,6 +130,30 @@ impl Wait {
             if Instant::now() >= self.until {
                 return Ok(None);
             }
+        }
+    }
+}
+
+/// 304, if the client has what there is of the session, also after `wait`. Reads the head alone, and only of a request with
+/// `If-None-Match`.
+pub async fn current(call: &mut Call, key: &SessionKey, wait: Option<Duration>) -> Result<Option<Response>, Problem> {
+    if !call.asks_if_none_match() {
+        return Ok(None);
+    }
+    let mut wait = wait.filter(|wait| !wait.is_zero()).map(|wait| Wait::new(call, wait, true)).transpose()?;
+    loop {
+        let head = call.service.head(key, call.deadline).await?;
+        let tag = head.tag().to_string();
+        if !call.has_current(&tag)? {
+            return Ok(None);
+        }
+        let next = match &mut wait {
+            Some(wait) => wait.changed(head.expire_time).await?,
+            None => None,
+        };
+        match next {
+            Some(deadline) => call.deadline = deadline,
+            None => return Ok(Some(not_modified(tag))),
         }
     }
 }

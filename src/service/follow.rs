@@ -4,7 +4,7 @@
 //! on; [`Follower::changed`] waits until there may be more. Neither keeps anything for later, so a follower takes the same memory however
 //! far behind it is.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tokio::time::{Instant, sleep_until};
 
-use super::live::{News, Subscription};
+use super::live::Subscription;
+use super::news::{Batch, MarkedEvent, News, Recent};
 use super::{Error, Result, Service};
 use crate::domain::cursor::{Cursor, EventMark, NO_EVENT, Position, mark};
-use crate::domain::event::StoredEvent;
 use crate::domain::ids::SessionKey;
 use crate::domain::json::{Json, Member};
 use crate::domain::query::{EventQuery, SessionView, StateFilter};
@@ -27,9 +27,6 @@ use crate::domain::time::Micros;
 /// The most that is read, and sent, at a time.
 const PAGE_ROWS: usize = 100;
 const PAGE_BYTES: usize = 256 << 10;
-
-/// What is kept of the last read for others who follow the same session.
-const RECENT_BYTES: usize = 64 << 10;
 
 /// How soon a session is looked at again that should have expired: the clock of the database decides, and may be behind.
 const EXPIRY_RETRY: Duration = Duration::from_millis(250);
@@ -74,81 +71,6 @@ pub enum Item {
 pub enum Gone {
     Deleted,
     Expired,
-}
-
-/// An event and its mark in cursors.
-#[derive(Debug, Clone)]
-pub struct MarkedEvent {
-    pub event: StoredEvent,
-    pub mark: EventMark,
-}
-
-impl MarkedEvent {
-    fn new(event: StoredEvent) -> Self {
-        Self { mark: mark(&event), event }
-    }
-}
-
-/// What was read of a session: its head, and events behind some place.
-#[derive(Clone)]
-struct Batch {
-    head: SessionInfo,
-    events: Vec<MarkedEvent>,
-    /// There are more events in the log.
-    more: bool,
-}
-
-/// What was last read of a session, for all who follow it.
-#[derive(Default)]
-pub(super) struct Recent {
-    /// The news that the read came after.
-    as_of: News,
-    head: Option<SessionInfo>,
-    /// The last events up to the head.
-    events: VecDeque<MarkedEvent>,
-    bytes: usize,
-}
-
-impl Recent {
-    /// What is behind `sequence`, if it was read after this news, and all of it is here.
-    fn behind(&self, sequence: i64, incarnation: i64, news: News) -> Option<Batch> {
-        let head = self.head.as_ref().filter(|head| head.incarnation == incarnation && self.as_of == news)?;
-        let first = self.events.front().map_or(head.revision, |first| first.event.sequence - 1);
-        if sequence < first || sequence > head.revision {
-            return None;
-        }
-        let events = self.events.iter().filter(|marked| marked.event.sequence > sequence).cloned().collect();
-        Some(Batch { head: head.clone(), events, more: false })
-    }
-
-    fn keep(&mut self, as_of: News, batch: &Batch) {
-        let Batch { head, events, more } = batch;
-        let is_same = |known: &SessionInfo| (known.incarnation, known.timeline) == (head.incarnation, head.timeline);
-        let is_same = self.head.as_ref().is_some_and(is_same);
-        let goes_on = match (self.events.back(), events.first()) {
-            (None, None) => true,
-            (Some(last), None) => last.event.sequence == head.revision,
-            (Some(last), Some(first)) => last.event.sequence + 1 == first.event.sequence,
-            (None, Some(_)) => false,
-        };
-        if *more || !is_same || !goes_on {
-            *self = Self::default();
-        }
-        if *more {
-            return;
-        }
-        self.as_of = as_of;
-        self.head = Some(head.clone());
-        for marked in events {
-            self.bytes += marked.event.weight();
-            self.events.push_back(marked.clone());
-        }
-        while self.bytes > RECENT_BYTES
-            && let Some(first) = self.events.pop_front()
-        {
-            self.bytes -= first.event.weight();
-        }
-    }
 }
 
 /// The shared state that a client knows.

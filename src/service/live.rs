@@ -14,11 +14,10 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Service;
-use super::follow::Recent;
+use super::news::{News, Recent};
 use crate::domain::ids::{ScopeKey, SessionKey};
-use crate::domain::loaded::{Loaded, SessionHead};
+use crate::domain::loaded::Loaded;
 use crate::domain::session::SessionInfo;
-use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::writes::Committed;
 use crate::store::error::StoreError;
@@ -31,70 +30,6 @@ const POLL_RETRY: Duration = Duration::from_secs(1);
 
 /// How long one look may take.
 const POLL_LIMIT: Duration = Duration::from_secs(5);
-
-/// The latest that this process has heard of a session: revisions of one incarnation on one timeline, which only grow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct News {
-    pub incarnation: i64,
-    timeline: Timeline,
-    pub revision: i64,
-    pub metadata: i64,
-    pub user: i64,
-    pub app: i64,
-    /// Grows with what the revisions do not tell: the session is gone, or another one; its log may
-    /// have lost its end; its lease has changed.
-    pub other: u64,
-    is_gone: bool,
-}
-
-impl News {
-    fn of(head: &SessionInfo) -> Self {
-        Self {
-            incarnation: head.incarnation,
-            timeline: head.timeline,
-            revision: head.revision,
-            metadata: head.metadata_revision,
-            user: head.user_revision,
-            app: head.app_revision,
-            ..Self::default()
-        }
-    }
-
-    fn of_loaded(key: &SessionKey, head: &SessionHead, loaded: &Loaded) -> Self {
-        Self {
-            incarnation: head.incarnation,
-            timeline: loaded.timeline,
-            revision: head.revision,
-            metadata: head.metadata_revision,
-            user: loaded.users.get(&key.user).copied().unwrap_or(0),
-            app: loaded.apps.get(key.app()).copied().unwrap_or(0),
-            ..Self::default()
-        }
-    }
-
-    /// Adds what was heard later, or at the same time; whether it is news.
-    fn add(&mut self, heard: Self) -> bool {
-        let before = *self;
-        if (self.incarnation, self.timeline) != (heard.incarnation, heard.timeline) {
-            *self = Self { other: self.other + u64::from(self.incarnation != 0), ..heard };
-        } else {
-            self.revision = self.revision.max(heard.revision);
-            self.metadata = self.metadata.max(heard.metadata);
-            self.user = self.user.max(heard.user);
-            self.app = self.app.max(heard.app);
-            self.is_gone = false;
-        }
-        *self != before
-    }
-
-    /// Notes that there is no such session; whether it is news.
-    fn lose(&mut self) -> bool {
-        let is_new = !self.is_gone;
-        self.is_gone = true;
-        self.other += u64::from(is_new);
-        is_new
-    }
-}
 
 /// A session that is waited for.
 pub(super) struct Topic {
@@ -163,13 +98,7 @@ impl Live {
             match change {
                 Committed::Events { key, incarnation, last, .. } => {
                     let Some(topic) = all.sessions.get(key) else { continue };
-                    topic.news.send_if_modified(|news| match news.incarnation == *incarnation {
-                        true => news.add(News { revision: *last, ..*news }),
-                        false => {
-                            let timeline = news.timeline;
-                            news.add(News { incarnation: *incarnation, timeline, revision: *last, ..News::default() })
-                        }
-                    });
+                    topic.news.send_if_modified(|news| news.add_events(*incarnation, *last));
                 }
                 Committed::Session(key) => {
                     if let Some(topic) = all.sessions.get(key) {

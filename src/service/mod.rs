@@ -8,7 +8,8 @@
 //! - `state`: the merged state, its keys, app and user state on their own
 //! - `lease`: one turn at a time
 //! - `past`: fork, rewind, the state as it was
-//! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order
+//! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
+//!   `news`: what was heard and read of a session
 //! - `sweep`: what runs in the background
 //! - `retry`: how a transaction is retried
 
@@ -17,6 +18,7 @@ mod events;
 mod follow;
 mod lease;
 mod live;
+mod news;
 mod past;
 mod retry;
 mod sessions;
@@ -41,10 +43,11 @@ use crate::store::nowhere::Nowhere;
 pub use crate::store::error::Cause;
 pub use clock::{Clock, SystemClock};
 pub use events::{Answered, Appended};
-pub use follow::{Begin, Follower, Gone, Item, MarkedEvent};
+pub use follow::{Begin, Follower, Gone, Item};
 pub use lease::{Granted, Taken};
 use live::Live;
 pub use live::Subscription;
+pub use news::MarkedEvent;
 pub use sessions::Made;
 pub use state::{StateChange, StoredValue};
 

@@ -23,6 +23,7 @@ use super::answer::{Answer, named, session_as, wait_or_cut};
 use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
+use super::wait::current;
 use crate::domain::Limits;
 use crate::domain::access::{Names, Role};
 use crate::domain::change::{Keys, WrittenEdit, parse_delta};
@@ -172,7 +173,7 @@ pub const GET: Operation = Operation {
 
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
-    if let Some(answer) = call.current(&key, None).await? {
+    if let Some(answer) = current(&mut call, &key, None).await? {
         return Ok(answer);
     }
     let asked = (Some(StateFilter::default()), Some(EventQuery::all()));

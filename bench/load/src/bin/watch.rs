@@ -4,7 +4,7 @@
 //! is its `commitTime`, by the clock of the server: both must be on one machine. It is taken before the commit, so the commit itself
 //! counts.
 
-#[allow(dead_code)] // `sessiond-load` uses the rest of it.
+#[expect(dead_code, reason = "`sessiond-load` uses the rest of it")]
 #[path = "../histogram.rs"]
 mod histogram;
 

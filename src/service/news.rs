@@ -1,0 +1,160 @@
+//! What this process has heard of a session, and what was read of it after that.
+
+use std::collections::VecDeque;
+
+use crate::domain::cursor::{EventMark, mark};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::SessionKey;
+use crate::domain::loaded::{Loaded, SessionHead};
+use crate::domain::session::SessionInfo;
+use crate::domain::tag::Timeline;
+
+/// What is kept of the last read for others who follow the same session.
+const RECENT_BYTES: usize = 64 << 10;
+
+/// The latest that this process has heard of a session: revisions of one incarnation on one timeline, which only grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct News {
+    pub incarnation: i64,
+    pub timeline: Timeline,
+    pub revision: i64,
+    pub metadata: i64,
+    pub user: i64,
+    pub app: i64,
+    /// Grows with what the revisions do not tell: the session is gone, or another one; its log may
+    /// have lost its end; its lease has changed.
+    pub other: u64,
+    is_gone: bool,
+}
+
+impl News {
+    pub fn of(head: &SessionInfo) -> Self {
+        Self {
+            incarnation: head.incarnation,
+            timeline: head.timeline,
+            revision: head.revision,
+            metadata: head.metadata_revision,
+            user: head.user_revision,
+            app: head.app_revision,
+            ..Self::default()
+        }
+    }
+
+    pub fn of_loaded(key: &SessionKey, head: &SessionHead, loaded: &Loaded) -> Self {
+        Self {
+            incarnation: head.incarnation,
+            timeline: loaded.timeline,
+            revision: head.revision,
+            metadata: head.metadata_revision,
+            user: loaded.users.get(&key.user).copied().unwrap_or(0),
+            app: loaded.apps.get(key.app()).copied().unwrap_or(0),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what was heard later, or at the same time; whether it is news.
+    pub fn add(&mut self, heard: Self) -> bool {
+        let before = *self;
+        if (self.incarnation, self.timeline) != (heard.incarnation, heard.timeline) {
+            *self = Self { other: self.other + u64::from(self.incarnation != 0), ..heard };
+        } else {
+            self.revision = self.revision.max(heard.revision);
+            self.metadata = self.metadata.max(heard.metadata);
+            self.user = self.user.max(heard.user);
+            self.app = self.app.max(heard.app);
+            self.is_gone = false;
+        }
+        *self != before
+    }
+
+    /// Adds that this process has committed events up to this sequence; whether it is news.
+    pub fn add_events(&mut self, incarnation: i64, last: i64) -> bool {
+        match self.incarnation == incarnation {
+            true => self.add(Self { revision: last, ..*self }),
+            false => self.add(Self { incarnation, timeline: self.timeline, revision: last, ..Self::default() }),
+        }
+    }
+
+    /// Notes that there is no such session; whether it is news.
+    pub fn lose(&mut self) -> bool {
+        let is_new = !self.is_gone;
+        self.is_gone = true;
+        self.other += u64::from(is_new);
+        is_new
+    }
+}
+
+/// An event and its mark in cursors.
+#[derive(Debug, Clone)]
+pub struct MarkedEvent {
+    pub event: StoredEvent,
+    pub mark: EventMark,
+}
+
+impl MarkedEvent {
+    pub fn new(event: StoredEvent) -> Self {
+        Self { mark: mark(&event), event }
+    }
+}
+
+/// What was read of a session: its head, and events behind some place.
+#[derive(Clone)]
+pub(super) struct Batch {
+    pub head: SessionInfo,
+    pub events: Vec<MarkedEvent>,
+    /// There are more events in the log.
+    pub more: bool,
+}
+
+/// What was last read of a session, for all who follow it.
+#[derive(Default)]
+pub(super) struct Recent {
+    /// The news that the read came after.
+    as_of: News,
+    head: Option<SessionInfo>,
+    /// The last events up to the head.
+    events: VecDeque<MarkedEvent>,
+    bytes: usize,
+}
+
+impl Recent {
+    /// What is behind `sequence`, if it was read after this news, and all of it is here.
+    pub fn behind(&self, sequence: i64, incarnation: i64, news: News) -> Option<Batch> {
+        let head = self.head.as_ref().filter(|head| head.incarnation == incarnation && self.as_of == news)?;
+        let first = self.events.front().map_or(head.revision, |first| first.event.sequence - 1);
+        if sequence < first || sequence > head.revision {
+            return None;
+        }
+        let events = self.events.iter().filter(|marked| marked.event.sequence > sequence).cloned().collect();
+        Some(Batch { head: head.clone(), events, more: false })
+    }
+
+    pub fn keep(&mut self, as_of: News, batch: &Batch) {
+        let Batch { head, events, more } = batch;
+        let is_same = |known: &SessionInfo| (known.incarnation, known.timeline) == (head.incarnation, head.timeline);
+        let is_same = self.head.as_ref().is_some_and(is_same);
+        let goes_on = match (self.events.back(), events.first()) {
+            (None, None) => true,
+            (Some(last), None) => last.event.sequence == head.revision,
+            (Some(last), Some(first)) => last.event.sequence + 1 == first.event.sequence,
+            (None, Some(_)) => false,
+        };
+        if *more || !is_same || !goes_on {
+            *self = Self::default();
+        }
+        if *more {
+            return;
+        }
+        self.as_of = as_of;
+        self.head = Some(head.clone());
+        for marked in events {
+            self.bytes += marked.event.weight();
+            self.events.push_back(marked.clone());
+        }
+        while self.bytes > RECENT_BYTES
+            && let Some(first) = self.events.pop_front()
+        {
+            self.bytes -= first.event.weight();
+        }
+    }
+}
