@@ -6,9 +6,10 @@
 
 Prints as JSON, for SQLite and for PostgreSQL:
 
-- delivery: p50 and p99 in microseconds, with --watchers on as many sessions and --rate appends a second to them; on PostgreSQL also
-  through another process than the one that takes the appends
-- cost: appends a second with --watchers on other sessions, by those without, in turns
+- delivery: p50 and p99 in microseconds from the commit, beside those of the appends themselves, with --watchers on as many
+  sessions and --rate appends a second to them; on PostgreSQL also through another process than the one that takes the appends
+- cost: appends a second with --watchers on other sessions, by those without, in turns; and the share of a core that sessiond and
+  PostgreSQL use for these watchers while nothing is written
 - idle: bytes of memory of --idle watchers above those of an idle server
 """
 
@@ -24,7 +25,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from lab import Load, PostgreSQL, Sessiond, memory, say
+from lab import Load, PostgreSQL, Sessiond, cpu_seconds, memory, say
 
 USERS = 256
 WATCHED, OTHERS = "watched", "others"
@@ -74,17 +75,17 @@ def main() -> None:
 def measure(options: argparse.Namespace, folder: Path) -> dict:
     results = {}
     if options.only != "postgres":
-        results["sqlite"] = of_database(options, folder, f"sqlite://{folder}/sessiond.db", second=False)
+        results["sqlite"] = of_database(options, folder, f"sqlite://{folder}/sessiond.db", None)
     if options.only != "sqlite":
         postgresql = PostgreSQL(folder)
         try:
-            results["postgresql"] = of_database(options, folder, postgresql.fresh("live"), second=True)
+            results["postgresql"] = of_database(options, folder, postgresql.fresh("live"), postgresql)
         finally:
             postgresql.stop()
     return results
 
 
-def of_database(options: argparse.Namespace, folder: Path, url: str, second: bool) -> dict:
+def of_database(options: argparse.Namespace, folder: Path, url: str, postgresql: PostgreSQL | None) -> dict:
     load = Load((options.programs / "sessiond-load").resolve(), options.watchers, USERS)
     places = ["--max-watchers", str(options.idle + 1000), "--max-connections", str(options.idle + 2000)]
     binary = options.sessiond.resolve()
@@ -92,13 +93,13 @@ def of_database(options: argparse.Namespace, folder: Path, url: str, second: boo
     other_folder.mkdir(exist_ok=True)
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(Sessiond(binary, url, folder, *places))
-        other = stack.enter_context(Sessiond(binary, url, other_folder, *places)) if second else None
+        other = stack.enter_context(Sessiond(binary, url, other_folder, *places)) if postgresql else None
         for app in (WATCHED, OTHERS):
             load.prepare(server, "setup", connections=4, app=app)
         result = {"delivery": delivery(options, load, server, server)}
         if other:
             result["delivery_of_another_process"] = delivery(options, load, server, other)
-        result["cost"] = cost(options, load, server)
+        result["cost"] = cost(options, load, server, postgresql)
         result["idle"] = idle(options, server)
     return result
 
@@ -109,13 +110,18 @@ def delivery(options: argparse.Namespace, load: Load, writer: Sessiond, reader: 
         with Watchers(options.programs, reader, options.watchers, options.watchers) as watchers:
             appended = load(writer, "append", app=WATCHED, rate=options.rate, connections=32, seconds=options.seconds)
             time.sleep(0.5)
-        rounds.append(watchers.result | {"appends": appended["rate"], "errors": appended["errors"]})
+        append = {name: appended[name] for name in ("p50", "p99", "rate", "errors")}
+        rounds.append(watchers.result | {"append": append})
         say(f"delivery: {rounds[-1]}")
     median = {name: statistics.median(result[name] for result in rounds) for name in ("p50", "p99")}
+    median["append"] = {name: statistics.median(result["append"][name] for result in rounds) for name in ("p50", "p99")}
     return {"median": median, "rounds": rounds}
 
 
-def cost(options: argparse.Namespace, load: Load, server: Sessiond) -> dict:
+def cost(options: argparse.Namespace, load: Load, server: Sessiond, postgresql: PostgreSQL | None) -> dict:
+    def used() -> tuple[float, float]:
+        return cpu_seconds(server.pid), postgresql.cpu_seconds() if postgresql else 0.0
+
     def appends() -> float:
         return load(server, "append", app=OTHERS, connections=64, seconds=options.seconds, warmup=0.5)["rate"]
 
@@ -125,7 +131,13 @@ def cost(options: argparse.Namespace, load: Load, server: Sessiond) -> dict:
         with Watchers(options.programs, server, options.watchers, options.watchers):
             ratios.append(appends() / without)
         say(f"appends beside {options.watchers} watchers: {ratios[-1]:.3f} of those without")
-    return {"median": statistics.median(ratios), "rounds": ratios}
+    with Watchers(options.programs, server, options.watchers, options.watchers):
+        time.sleep(1)
+        before = used()
+        time.sleep(options.seconds)
+        cores = [(after - before) / options.seconds for before, after in zip(before, used(), strict=True)]
+    say(f"{options.watchers} watchers of idle sessions: {cores[0]:.3f} cores of sessiond, {cores[1]:.3f} of PostgreSQL")
+    return {"median": statistics.median(ratios), "rounds": ratios, "idle_cores": cores}
 
 
 def idle(options: argparse.Namespace, server: Sessiond) -> dict:

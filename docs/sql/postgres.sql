@@ -529,6 +529,13 @@ select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_
     and l.user_id = k.user_id offset 0) s union all select 2, 1, s.revision, null, null, null, null, null,
     null, null, null, null, null, null, null, null from app_scopes s where s.app_name = $1 and $6;
 
+-- read_revisions
+select array_agg(k.n), array_agg(s.incarnation), array_agg(s.revision), array_agg(s.metadata_revision) from
+    unnest($2::text[], $3::text[]) with ordinality as k(user_id, session_id, n) cross join lateral (select
+    l.incarnation, l.revision, l.metadata_revision from sessions l where l.app_name = $1 and l.user_id =
+    k.user_id and l.id = k.session_id and (l.expire_time is null or l.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) offset 0) s;
+
 -- expired
 select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= (extract(epoch from
     statement_timestamp()) * 1000000)::bigint order by app_name, user_id, id limit $1 for update skip locked;

@@ -114,7 +114,7 @@ impl SessionKey {
 }
 
 /// The owner of app or user state.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ScopeKey {
     App(AppName),
     User(UserKey),

@@ -83,6 +83,20 @@ pub struct Known {
 /// Placeholder for a scope revision that an event merely records; the statement that writes fills it in.
 pub const UNREAD: i64 = -1;
 
+/// How far a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Revisions {
+    pub incarnation: i64,
+    pub revision: i64,
+    pub metadata: i64,
+}
+
+impl From<&SessionHead> for Revisions {
+    fn from(head: &SessionHead) -> Self {
+        Self { incarnation: head.incarnation, revision: head.revision, metadata: head.metadata_revision }
+    }
+}
+
 /// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
 #[derive(Debug, Default)]
 pub struct Loaded {

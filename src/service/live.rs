@@ -4,8 +4,7 @@
 //! woken reads from where it stands. Commits of this process wake at once, from the one place that knows of them
 //! ([`OnCommit`](crate::store::runner::OnCommit)). Those of other processes are found by [`Service::poll_forever`].
 
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,14 +15,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::Service;
 use super::news::{News, Recent};
 use crate::domain::ids::{ScopeKey, SessionKey};
-use crate::domain::loaded::Loaded;
 use crate::domain::session::SessionInfo;
-use crate::domain::time::Micros;
 use crate::domain::writes::Committed;
 use crate::store::error::StoreError;
 
-/// The heads that one look asks for.
-const HEADS_AT_ONCE: usize = 1000;
+/// The keys that one look asks for.
+const KEYS_AT_ONCE: usize = 1000;
 
 /// The pause after a look that failed.
 const POLL_RETRY: Duration = Duration::from_secs(1);
@@ -38,16 +35,25 @@ pub(super) struct Topic {
     pub recent: tokio::sync::Mutex<Recent>,
 }
 
-/// Things that are waited for, by how many each.
-struct Topics<K, T>(HashMap<K, (usize, Arc<T>)>);
-
-impl<K, T> Default for Topics<K, T> {
-    fn default() -> Self {
-        Self(HashMap::new())
+impl Topic {
+    fn tell(&self, heard: Option<News>) {
+        self.news.send_if_modified(|news| match heard {
+            Some(heard) => news.add(heard),
+            None => news.lose(),
+        });
     }
 }
 
-impl<K: Eq + Hash + Clone, T> Topics<K, T> {
+/// Things that are waited for, by how many each. Ordered: those of an app side by side.
+struct Topics<K, T>(BTreeMap<K, (usize, Arc<T>)>);
+
+impl<K, T> Default for Topics<K, T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K: Ord + Clone, T> Topics<K, T> {
     fn get(&self, key: &K) -> Option<&Arc<T>> {
         self.0.get(key).map(|(_, topic)| topic)
     }
@@ -138,18 +144,12 @@ impl Live {
         Subscription { live: self.clone(), key: key.clone(), news: topic.news.subscribe(), topic, scopes }
     }
 
-    /// The sessions that are waited for.
-    fn watched(&self) -> Vec<SessionKey> {
-        self.all().sessions.0.keys().cloned().collect()
-    }
-
-    fn tell(&self, key: &SessionKey, heard: Option<News>) {
+    /// All that is waited for.
+    fn watched(&self) -> (Vec<SessionKey>, Vec<Arc<Topic>>, Vec<ScopeKey>) {
         let all = self.all();
-        let Some(topic) = all.sessions.get(key) else { return };
-        topic.news.send_if_modified(|news| match heard {
-            Some(heard) => news.add(heard),
-            None => news.lose(),
-        });
+        let sessions = all.sessions.0.iter().map(|(key, (_, topic))| (key.clone(), topic.clone()));
+        let (keys, topics) = sessions.unzip();
+        (keys, topics, all.scopes.0.keys().cloned().collect())
     }
 }
 
@@ -192,7 +192,7 @@ impl Subscription {
 
     /// Tells all who wait for the session what was read of it.
     pub fn observe(&self, head: Option<&SessionInfo>) {
-        self.live.tell(&self.key, head.map(News::of));
+        self.topic.tell(head.map(News::of));
     }
 
     /// The latest news of the session itself.
@@ -238,13 +238,13 @@ impl Service {
         }
         let mut failed = false;
         loop {
-            let watched = self.live.watched();
-            if watched.is_empty() {
+            let (keys, topics, scopes) = self.live.watched();
+            if keys.is_empty() {
                 self.live.first.notified().await;
                 continue;
             }
             let began = Instant::now();
-            match self.poll(watched).await {
+            match self.poll(&keys, &topics, &scopes).await {
                 // At most half of the time is spent on it, however many sessions are watched.
                 Ok(()) => {
                     failed = false;
@@ -261,22 +261,21 @@ impl Service {
         }
     }
 
-    async fn poll(&self, mut watched: Vec<SessionKey>) -> Result<(), StoreError> {
-        // Those of an app side by side: a statement is of one app.
-        watched.sort_unstable();
-        for keys in watched.chunks(HEADS_AT_ONCE) {
+    async fn poll(&self, keys: &[SessionKey], topics: &[Arc<Topic>], scopes: &[ScopeKey]) -> Result<(), StoreError> {
+        for (keys, topics) in keys.chunks(KEYS_AT_ONCE).zip(topics.chunks(KEYS_AT_ONCE)) {
             self.metrics.polled();
-            let now = self.clock.now();
-            let loaded = self.store.heads(keys, Instant::now() + POLL_LIMIT).await?;
-            for key in keys {
-                self.live.tell(key, heard(key, &loaded, now));
+            let deadline = Instant::now() + POLL_LIMIT;
+            let (timeline, found) = self.store.revisions(keys, self.clock.now(), deadline).await?;
+            for (topic, found) in topics.iter().zip(found) {
+                topic.tell(found.map(|revisions| News::of_revisions(timeline, revisions)));
             }
+        }
+        for keys in scopes.chunks(KEYS_AT_ONCE) {
+            self.metrics.polled();
+            let found = self.store.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
+            let found: Vec<_> = found.into_iter().map(|(key, revision)| Committed::Scope(key, revision)).collect();
+            self.live.committed(&found);
         }
         Ok(())
     }
-}
-
-fn heard(key: &SessionKey, loaded: &Loaded, now: Micros) -> Option<News> {
-    let head = loaded.sessions.get(key).filter(|head| head.is_live(now))?;
-    Some(News::of_loaded(key, head, loaded))
 }

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use crate::domain::cursor::{EventMark, mark};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::SessionKey;
-use crate::domain::loaded::{Loaded, SessionHead};
+use crate::domain::loaded::Revisions;
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 
@@ -40,16 +39,9 @@ impl News {
         }
     }
 
-    pub fn of_loaded(key: &SessionKey, head: &SessionHead, loaded: &Loaded) -> Self {
-        Self {
-            incarnation: head.incarnation,
-            timeline: loaded.timeline,
-            revision: head.revision,
-            metadata: head.metadata_revision,
-            user: loaded.users.get(&key.user).copied().unwrap_or(0),
-            app: loaded.apps.get(key.app()).copied().unwrap_or(0),
-            ..Self::default()
-        }
+    pub fn of_revisions(timeline: Timeline, heard: Revisions) -> Self {
+        let Revisions { incarnation, revision, metadata } = heard;
+        Self { incarnation, timeline, revision, metadata, ..Self::default() }
     }
 
     /// Adds what was heard later, or at the same time; whether it is news.

@@ -8,7 +8,7 @@ use super::limits::StoreLimits;
 use super::pool::PoolUse;
 use super::sql::query::Sql;
 use crate::domain::ids::{AppName, SessionKey, StateAddress, UserKey};
-use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
+use crate::domain::loaded::{Loaded, LockedSession, Needs, Revisions, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::session::Creation;
 use crate::domain::tag::Timeline;
@@ -84,6 +84,20 @@ pub trait Tx: Sql {
     fn lock_apps(&mut self, keys: &[&AppName]) -> impl Future<Output = Result<()>> + Send;
     /// Reads heads, and events by their ids, without locks and all at one moment.
     fn read_heads(&mut self, needs: &Needs<'_>) -> impl Future<Output = Result<Loaded>> + Send;
+    /// Reads the revisions of sessions, in the order of their keys, without locks; nothing of one that is not there or, by the
+    /// database's clock if it has one, else by `now`, has expired.
+    fn read_revisions(
+        &mut self,
+        keys: &[SessionKey],
+        now: Micros,
+    ) -> impl Future<Output = Result<Vec<Option<Revisions>>>> + Send {
+        async move {
+            let needs = Needs { sessions: keys.iter().collect(), ..Needs::default() };
+            let heads = self.read_heads(&needs).await?.sessions;
+            let live = |key| heads.get(key).filter(|head| head.is_live(now)).map(Revisions::from);
+            Ok(keys.iter().map(live).collect())
+        }
+    }
     /// Writes and commits in one statement, if every head is still what it was. Reads the revisions that are
     /// [`UNREAD`](crate::domain::loaded::UNREAD). Where others may write ([`Tx::CONCURRENT`]), all is of one app.
     fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Verdict>> + Send;

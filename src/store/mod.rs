@@ -55,12 +55,13 @@ use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
-use crate::domain::loaded::Loaded;
+use crate::domain::loaded::Revisions;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
 use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
+use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 
 /// A database of sessions. Every method is one transaction, or one statement, and shows one moment. Where it has a clock of
@@ -114,9 +115,17 @@ pub trait Store: Send + Sync + 'static {
     /// Reads a session; `None` if there is none, or it has expired.
     async fn session(&self, query: &SessionQuery, deadline: Instant) -> Result<Option<SessionView>, StoreError>;
 
-    /// Reads the heads of sessions, expired ones included, and the revisions of their apps' and users' state: those of one app at
-    /// one moment.
-    async fn heads(&self, keys: &[SessionKey], deadline: Instant) -> Result<Loaded, StoreError>;
+    /// Reads the revisions of sessions, in the order of their keys; nothing of one that is not there or has expired. One
+    /// statement for each run of keys of one app.
+    async fn revisions(
+        &self,
+        keys: &[SessionKey],
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<(Timeline, Vec<Option<Revisions>>), StoreError>;
+
+    /// Reads the revisions of app and user state, of those that have one.
+    async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>, StoreError>;
 
     /// Reads one event with its session's head: `None` without a session, and within, without the event.
     async fn event(

@@ -21,12 +21,13 @@ use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
-use crate::domain::loaded::Loaded;
+use crate::domain::loaded::Revisions;
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::{Scope, join};
 use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
+use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -94,8 +95,17 @@ impl Store for Nowhere {
         Ok(None)
     }
 
-    async fn heads(&self, _: &[SessionKey], _: Instant) -> Result<Loaded> {
-        Ok(Loaded::default())
+    async fn revisions(
+        &self,
+        keys: &[SessionKey],
+        _: Micros,
+        _: Instant,
+    ) -> Result<(Timeline, Vec<Option<Revisions>>)> {
+        Ok((Timeline::default(), vec![None; keys.len()]))
+    }
+
+    async fn scope_revisions(&self, _: &[ScopeKey], _: Instant) -> Result<Vec<(ScopeKey, i64)>> {
+        Ok(Vec::new())
     }
 
     async fn event(

@@ -21,7 +21,7 @@ use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use statements::{
     DROP_APP, DROP_USERS, EXPIRED, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP,
-    MAKE_USERS, NEXT_BURIED, READ_HEADS, VALUES,
+    MAKE_USERS, NEXT_BURIED, READ_HEADS, READ_REVISIONS, VALUES,
 };
 use url::Url;
 use words::{STATEMENTS, clock, pinned};
@@ -41,7 +41,7 @@ use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
+use crate::domain::loaded::{Loaded, LockedSession, Needs, Revisions, StateEntry};
 use crate::domain::query::{EventPage, SessionQuery, SessionView, StateFilter};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
@@ -571,6 +571,34 @@ impl Tx for PgTx {
             heads.extend(look.heads(rows)?);
         }
         Ok(heads)
+    }
+
+    async fn read_revisions(&mut self, keys: &[SessionKey], _: Micros) -> Result<Vec<Option<Revisions>>> {
+        type Lists = (Option<Vec<i64>>, Option<Vec<i64>>, Option<Vec<i64>>, Option<Vec<i64>>);
+        let mut all = vec![None; keys.len()];
+        let mut rest = &mut all[..];
+        for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
+            let Some(app) = keys.first().map(SessionKey::app) else { continue };
+            let (found, others) = rest.split_at_mut(keys.len());
+            rest = others;
+            let (n, incarnations, revisions, metadata): Lists = sqlx::query_as(READ_REVISIONS)
+                .persistent(self.persistent)
+                .bind(app.as_str())
+                .bind(keys.iter().map(|key| key.user.user.as_str()).collect::<Vec<_>>())
+                .bind(keys.iter().map(|key| key.session.as_str()).collect::<Vec<_>>())
+                .fetch_one(&mut *self.conn)
+                .await?;
+            let [n, incarnations, revisions, metadata] =
+                [n, incarnations, revisions, metadata].map(Option::unwrap_or_default);
+            for (((n, incarnation), revision), metadata) in n.into_iter().zip(incarnations).zip(revisions).zip(metadata)
+            {
+                let at = usize::try_from(n).unwrap_or(0).wrapping_sub(1);
+                if let Some(found) = found.get_mut(at) {
+                    *found = Some(Revisions { incarnation, revision, metadata });
+                }
+            }
+        }
+        Ok(all)
     }
 
     async fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> Result<Vec<i64>> {

@@ -97,6 +97,18 @@ pub const READ_HEADS: &str = concat!(
                  from app_scopes s where s.app_name = $1 and $6"
 );
 
+/// What a poll asks of sessions: one row, with a list for each column. A row for each session would cost several times as much
+/// on both sides.
+pub const READ_REVISIONS: &str = concat!(
+    "select array_agg(k.n), array_agg(s.incarnation), array_agg(s.revision), array_agg(s.metadata_revision) \
+     from unnest($2::text[], $3::text[]) with ordinality as k(user_id, session_id, n) \
+     cross join lateral (select l.incarnation, l.revision, l.metadata_revision from sessions l where l.app_name = $1 \
+                           and l.user_id = k.user_id and l.id = k.session_id \
+                           and (l.expire_time is null or l.expire_time > ",
+    clock!(),
+    ") offset 0) s"
+);
+
 pub const EXPIRED: &str = concat!(
     "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= ",
     clock!(),
@@ -114,7 +126,7 @@ pub const DROP_APP: &str = "delete from app_scopes where app_name = $1 and revis
 
 /// All of them, with their names.
 #[cfg(test)]
-pub const ALL: [(&str, &str); 13] = [
+pub const ALL: [(&str, &str); 14] = [
     ("lock_sessions", LOCK_SESSIONS),
     ("lock_sessions_skipping", LOCK_SESSIONS_SKIPPING),
     ("lock_users", LOCK_USERS),
@@ -124,6 +136,7 @@ pub const ALL: [(&str, &str); 13] = [
     ("keep_session", KEEP_SESSION),
     ("values", VALUES),
     ("read_heads", READ_HEADS),
+    ("read_revisions", READ_REVISIONS),
     ("expired", EXPIRED),
     ("next_buried", NEXT_BURIED),
     ("drop_users", DROP_USERS),

@@ -39,12 +39,13 @@ use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
-use crate::domain::loaded::{Loaded, Needs};
+use crate::domain::loaded::{Loaded, Needs, Revisions};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
 use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
+use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -181,18 +182,28 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.read(single, deadline, async |tx| read::session(tx, query).await).await
     }
 
-    async fn heads(&self, keys: &[SessionKey], deadline: Instant) -> Result<Loaded> {
-        let needs = Needs {
-            sessions: keys.iter().collect(),
-            users: keys.iter().map(|key| (&key.user, false)).collect(),
-            apps: keys.iter().map(|key| (key.app(), false)).collect(),
-            ..Needs::default()
-        };
-        let read = async |tx: &mut B::Tx| {
-            let heads = tx.read_heads(&needs).await?;
-            Ok(Loaded { timeline: tx.timeline(), ..heads })
-        };
+    async fn revisions(
+        &self,
+        keys: &[SessionKey],
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<(Timeline, Vec<Option<Revisions>>)> {
+        let read = async |tx: &mut B::Tx| Ok((tx.timeline(), tx.read_revisions(keys, now).await?));
         self.runner.read(true, self.runner.deadline(deadline), read).await
+    }
+
+    async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>> {
+        let mut needs = Needs::default();
+        for key in keys {
+            match key {
+                ScopeKey::User(key) => drop(needs.users.insert(key, false)),
+                ScopeKey::App(key) => drop(needs.apps.insert(key, false)),
+            }
+        }
+        let read = async |tx: &mut B::Tx| tx.read_heads(&needs).await;
+        let Loaded { users, apps, .. } = self.runner.read(true, self.runner.deadline(deadline), read).await?;
+        let users = users.into_iter().map(|(key, revision)| (ScopeKey::User(key), revision));
+        Ok(users.chain(apps.into_iter().map(|(key, revision)| (ScopeKey::App(key), revision))).collect())
     }
 
     async fn event(
