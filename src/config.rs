@@ -204,6 +204,13 @@ pub struct Config {
     #[arg(value_name = "ORIGINS", global = true, help_heading = HTTP)]
     pub cors_origins: Vec<Origin>,
 
+    /// Serve no console
+    ///
+    /// Then /console/ is 404.
+    #[arg(long, env = "SESSIOND_NO_CONSOLE", value_parser = BoolishValueParser::new())]
+    #[arg(global = true, help_heading = HTTP)]
+    pub no_console: bool,
+
     /// Ask for a credential, even though the database holds no key yet
     ///
     /// A credential is asked for with this, with --admin-key-file, with --jwt-issuer, and as soon as the database holds a key
@@ -484,6 +491,10 @@ pub struct HttpSettings {
     pub request_timeout: Duration,
     pub watch: WatchSettings,
     pub rates: RateLimits,
+    /// Whether the console is served.
+    pub console: bool,
+    /// The URL of the metrics, for people to read.
+    pub metrics: Option<String>,
     /// Which requests are foreign.
     pub origins: Arc<Policy>,
 }
@@ -742,6 +753,8 @@ impl Config {
                 longest_wait: self.idle_timeout.mul_f64(0.8),
             },
             rates: RateLimits { app: self.rate_limit_app, key: self.rate_limit_key, user: self.rate_limit_user },
+            console: !self.no_console,
+            metrics: None,
             origins: Arc::new(Policy { hosts: self.allowed_hosts.clone(), origins: self.cors_origins.clone() }),
         }
     }

@@ -150,7 +150,7 @@ impl Names {
         let range = |pattern: &Pattern| match pattern {
             // Names have no control characters, so nothing is between a name and this end.
             Pattern::Exact(name) => NameRange { begin: name.to_string(), end: Some(format!("{name}\u{1}")) },
-            Pattern::Prefix(prefix) => NameRange { begin: prefix.to_string(), end: after_prefix(prefix) },
+            Pattern::Prefix(prefix) => NameRange::of_prefix(prefix),
         };
         self.0.iter().map(range).collect()
     }
@@ -177,6 +177,13 @@ impl Pattern {
 pub struct NameRange {
     pub begin: String,
     pub end: Option<String>,
+}
+
+impl NameRange {
+    /// The names that begin with `prefix`.
+    pub fn of_prefix(prefix: &str) -> Self {
+        Self { begin: prefix.to_owned(), end: after_prefix(prefix) }
+    }
 }
 
 /// The first text in byte order after all that begin with `prefix`; `None` if there is none.

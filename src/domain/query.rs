@@ -1,6 +1,6 @@
 //! The queries of readers and their results.
 
-use super::access::Names;
+use super::access::{NameRange, Names};
 use super::event::StoredEvent;
 use super::ids::{AppName, SessionId, SessionKey, UserId};
 use super::json::RawJson;
@@ -182,6 +182,9 @@ pub struct ListQuery {
     pub descending: bool,
     /// Pairs that a session's labels must hold.
     pub labels: Vec<(String, String)>,
+    /// Where a session's user and id must be.
+    pub user_range: Option<NameRange>,
+    pub id_range: Option<NameRange>,
     pub after: Option<ListPosition>,
     pub with_state: bool,
     pub max_rows: usize,

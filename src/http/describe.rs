@@ -26,7 +26,7 @@ pub struct Endpoint {
 pub type Mount = fn(Router<Arc<App>>, &'static str) -> Router<Arc<App>>;
 
 /// The exemptions of endpoints, by path.
-pub fn paths(endpoints: &[Endpoint]) -> Paths {
+pub fn paths(endpoints: &[&Endpoint]) -> Paths {
     let of = |is: fn(&Serving) -> bool| endpoints.iter().filter(move |endpoint| is(&endpoint.operation.serving));
     let mut strict_roots: Vec<&str> =
         of(|serving| serving.strict_path).filter_map(|endpoint| endpoint.path.split('/').nth(1)).collect();

@@ -17,22 +17,18 @@ use crate::service::{Clock as _, SystemClock};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Paths where people look for a page though no endpoint serves one: a link from another site is answered with 404, not with
-/// 403.
-const UNSERVED_PAGES: [&str; 2] = ["/", "/console/"];
-
 /// For how long, in seconds, a browser may remember a preflight.
 const PREFLIGHT_SECONDS: &str = "600";
 
-/// Checks a request before anything else is done with it; with a policy, where it comes from. Other sites may link to `pages`,
-/// which show nothing that is stored.
+/// Checks a request before anything else is done with it; with a policy, where it comes from. Other sites may link to a page,
+/// which shows nothing that is stored.
 ///
 /// # Errors
 /// 400 `invalid_request` if the request is not one unmistakable message to one host, 403 `permission_denied` if it is
 /// foreign.
-pub fn check(policy: Option<&Policy>, pages: &[&str], request: &Request) -> Result<(), Problem> {
+pub fn check(policy: Option<&Policy>, is_page: bool, request: &Request) -> Result<(), Problem> {
     check_message(request)?;
-    policy.map_or(Ok(()), |policy| check_origin(policy, pages, request))
+    policy.map_or(Ok(()), |policy| check_origin(policy, is_page, request))
 }
 
 /// Refuses what a proxy in front may have taken for another message than we do. The connection ends with it.
@@ -59,7 +55,7 @@ fn check_message(request: &Request) -> Result<(), Problem> {
     }
 }
 
-fn check_origin(policy: &Policy, pages: &[&str], request: &Request) -> Result<(), Problem> {
+fn check_origin(policy: &Policy, is_page: bool, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     let parse = |text: Option<&str>| {
         text.and_then(Host::parse)
@@ -78,7 +74,7 @@ fn check_origin(policy: &Policy, pages: &[&str], request: &Request) -> Result<()
             own: own.as_ref(),
             origin: origin.as_ref().map(Option::as_ref),
             cross_site: is_cross_site(headers),
-            page: UNSERVED_PAGES.iter().chain(pages).any(|page| *page == request.uri().path()),
+            page: is_page,
         })
         .map_err(|foreign| {
             let limit = match foreign {
@@ -111,7 +107,7 @@ pub fn guarded(router: Router, policy: Arc<Policy>, metrics: Arc<Metrics>) -> Ro
     router.layer(from_fn(move |request: Request, next: Next| {
         let (policy, metrics) = (policy.clone(), metrics.clone());
         async move {
-            let Err(problem) = check(Some(&policy), &[], &request) else { return next.run(request).await };
+            let Err(problem) = check(Some(&policy), false, &request) else { return next.run(request).await };
             if let Some(limit) = problem.limit {
                 metrics.rejected(limit);
             }

@@ -5,10 +5,12 @@ mod adk;
 mod admission;
 mod answer;
 mod app;
+mod console;
 mod describe;
 mod edge;
 mod events;
 mod history;
+mod home;
 mod lease;
 mod memory;
 mod names;
@@ -104,6 +106,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     POST "/v1/tokens" => access::create_token, CREATE_TOKEN;
     POST "/v1/tokens/revoke" => access::revoke_tokens, REVOKE_TOKENS;
     GET "/v1/whoami" => access::whoami, WHOAMI;
+    GET "/v1/info" => home::info, INFO;
     GET "/apps/{app}/users/{user}/sessions" => adk::list, LIST;
     POST "/apps/{app}/users/{user}/sessions" => adk::create, CREATE;
     GET "/apps/{app}/users/{user}/sessions/{session}" => adk::get, GET;
@@ -119,9 +122,19 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/docs" => system::docs, DOCS;
 };
 
+/// Pages for people: no part of the API, nor of its description.
+const HOME: &[Endpoint] = endpoints! {
+    GET "/" => home::home, HOME;
+};
+const CONSOLE: &[Endpoint] = endpoints! {
+    GET "/console" => console::entrance, ENTRANCE;
+    GET "/console/" => console::file, FILE;
+    GET "/console/{file}" => console::file, PART;
+};
+
 /// Each is made when it is first asked for.
 static API: LazyLock<Api> = LazyLock::new(|| Api {
-    paths: paths(ENDPOINTS),
+    paths: paths(&ENDPOINTS.iter().chain(HOME).chain(CONSOLE).collect::<Vec<_>>()),
     openapi: LazyLock::new(|| openapi::yaml(ENDPOINTS)),
     docs: LazyLock::new(|| openapi::page(ENDPOINTS)),
 });
@@ -140,7 +153,9 @@ pub fn app(
 
 pub fn router(app: Arc<App>) -> Router {
     let mount = |router, endpoint: &Endpoint| (endpoint.mount)(router, endpoint.path);
-    pipeline::around(ENDPOINTS.iter().fold(Router::new(), mount), app)
+    let console = if app.settings.console { CONSOLE } else { &[] };
+    let served = ENDPOINTS.iter().chain(HOME).chain(console);
+    pipeline::around(served.fold(Router::new(), mount), app)
 }
 
 /// Paths that are served however many requests are under way, and on connections beyond their limit too.
@@ -164,11 +179,12 @@ mod tests {
         let mut always = always_served().to_vec();
         always.sort_unstable();
         assert_eq!(always, ["/health", "/healthz", "/readyz"]);
-        assert_eq!(API.paths.pages, ["/docs"]);
+        assert_eq!(API.paths.pages, ["/docs", "/", "/console", "/console/"]);
         assert_eq!(API.paths.strict_roots, ["v1"]);
         let mut open = API.paths.open.clone();
+        open.retain(|path| !API.paths.pages.contains(path));
         open.sort_unstable();
-        assert_eq!(open, ["/docs", "/health", "/healthz", "/openapi.yaml", "/readyz", "/version"]);
+        assert_eq!(open, ["/console/{file}", "/health", "/healthz", "/openapi.yaml", "/readyz", "/version"]);
         for Endpoint { method, path, operation, .. } in ENDPOINTS {
             let reads =
                 matches!(operation.access, Access::Read(_) | Access::ReadShared(_) | Access::Known | Access::Open);

@@ -11,7 +11,10 @@ mod yaml;
 
 use std::collections::BTreeMap;
 
+
+
 use axum::http::{Method, StatusCode};
+pub use page::escape;
 use schemas::{LABEL_NAME, label_value, reference};
 use serde_json::{Map, Value, json};
 

@@ -101,7 +101,8 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
     let paths = &app.api.paths;
     // Whoever has to show a credential is told by that, and not by where the request comes from.
     let origins = (!app.authenticator.is_on()).then_some(&*app.settings.origins);
-    let checked = edge::check(origins, &paths.pages, &request);
+    let is_page = route.as_ref().is_some_and(|route| paths.pages.contains(&route.as_str()));
+    let checked = edge::check(origins, is_page, &request);
     let mut client = None;
     let response = match (checked, cors.preflight()) {
         (Err(problem), _) => problem.into_response(),

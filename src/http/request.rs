@@ -222,6 +222,11 @@ impl Call {
         self.names.key.clone().ok_or_else(no_such_name)
     }
 
+    /// The name of a file, in a path that has one.
+    pub fn file(&self) -> Option<&str> {
+        self.path.iter().find(|(name, _)| name == "file").map(|(_, file)| file.as_str())
+    }
+
     /// The id of an API key.
     pub fn credential_id(&self) -> Result<String, Problem> {
         self.names.credential.clone().ok_or_else(no_such_name)
@@ -239,6 +244,11 @@ impl Call {
     /// The query, for the handler to keep.
     pub fn take_query(&mut self) -> Query {
         mem::take(&mut self.query)
+    }
+
+    /// The host and port that the client asked, as it wrote them.
+    pub fn host(&self) -> Option<&str> {
+        self.headers.get(header::HOST).and_then(|host| host.to_str().ok())
     }
 
     pub fn asks_if_none_match(&self) -> bool {

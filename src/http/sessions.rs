@@ -11,7 +11,7 @@ use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use super::wait::current;
 use crate::domain::FieldError;
-use crate::domain::access::Role;
+use crate::domain::access::{NameRange, Role};
 use crate::domain::ids::{SessionId, SessionKey, UserId};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
@@ -226,7 +226,12 @@ const LABELS: Param = Param {
     kind: Kind::Labels,
     about: "`label.NAME=VALUE`: only sessions with this label; may be given for several names.",
 };
-const LIST_QUERY: &[Param] = &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, LABELS];
+const USER_PREFIX: Param =
+    Param { name: "userPrefix", kind: Kind::Text, about: "Only sessions of users that begin with this, byte by byte." };
+const ID_PREFIX: Param =
+    Param { name: "idPrefix", kind: Kind::Text, about: "Only sessions whose ids begin with this, byte by byte." };
+const LIST_QUERY: &[Param] =
+    &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, LABELS];
 const LIST_ANSWERS: &[Reply] = &[Reply {
     status: StatusCode::OK,
     about: "A page of sessions, without events.",
@@ -286,6 +291,14 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Response, Problem>
         .with(user.as_ref().map_or("", UserId::as_str))
         .with(if order_by == OrderBy::CreateTime { "createTime" } else { "lastUpdateTime" })
         .with(if descending { "desc" } else { "asc" });
+    let prefixes = [query.text(&USER_PREFIX), query.text(&ID_PREFIX)].map(|prefix| prefix.filter(|text| !text.is_empty()));
+    for (param, prefix) in [USER_PREFIX, ID_PREFIX].iter().zip(prefixes) {
+        if prefix.is_some_and(|text| text.chars().any(char::is_control)) {
+            return Err(Problem::field(param.name, "must not contain control characters"));
+        }
+        binding = binding.with(prefix.unwrap_or(""));
+    }
+    let [user_range, id_range] = prefixes.map(|prefix| prefix.map(NameRange::of_prefix));
     for (name, value) in query.labels() {
         binding = binding.with(name).with(value);
     }
@@ -298,6 +311,8 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Response, Problem>
         order_by,
         descending,
         labels: query.labels().to_vec(),
+        user_range,
+        id_range,
         after,
         with_state,
         max_rows: page_rows(&query, limits)?,

@@ -147,6 +147,11 @@ impl Service {
         Self::new(Arc::new(Nowhere), self.clock.clone(), self.limits, self.metrics.clone())
     }
 
+    /// The kind of the database: `sqlite` or `postgresql`.
+    pub fn database(&self) -> &'static str {
+        if self.store.is_shared() { "postgresql" } else { "sqlite" }
+    }
+
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -3,7 +3,7 @@
 mod metrics_listener;
 
 use std::fmt;
-use std::io;
+use std::io::{self, IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::access::Authenticator;
 use crate::access::audit::Audit;
-use crate::config::{Config, ListenError};
+use crate::config::{Config, HttpSettings, ListenError};
 use crate::http::{self, refusal, report_refusals, router};
 use crate::metrics::Metrics;
 use crate::server;
@@ -185,14 +185,17 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let measured = metrics.clone();
     store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
     let service = Arc::new(Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone()));
-    let settings = config.http_settings();
+    let metrics_listener = metrics_listener::bind(&config).await?;
+    let mut settings = config.http_settings();
+    settings.metrics = metrics_listener.as_ref().and_then(|listener| Some(url_of(listener.local_addr().ok()?, "/metrics")));
+    welcome(&listener.local_addr()?, &settings, service.database());
     let origins = settings.origins.clone();
     let app = http::app(service.clone(), authenticator.clone(), audit.clone(), settings, metrics.clone(), clock);
 
     let polled = service.clone();
     let (stop, stopped) = watch::channel(false);
     let mut metrics_stopped = stopped.clone();
-    if let Some(listener) = metrics_listener::bind(&config).await? {
+    if let Some(listener) = metrics_listener {
         tokio::spawn(metrics_listener::serve(listener, metrics.clone(), origins, async move {
             let _ = metrics_stopped.wait_for(|stopped| *stopped).await;
         }));
@@ -229,6 +232,26 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let _ = stop.send(true);
     tracing::info!(closed = drained.closed_cleanly, aborted = drained.aborted, "stopped");
     Ok(())
+}
+
+fn url_of(address: SocketAddr, path: &str) -> String {
+    format!("http://{address}{path}")
+}
+
+/// Tells a person at a terminal where to go on: the same as `/`.
+fn welcome(address: &SocketAddr, settings: &HttpSettings, database: &str) {
+    let mut out = io::stderr();
+    if !out.is_terminal() {
+        return;
+    }
+    let url = |path| url_of(*address, path);
+    let mut lines = vec![format!("sessiond {}, {database}", env!("CARGO_PKG_VERSION"))];
+    lines.extend(settings.console.then(|| format!("console  {}", url("/console/"))));
+    lines.push(format!("docs     {}", url("/docs")));
+    lines.extend(settings.metrics.as_ref().map(|metrics| format!("metrics  {metrics}")));
+    lines.push(format!("try      curl {}", url("/v1/apps")));
+    // A terminal that has gone away is no reason not to serve.
+    let _ = writeln!(out, "\n  {}\n", lines.join("\n  "));
 }
 
 /// Opens the access log anew at each SIGHUP, which without one keeps its effect: it ends the process.

@@ -38,6 +38,8 @@ fn lists(words: &Words) -> Vec<Named> {
                     order_by,
                     descending,
                     labels,
+                    user_range: None,
+                    id_range: None,
                     after: Some(ListPosition { time: Micros(0), user: user.clone(), session: session.clone() }),
                     with_state,
                     max_rows: 1,

@@ -99,6 +99,8 @@ impl Replica {
             order_by,
             descending: false,
             labels: Vec::new(),
+            user_range: None,
+            id_range: None,
             after: None,
             with_state: false,
             max_rows: 100,

@@ -274,6 +274,8 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
         order_by: OrderBy::LastUpdateTime,
         descending: false,
         labels: Vec::new(),
+        user_range: None,
+        id_range: None,
         after: None,
         with_state: true,
         max_rows: page_rows,

@@ -217,7 +217,7 @@ fn inline(source: &str) -> String {
     source.split('`').enumerate().map(piece).collect()
 }
 
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

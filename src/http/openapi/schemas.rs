@@ -109,6 +109,7 @@ pub fn all() -> Map<String, Value> {
         ),
         ("RevokeTokens", required(envelope("Whose tokens.", of_user()), &["app", "user"])),
         ("Client", client()),
+        ("Info", info()),
         (
             "Role",
             json!({"type": "string", "enum": Role::ALL.map(Role::as_str), "description": "Each may do what those before it may."}),
@@ -455,6 +456,25 @@ fn client() -> Value {
             "role": reference("Role"),
             "apps": {"type": "array", "items": {"type": "string"}}, "users": {"type": "array", "items": {"type": "string"}},
             "expireTime": reference("Time"),
+        },
+    })
+}
+
+fn info() -> Value {
+    let count = json!({"type": "integer", "minimum": 0});
+    json!({
+        "type": "object", "required": ["version", "database", "features", "limits"],
+        "properties": {
+            "version": {"type": "string"},
+            "database": {"type": "string", "enum": ["sqlite", "postgresql"]},
+            "features": {"type": "array", "items": {"type": "string"}, "description": "Names, to which later versions add."},
+            "limits": {
+                "type": "object", "description": "The settings of this server. Later versions add to them.",
+                "properties": {
+                    "bodyBytes": count, "eventBytes": count, "valueBytes": count, "batchEvents": count, "stateKeys": count,
+                    "pageSize": count, "pageBytes": count, "watchers": count, "requestSeconds": {"type": "number"},
+                },
+            },
         },
     })
 }

@@ -31,15 +31,20 @@ pub fn list<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<'a> {
     if let Some(user) = user {
         sql += &format!(" and {of}.user_id = {}", values.place(user));
     }
+    let mut within = |column: &str, range: NameRange| match range.end {
+        Some(end) => {
+            format!("{of}.{column} >= {} and {of}.{column} < {}", values.place(range.begin), values.place(end))
+        }
+        None => format!("{of}.{column} >= {}", values.place(range.begin)),
+    };
     if !query.users.is_all() && !user.is_some_and(|user| query.users.allows(user)) {
-        let mut within = |range: NameRange| match range.end {
-            Some(end) => {
-                format!("{of}.user_id >= {} and {of}.user_id < {}", values.place(range.begin), values.place(end))
-            }
-            None => format!("{of}.user_id >= {}", values.place(range.begin)),
-        };
-        let ranges: Vec<String> = query.users.ranges().into_iter().map(&mut within).collect();
+        let ranges: Vec<String> = query.users.ranges().into_iter().map(|range| within("user_id", range)).collect();
         sql += &format!(" and ({})", ranges.join(" or "));
+    }
+    for (column, range) in [("user_id", &query.user_range), ("id", &query.id_range)] {
+        if let Some(range) = range {
+            sql += &format!(" and {}", within(column, range.clone()));
+        }
     }
     let now = words.clock.map_or_else(|| values.place(now.0), str::to_owned);
     sql += &format!(" and (s.expire_time is null or s.expire_time > {now})");
@@ -88,6 +93,8 @@ mod tests {
             order_by: OrderBy::CreateTime,
             descending: false,
             labels: Vec::new(),
+            user_range: None,
+            id_range: None,
             after: Some(after),
             with_state: false,
             max_rows: 9,

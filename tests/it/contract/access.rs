@@ -160,7 +160,7 @@ on_both_databases! {
             assert_eq!(told(&answer), first, "{credential}");
         }
         // Unknown paths and methods, and paths that cannot be read, are behind it too.
-        for path in ["/", "/nowhere", "/v1/apps//state", "/v1/apps/%zz/state", "/console", "/v1/apps?bogus=1"] {
+        for path in ["/nowhere", "/v1/apps//state", "/v1/apps/%zz/state", "/consoles", "/v1/info", "/v1/apps?bogus=1"] {
             Client::new(server.address()).unchecked().get(path).await.expect(401);
         }
         server.with(ADMIN, "GET", "/nowhere").await.problem(404, "not_found");
@@ -169,6 +169,9 @@ on_both_databases! {
         for open in ["/healthz", "/readyz", "/openapi.yaml", "/docs", "/health", "/version"] {
             server.get(open).await.expect(200);
             server.with("garbage", "GET", open).await.expect(200);
+        }
+        for page in ["/", "/console/", "/console/index.html"] {
+            Client::new(server.address()).unchecked().get(page).header("authorization", "Bearer garbage").await.expect(200);
         }
     }
 

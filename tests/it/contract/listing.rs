@@ -112,6 +112,43 @@ on_both_databases! {
         assert_eq!(names(&server.get(S).await), ["user/s", "user/t"]);
     }
 
+    async fn prefixes_filter_byte_by_byte(server: &TestServer) {
+        for (user, id) in [("ada", "x-1"), ("ada", "x-2"), ("ada", "y"), ("Ada", "x-1"), ("adam", "x"), ("ad%", "x_1"), ("é", "\u{10ffff}z")] {
+            let path = format!("/v1/apps/app/users/{}/sessions", segment(user));
+            server.post(path).json(json!({"sessionId": id}).to_string()).await.expect(201);
+        }
+        for (query, expected) in [
+            ("userPrefix=ada", "ada/x-1 ada/x-2 ada/y adam/x"),
+            ("userPrefix=ada&idPrefix=x-", "ada/x-1 ada/x-2"),
+            ("userPrefix=A", "Ada/x-1"),
+            ("userPrefix=ad%25", "ad%/x_1"),
+            ("userPrefix=%C3%A9", "é/\u{10ffff}z"),
+            ("idPrefix=%F4%8F%BF%BF", "é/\u{10ffff}z"),
+            ("idPrefix=x_", "ad%/x_1"),
+            ("idPrefix=none", ""),
+            ("userPrefix=&idPrefix=y", "ada/y"),
+        ] {
+            for order in ["createTime", "lastUpdateTime"] {
+                let list = server.get(format!("{OF_APP}?{query}&orderBy={order}")).await.expect(200);
+                let mut found = names(&list);
+                found.sort_unstable();
+                assert_eq!(found.join(" "), expected, "{query} {order}");
+            }
+        }
+        let of_ada = "/v1/apps/app/users/ada/sessions";
+        assert_eq!(names(&server.get(format!("{of_ada}?idPrefix=x&orderBy=createTime")).await), ["ada/x-1", "ada/x-2"]);
+        assert_eq!(names(&server.get(format!("{of_ada}?userPrefix=b")).await), [""; 0]);
+        // A page token is of these prefixes.
+        let first = server.get(format!("{OF_APP}?userPrefix=ada&pageSize=2")).await.expect(200).json();
+        let token = first["nextPageToken"].as_str().unwrap();
+        let second = server.get(format!("{OF_APP}?userPrefix=ada&pageToken={token}")).await.expect(200);
+        assert_eq!(names(&second).len(), 2);
+        for other in ["userPrefix=ad", "userPrefix=ada&idPrefix=x", "idPrefix=ada"] {
+            server.get(format!("{OF_APP}?{other}&pageToken={token}")).await.problem(422, "invalid_argument");
+        }
+        server.get(format!("{OF_APP}?idPrefix=%00")).await.problem(422, "invalid_argument");
+    }
+
     async fn labels_filter_by_exact_value(server: &TestServer) {
         for (id, labels) in [
             ("1", r#"{"env":"prod","a.b-c_9":"x y"}"#),

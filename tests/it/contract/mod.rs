@@ -2,6 +2,7 @@
 
 pub mod access;
 mod adk;
+mod console;
 mod conventions;
 mod edge;
 mod errors;

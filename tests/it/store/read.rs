@@ -23,6 +23,8 @@ pub fn list(order_by: OrderBy) -> ListQuery {
         order_by,
         descending: false,
         labels: Vec::new(),
+        user_range: None,
+        id_range: None,
         after: None,
         with_state: false,
         max_rows: 100,

@@ -1,0 +1,113 @@
+//! `/`: what this is and where to go on, for whoever opens the address in a browser. And `/v1/info`, the same for programs.
+
+use std::sync::LazyLock;
+
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
+
+use super::answer::Answer;
+use super::describe::{Access, Operation, Reply, Serving};
+use super::openapi::escape;
+use super::problem::Problem;
+use super::request::Call;
+use crate::domain::json::ObjectText;
+
+/// What a client may ask of this version beyond the ADK session service.
+const FEATURES: &[&str] =
+    &["fork", "keys", "leases", "operators", "render", "rewind", "timeTravel", "tokens", "wait", "watch"];
+
+pub const HOME: Operation = Operation {
+    id: "home",
+    tag: "System",
+    serving: Serving { page: true, strict_query: false, ..Serving::PROCESS },
+    access: Access::Open,
+    summary: "What this is",
+    description: "",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The page.", schema: Some("Page"), headers: &[] }],
+    errors: &[],
+};
+
+const STYLE: &str = include_str!("home.css");
+
+/// Allows the style of this page, and nothing else.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let digest = STANDARD.encode(Sha256::digest(STYLE));
+    format!("default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+});
+
+pub async fn home(call: Call) -> Result<Response, Problem> {
+    let settings = &call.app.settings;
+    let host = call.host().map_or_else(|| "127.0.0.1:8080".to_owned(), escape);
+    let console = if settings.console { "<li><a href=\"/console/\">Console</a></li>" } else { "" };
+    let metrics = settings.metrics.as_deref().map_or_else(String::new, |metrics| {
+        format!("<dt>Metrics</dt><dd><code>{}</code></dd>", escape(metrics))
+    });
+    let credential =
+        if call.app.authenticator.is_on() { " -H \"Authorization: Bearer $SESSIOND_TOKEN\"" } else { "" };
+    let page = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>sessiond</title>\
+         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body><main>\
+         <h1>sessiond</h1><p>Sessions of AI agents, with an event log and state, over HTTP.</p>\
+         <dl><dt>Version</dt><dd>{}</dd><dt>Database</dt><dd>{}</dd>{metrics}</dl>\
+         <ul>{console}<li><a href=\"/docs\">API reference</a></li><li><a href=\"/openapi.yaml\">openapi.yaml</a></li></ul>\
+         <p>A first session:</p><pre>curl -X POST http://{host}/v1/apps/demo/users/ada/sessions{} \\\n  \
+         -H 'Content-Type: application/json' -d '{{\"state\": {{\"mood\": \"curious\"}}}}'</pre></main></body></html>\n",
+        env!("CARGO_PKG_VERSION"),
+        call.service.database(),
+        escape(credential),
+    );
+    Ok(Answer::ok()
+        .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
+        .header(header::CONTENT_SECURITY_POLICY, &POLICY)
+        .body(page))
+}
+
+pub const INFO: Operation = Operation {
+    id: "info",
+    tag: "System",
+    serving: Serving { strict_path: true, ..Serving::PROCESS },
+    access: Access::Known,
+    summary: "Version, database, features and limits",
+    description: "What this server is and what it takes. A client asks for a feature by its name before it uses it.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The server.", schema: Some("Info"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn info(call: Call) -> Result<Response, Problem> {
+    let settings = &call.app.settings;
+    let (own, mut limits) = (call.limits(), ObjectText::default());
+    for (name, limit) in [
+        ("bodyBytes", settings.max_body_bytes),
+        ("eventBytes", own.event_bytes),
+        ("valueBytes", own.value_bytes),
+        ("batchEvents", own.batch_events),
+        ("stateKeys", own.state_keys),
+        ("pageSize", own.page_rows),
+        ("pageBytes", own.page_bytes),
+        ("watchers", settings.watch.places),
+    ] {
+        limits.push(name, &limit.to_string());
+    }
+    limits.push("requestSeconds", &settings.request_timeout.as_secs_f64().to_string());
+    let features: Vec<String> = FEATURES
+        .iter()
+        .copied()
+        .chain(settings.console.then_some("console"))
+        .map(|feature| format!("\"{feature}\""))
+        .collect();
+    let mut info = ObjectText::default();
+    info.push_str("version", env!("CARGO_PKG_VERSION"));
+    info.push_str("database", call.service.database());
+    info.push("features", &format!("[{}]", features.join(",")));
+    info.push("limits", &limits.close());
+    Ok(Answer::ok().json(info.close()))
+}

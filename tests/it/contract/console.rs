@@ -1,0 +1,54 @@
+//! What people open in a browser: `/` and the console's files. And `/v1/info`.
+
+use serde_json::json;
+
+use crate::support::client::Client;
+use crate::support::databases::on_both_databases;
+use crate::support::server::TestServer;
+
+on_both_databases! {
+    async fn the_first_page_tells_where_to_go_on(server: &TestServer) {
+        let people = Client::new(server.address()).unchecked();
+        let page = people.get("/").await.expect(200);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        let database = server.get("/v1/info").await.expect(200).json()["database"].clone();
+        for part in ["href=\"/console/\"", "href=\"/docs\"", env!("CARGO_PKG_VERSION"), database.as_str().unwrap()] {
+            assert!(page.text().contains(part), "{part}");
+        }
+        assert!(page.text().contains(&format!("curl -X POST http://{}/v1/apps/demo", server.address())));
+        let policy = page.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        people.head("/").await.expect(200);
+    }
+
+    async fn the_console_is_files_with_a_strict_policy(server: &TestServer) {
+        let people = Client::new(server.address()).unchecked();
+        assert_eq!(people.get("/console").await.expect(308).header("location"), Some("/console/"));
+        let page = people.get("/console/").await.expect(200);
+        let policy = page.header("content-security-policy").unwrap();
+        for part in ["default-src 'none'", "script-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"] {
+            assert!(policy.contains(part), "{part}");
+        }
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+        let tag = page.header("etag").unwrap().to_owned();
+        assert!(tag.starts_with('"'), "{tag}");
+        let again = people.get("/console/").header("if-none-match", &tag).await.expect(304);
+        assert_eq!((again.header("etag"), again.text()), (Some(&*tag), ""));
+        assert_eq!(people.get("/console/index.html").await.expect(200).text(), page.text());
+        people.get("/console/../Cargo.toml").await.expect(404);
+        people.get("/console/none.js").await.problem(404, "not_found");
+        people.post("/console/").await.problem(405, "method_not_allowed");
+    }
+
+    async fn info_tells_version_database_features_and_limits(server: &TestServer) {
+        let info = server.get("/v1/info").await.expect(200).json();
+        assert_eq!(info["version"], env!("CARGO_PKG_VERSION"));
+        assert!(["sqlite", "postgresql"].contains(&info["database"].as_str().unwrap()));
+        for feature in ["watch", "wait", "leases", "fork", "rewind", "console"] {
+            assert!(info["features"].as_array().unwrap().contains(&json!(feature)), "{feature}");
+        }
+        assert_eq!(info["limits"]["eventBytes"], json!(4 << 20));
+        server.get("/v1/info?bogus=1").await.problem(422, "invalid_argument");
+    }
+}
