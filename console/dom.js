@@ -1,0 +1,76 @@
+// Elements from names, attributes and text. Text is always a text node: nothing that a session holds becomes markup.
+
+/** h('button.primary', { type: 'button', click: listener }, 'Save'): functions listen, true and false set or leave out. */
+export function h(name, ...rest) {
+  const [tag, ...classes] = name.split('.');
+  const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(' ');
+  const [first] = rest;
+  if (first !== null && typeof first === 'object' && !(first instanceof Node) && !Array.isArray(first)) {
+    set(element, rest.shift());
+  }
+  element.append(...children(rest));
+  return element;
+}
+
+function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name, value);
+    else if (name === 'value' || name === 'checked' || name === 'disabled' || name === 'open') element[name] = value;
+    else if (value === true) element.setAttribute(name, '');
+    else if (value !== false && value !== undefined && value !== null) element.setAttribute(name, value);
+  }
+}
+
+function children(list) {
+  return list.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false);
+}
+
+export function fill(element, ...content) {
+  element.replaceChildren(...children(content));
+  return element;
+}
+
+/** Text that copies when pressed, and says so. */
+export function copyButton(label, text, attributes = {}) {
+  const button = h('button.quiet', { type: 'button', ...attributes, click: async () => {
+    await copy(typeof text === 'function' ? await text() : text);
+  } }, label);
+  return button;
+}
+
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast('Copied');
+  } catch {
+    // No permission, or a page that is not a secure context: show the text to be copied by hand.
+    const area = h('textarea.copied', { readonly: true, rows: 8, 'aria-label': 'Text to copy' }, text);
+    const box = dialog('Copy this', area);
+    area.focus();
+    area.select();
+    return box;
+  }
+}
+
+/** A short message, read out by screen readers. */
+export function toast(text, kind = 'status') {
+  const place = document.getElementById('toasts');
+  const line = h(`p.toast.${kind}`, text);
+  place.append(line);
+  setTimeout(() => line.remove(), kind === 'error' ? 8000 : 2500);
+}
+
+/** A modal dialog with a title; closes with Escape and gives its element. */
+export function dialog(title, ...content) {
+  const close = h('button.quiet.close', { type: 'button', 'aria-label': 'Close', click: () => box.close() }, '×');
+  const box = h('dialog', { 'aria-label': title, close: () => box.remove() }, h('header', h('h2', title), close), content);
+  document.body.append(box);
+  box.showModal();
+  return box;
+}
+
+/** A labelled field. */
+export function field(label, control, hint) {
+  return h('label.field', h('span.label', label), control, hint && h('span.hint', hint));
+}

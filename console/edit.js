@@ -1,0 +1,77 @@
+// Editing state by operators: the result and the request are shown before they are sent, and what somebody else changed
+// meanwhile (412) is shown before it is tried again.
+
+import { get } from './api.js';
+import { fill, field, h, toast } from './dom.js';
+import { compose, quote, read } from './json.js';
+import { inline } from './jsonview.js';
+import { OPERATORS, result } from './operators.js';
+import { ask } from './request.js';
+import { compare } from './states.js';
+
+const SIGNS = { added: '+', changed: '~', removed: '−' };
+
+/** `path` is that of a state: of a session, a user or an app. `key` may be left out. `done()` after a success. */
+export async function editState({ path, title, key = '', done }) {
+  let { json: state, tag } = await get(path);
+  const names = h('datalist', { id: 'state-keys' });
+  const keyInput = h('input', { value: key, list: 'state-keys', spellcheck: 'false', autocomplete: 'off', required: true });
+  const operator = h('select', Object.keys(OPERATORS).map((name) => h('option', { value: name }, name)));
+  const hint = h('span.hint');
+  const value = h('textarea', { rows: 4, spellcheck: 'false' }, state.get(key)?.text ?? '');
+  const valueField = field('Value, as JSON', value, hint);
+  const before = h('dd');
+  const after = h('dd');
+  const preview = h('dl.facts.preview', { 'aria-live': 'polite' }, h('dt', 'Now'), before, h('dt', 'Then'), after);
+
+  const request = () => {
+    const [name, op] = [keyInput.value, operator.value];
+    const current = state.get(name);
+    fill(hint, OPERATORS[op].about, OPERATORS[op].example && [' For example ', h('code', OPERATORS[op].example)]);
+    valueField.hidden = op === 'remove';
+    fill(names, state.names().map((one) => h('option', { value: one })));
+    fill(before, current ? inline(current, 300) : h('span.dim', 'not set'));
+    fill(after, '–');
+    if (!name) throw new Error('Name the key.');
+    const operand = op === 'remove' ? undefined : parsed(value.value);
+    const then = result(op, current, operand);
+    fill(after, then === undefined ? h('span.dim', 'not set') : inline(read(then), 300));
+    const change = compose({ op: quote(op), key: quote(name), value: operand?.text });
+    return { method: 'PATCH', path, headers: { 'If-Match': tag }, body: `{"stateOps":[${change}]}` };
+  };
+
+  ask({
+    title,
+    fields: [field('Key', keyInput), names, field('Operator', operator), valueField, preview],
+    action: 'Apply',
+    request,
+    async done(_, box) {
+      box.close();
+      toast('State changed');
+      await done?.();
+    },
+    failed(problem, { trouble, build }) {
+      if (problem.status !== 412) return false;
+      showMeanwhile(trouble, build);
+      return true;
+    },
+  });
+
+  /** Reads the state anew, says what is different, and makes the request one against the new state. */
+  async function showMeanwhile(trouble, build) {
+    const seen = state;
+    ({ json: state, tag } = await get(path));
+    const rows = compare(seen, state).filter((row) => row.change);
+    fill(trouble, h('div.meanwhile',
+      h('p', h('b', 'Somebody changed it meanwhile. Nothing of yours was written.'), ' The preview now starts from the new state; apply again if it is still what you want.'),
+      rows.length === 0 ? h('p', 'The state has the same values as before; the session has new events.')
+        : h('ul.keys', rows.map((row) => h(`li.${row.change}`, h('span.sign', { 'aria-hidden': 'true' }, SIGNS[row.change]), h('bdi.name', row.key), ' ',
+          row.old && h('del', inline(row.old, 80)), row.old && row.value && ' → ', row.value && h('ins', inline(row.value, 80)))))));
+    build();
+  }
+}
+
+function parsed(text) {
+  if (text.trim() === '') throw new Error('Write a value as JSON; a text needs quotes.');
+  return read(text);
+}

@@ -1,0 +1,77 @@
+// What a stored event says, cut out of its text: who, when, a line to read, and the keys that it changes.
+
+const WORDS = 160;
+
+/** Both spellings of a field below `content`, which the server leaves as it was written. */
+const either = (json, camel, snake) => json?.get(camel) ?? json?.get(snake);
+
+export function describe(json) {
+  const text = (name) => json.get(name)?.string() ?? '';
+  const actions = json.get('actions');
+  const delta = actions?.get('stateDelta')?.names() ?? [];
+  const removed = (actions?.get('stateOps')?.items ?? [])
+    .filter((op) => op.get('op')?.string() === 'remove').map((op) => op.get('key')?.string());
+  const rewinds = actions?.get('rewindBeforeInvocationId')?.string();
+  const event = {
+    json,
+    id: text('id'),
+    author: text('author'),
+    invocation: text('invocationId'),
+    branch: text('branch'),
+    sequence: json.get('sequence')?.number() ?? 0,
+    time: json.get('timestamp')?.number() ?? 0,
+    changed: [...new Set([...delta, ...removed])],
+    rewinds,
+    rewindsTo: json.at('customMetadata', 'rewindToRevision')?.number(),
+    parts: (json.at('content', 'parts')?.items ?? []).map(part),
+    error: [text('errorCode'), text('errorMessage')].filter(Boolean).join(': '),
+  };
+  event.line = line(event);
+  return event;
+}
+
+/** { kind: text|thought|call|result|other, ... } */
+function part(json) {
+  const call = either(json, 'functionCall', 'function_call');
+  const response = either(json, 'functionResponse', 'function_response');
+  const text = json.get('text')?.string();
+  if (call) return { kind: 'call', name: call.get('name')?.string() ?? '?', value: call.get('args'), json };
+  if (response) return { kind: 'result', name: response.get('name')?.string() ?? '?', value: response.get('response'), json };
+  if (text !== undefined) return { kind: json.get('thought')?.isTrue() ? 'thought' : 'text', text, json };
+  return { kind: 'other', name: json.names()[0] ?? '', value: json, json };
+}
+
+/** The line of the timeline: { kind, text }. */
+function line(event) {
+  if (event.error) return { kind: 'failure', text: event.error };
+  if (event.rewinds !== undefined) {
+    const to = event.rewindsTo === undefined ? `before ${event.rewinds}` : `to event ${event.rewindsTo}`;
+    return { kind: 'rewind', text: `rewind ${to}` };
+  }
+  const first = ['call', 'text', 'result', 'thought', 'other'].map((kind) => event.parts.find((one) => one.kind === kind))
+    .find(Boolean);
+  if (!first) return { kind: 'empty', text: event.changed.length ? event.changed.join(', ') : 'no content' };
+  if (first.kind === 'call') return { kind: 'call', text: `${first.name}(${brief(first.value)})` };
+  if (first.kind === 'result') return { kind: 'result', text: `${first.name} → ${brief(first.value)}` };
+  return { kind: first.kind, text: shorten(first.text ?? first.name) };
+}
+
+/** Values of an object's members, as in a call. */
+function brief(json) {
+  if (!json) return '';
+  if (json.kind !== 'object') return shorten(json.text);
+  return shorten(json.members.map(({ value }) => value.text).join(', '));
+}
+
+function shorten(text) {
+  const flat = text.slice(0, 2 * WORDS).replace(/\s+/g, ' ').trim();
+  return flat.length > WORDS ? `${flat.slice(0, WORDS)}…` : flat;
+}
+
+/** One of four colours: users have the first, every other name keeps its own. */
+export function hueOf(author) {
+  if (author === 'user') return 0;
+  let sum = 0;
+  for (const character of author) sum = (sum * 31 + character.codePointAt(0)) % 9973;
+  return 1 + (sum % 3);
+}

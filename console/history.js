@@ -1,0 +1,85 @@
+// A window of a session's events, loaded by page from either side: a log of a million events opens at its tail.
+
+import { get, withQuery } from './api.js';
+import { describe } from './event.js';
+
+const PAGE = 100;
+const MOST = 1000; // rows that are kept at once
+
+export class History {
+  events = [];
+  revision = 0;
+  base = 0; // events up to here were trimmed
+  kept = new Set(); // sequences that no rewind has taken back, of those that were asked for
+  asked = new Set();
+
+  constructor(path, signal) {
+    this.path = path;
+    this.signal = signal;
+  }
+
+  get first() { return this.events[0]?.sequence ?? this.revision + 1; }
+  get last() { return this.events.at(-1)?.sequence ?? this.revision; }
+  get hasOlder() { return this.first > this.base + 1; }
+  get hasNewer() { return this.last < this.revision; }
+
+  has(sequence) { return sequence >= this.first && sequence <= this.last && this.events.length > 0; }
+  find(sequence) { return this.events[sequence - this.first]; }
+  isRewound(event) { return event.rewinds === undefined && this.asked.has(event.sequence) && !this.kept.has(event.sequence); }
+
+  async #page(query) {
+    const { json } = await get(withQuery(`${this.path}/events`, { pageSize: PAGE, ...query }), this.signal);
+    this.revision = Math.max(this.revision, json.get('revision').number());
+    this.base = json.get('trimmedThrough')?.number() ?? this.base;
+    return json.get('events').items.map(describe);
+  }
+
+  async openAtEnd() {
+    this.events = (await this.#page({ order: 'desc' })).reverse();
+  }
+
+  async openAround(sequence) {
+    this.events = await this.#page({ afterSequence: Math.max(this.base, sequence - PAGE / 2) });
+  }
+
+  async older() {
+    if (!this.hasOlder) return;
+    const page = (await this.#page({ order: 'desc', beforeSequence: this.first })).reverse();
+    this.events = [...page, ...this.events].slice(0, MOST);
+  }
+
+  async newer() {
+    if (!this.hasNewer) return;
+    const page = await this.#page({ afterSequence: this.last });
+    this.events = [...this.events, ...page].slice(-MOST);
+  }
+
+  /** Takes an event of the stream. False: some before it are missing here. */
+  add(event) {
+    const gap = event.sequence > this.revision + 1;
+    const atEnd = !this.hasNewer;
+    this.revision = Math.max(this.revision, event.sequence);
+    if (gap || !atEnd || event.sequence !== this.last + 1) return !gap;
+    this.events.push(event);
+    if (this.events.length > MOST + PAGE) this.events = this.events.slice(-MOST);
+    return true;
+  }
+
+  /** Asks the server which events of the window a rewind took back. */
+  async askRewound() {
+    if (this.events.length === 0) return;
+    const [first, last] = [this.first, this.last];
+    const kept = [];
+    for (let after = first - 1; ;) {
+      const query = { excludeRewound: true, afterSequence: after, beforeSequence: last + 1, pageSize: 1000 };
+      const { json } = await get(withQuery(`${this.path}/events`, query), this.signal);
+      const page = json.get('events').items.map((event) => event.get('sequence').number());
+      kept.push(...page);
+      if (page.length === 0 || json.get('nextPageToken') === undefined) break;
+      after = page.at(-1);
+    }
+    this.kept = new Set(kept);
+    this.asked = new Set(this.events.filter((event) => event.sequence >= first && event.sequence <= last)
+      .map((event) => event.sequence));
+  }
+}

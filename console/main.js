@@ -1,0 +1,108 @@
+// Start: asks who is signed in, draws the navigation, and opens the page that the address names.
+
+import { hasFeature, hasRole, who } from './access.js';
+import { credential, get, whenUnauthenticated } from './api.js';
+import { fill, h } from './dom.js';
+import { listen } from './keyboard.js';
+import { openApp, openApps, openUser } from './lists.js';
+import { problemText } from './request.js';
+import { href, parse } from './router.js';
+import { openKeys, openServer } from './server.js';
+import { openSession } from './session.js';
+import { openSignIn } from './signin.js';
+
+const root = document.getElementById('main');
+let current = { names: undefined, page: undefined, stop: new AbortController() };
+
+/** Pages by the form of their address; `feature` and `role` say who sees them in the navigation. */
+const PAGES = [
+  { form: [], open: openApps, title: 'Apps' },
+  { form: ['keys'], open: openKeys, title: 'Keys', feature: 'keys', role: 'agent' },
+  { form: ['server'], open: openServer, title: 'Server' },
+  { form: ['app', '*'], open: openApp },
+  { form: ['app', '*', 'user', '*'], open: openUser },
+  { form: ['app', '*', 'user', '*', 'session', '*'], open: openSession },
+];
+
+function find(names) {
+  for (const page of PAGES) {
+    const fits = page.form.length === names.length && page.form.every((part, index) => part === '*' || part === names[index]);
+    if (fits) return { page, names: names.filter((_, index) => page.form[index] === '*') };
+  }
+  return undefined;
+}
+
+function drawNavigation(active) {
+  const shown = PAGES.filter((page) => page.title && (!page.feature || hasFeature(page.feature)) && (!page.role || hasRole(page.role)));
+  const links = shown.map((page) =>
+    h('a', { href: href(page.form), 'aria-current': page === active ? 'page' : undefined }, page.title));
+  const leave = who.kind !== 'none' && h('button.quiet', { type: 'button', click: signOut }, 'Sign out');
+  fill(document.getElementById('nav'), h('a.brand', { href: '#/' }, 'sessiond'), links, h('span.space'),
+    h('span.role.dim', who.kind === 'none' ? 'no sign-in needed' : `${who.role}${who.id ? ` · ${who.id}` : ''}`), leave);
+}
+
+function signOut() {
+  credential.clear();
+  location.reload();
+}
+
+function setTitle(text) {
+  document.title = `${text} · sessiond`;
+}
+
+async function show() {
+  if (location.hash === '#main') return;
+  const route = parse(location.hash);
+  const found = route && find(route.names);
+  if (found && current.names?.join('\n') === route.names.join('\n') && current.page?.update) {
+    return current.page.update(route.query).catch(fail);
+  }
+  current.stop.abort();
+  const stop = new AbortController();
+  current = { names: route?.names, page: undefined, stop };
+  drawNavigation(found?.page);
+  if (!found) return fill(root, h('div.plain', h('h1', 'There is no such page'), h('p', h('a', { href: '#/' }, 'To the apps'))));
+  const waiting = setTimeout(() => root.classList.add('waiting'), 300);
+  setTitle(found.page.title ?? found.names.at(-1));
+  try {
+    const page = await found.page.open({ root, names: found.names, query: route.query, signal: stop.signal, setTitle });
+    if (current.stop === stop) current.page = page;
+  } catch (error) {
+    if (!stop.signal.aborted) fail(error);
+  } finally {
+    clearTimeout(waiting);
+    root.classList.remove('waiting');
+  }
+}
+
+function fail(error) {
+  if (error.name === 'AbortError' || error.status === 401) return;
+  if (error.status === undefined) throw error;
+  const title = error.status === 404 ? 'This is not here' : 'This did not work';
+  fill(root, h('div.plain', h('h1', title), problemText(error), h('p', h('a', { href: '#/' }, 'To the apps'))));
+}
+
+function signIn(problem) {
+  current.stop.abort();
+  current = { names: undefined, page: undefined, stop: new AbortController() };
+  openSignIn({ root, wasRefused: credential.get() !== '', problem, done: start });
+}
+
+async function start() {
+  try {
+    const [whoami, info] = await Promise.all([get('/v1/whoami'), get('/v1/info')]);
+    const word = (name) => whoami.json.get(name)?.string();
+    const features = info.json.get('features').items.map((feature) => feature.string());
+    Object.assign(who, { kind: word('kind'), id: word('id'), role: word('role'), features, json: whoami.json, info: info.json });
+  } catch (error) {
+    if (error.status !== 401) fail(error);
+    return;
+  }
+  await show();
+}
+
+whenUnauthenticated(signIn);
+addEventListener('hashchange', show);
+document.getElementById('skip').addEventListener('click', (event) => { event.preventDefault(); root.focus(); });
+listen(() => current.page?.keys?.() ?? {});
+start();

@@ -1,0 +1,33 @@
+// The address after # is the whole view: names of a path, and a query. #/app/shop/user/ada/session/s1?at=41
+
+/** { names, query } of an address, or undefined if it cannot be decoded. */
+export function parse(hash) {
+  const [address, query = ''] = hash.replace(/^#/, '').split('?', 2);
+  try {
+    const names = address.split('/').filter((part) => part !== '').map(decodeURIComponent);
+    return { names, query: Object.fromEntries(new URLSearchParams(query)) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The address of a view; what is undefined or empty in the query is left out. */
+export function href(names, query = {}) {
+  const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const tail = set.length ? `?${new URLSearchParams(set)}` : '';
+  return `#/${names.map(encodeURIComponent).join('/')}${tail}`;
+}
+
+export const appAddress = (app, query) => href(['app', app], query);
+export const userAddress = (app, user, query) => href(['app', app, 'user', user], query);
+export const sessionAddress = (app, user, session, query) =>
+  href(['app', app, 'user', user, 'session', session], query);
+
+export function go(address) {
+  location.hash = address;
+}
+
+/** Writes where one is without a step of history, and without opening the page again. */
+export function note(address) {
+  if (location.hash !== address) history.replaceState(null, '', address);
+}

@@ -1,0 +1,2 @@
+export async function openKeys({root}) { root.textContent='keys'; }
+export const openServer = openKeys;

@@ -1,0 +1,145 @@
+// The timeline: one line an event, in groups by invocation that fold. Rows are kept between two drawings.
+
+import { h, fill } from './dom.js';
+import { hueOf } from './event.js';
+import { exact, span } from './times.js';
+
+export class Timeline {
+  #rows = new Map(); // event id -> element
+  #folded = new Set(); // first sequence of a group
+  #filter = '';
+
+  /** `choose(sequence)` is called for a row that was pressed, `page('older'|'newer')` where the window ends. */
+  constructor(history, choose, page) {
+    this.history = history;
+    this.choose = choose;
+    this.list = h('ol.timeline', { 'aria-label': 'Events' });
+    this.older = h('button.quiet.page', { type: 'button', click: () => page('older') }, 'Older events');
+    this.newer = h('button.quiet.page', { type: 'button', click: () => page('newer') }, 'Newer events');
+    this.search = h('input', {
+      type: 'search', placeholder: 'Filter events', 'aria-label': 'Filter the loaded events', 'data-filter': true,
+      input: () => { this.#filter = this.search.value.toLowerCase(); this.draw(this.selected); },
+    });
+    this.scroller = h('div.scroller', this.older, this.list, this.newer);
+    this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), this.search), this.scroller);
+    const observer = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting && !target.hidden) page(target === this.older ? 'older' : 'newer');
+      }
+    }, { root: this.scroller, rootMargin: '200px' });
+    observer.observe(this.older);
+    observer.observe(this.newer);
+  }
+
+  #matches(event) {
+    return !this.#filter || [event.author, event.line.text, event.id, ...event.changed]
+      .some((text) => text.toLowerCase().includes(this.#filter));
+  }
+
+  draw(selected) {
+    this.selected = selected;
+    const { history } = this;
+    const anchor = this.#anchor();
+    const content = [];
+    const rows = new Map();
+    if (!history.hasOlder && !this.#filter) content.push(this.#start(selected));
+    let group;
+    for (const [index, event] of history.events.entries()) {
+      const previous = history.events[index - 1];
+      if (!previous || previous.invocation !== event.invocation) {
+        group = { first: event.sequence, size: groupSize(history.events, index) };
+        if (event.invocation && !this.#filter) content.push(this.#head(event, group));
+      }
+      if (!this.#matches(event)) continue;
+      const isFolded = this.#folded.has(group.first) && !this.#filter && event.sequence !== selected;
+      if (isFolded) continue;
+      const row = this.#rows.get(event.id) ?? this.#row(event, previous);
+      rows.set(event.id, row);
+      mark(row, event.sequence === selected, history.isRewound(event));
+      content.push(row);
+    }
+    this.#rows = rows;
+    this.older.hidden = !history.hasOlder;
+    this.newer.hidden = !history.hasNewer;
+    if (history.events.length === 0) content.push(h('li.empty', 'No event yet.'));
+    fill(this.list, content);
+    this.#restore(anchor);
+  }
+
+  /** Scrolls as little as needed to show the selected row. */
+  reveal() {
+    this.list.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' });
+  }
+
+  focus() {
+    this.list.querySelector('[aria-current=true]')?.focus();
+  }
+
+  toEnd() {
+    this.scroller.scrollTop = this.scroller.scrollHeight;
+  }
+
+  get isAtEnd() {
+    return this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight < 40;
+  }
+
+  /** A row that is to stay where it is on the screen while rows come in above it. */
+  #anchor() {
+    const top = this.scroller.getBoundingClientRect().top;
+    const row = [...this.list.children].find((child) => child.getBoundingClientRect().bottom > top);
+    const button = row?.querySelector('button');
+    return button && { button, offset: row.getBoundingClientRect().top };
+  }
+
+  #restore(anchor) {
+    if (!anchor?.button.isConnected) return;
+    this.scroller.scrollTop += anchor.button.parentElement.getBoundingClientRect().top - anchor.offset;
+  }
+
+  #start(selected) {
+    const { base } = this.history;
+    const text = base ? `Events 1–${base} were trimmed` : 'Created';
+    const button = h('button.row.start', { type: 'button', click: () => this.choose(base) },
+      h('span.sequence', base), h('span.line', text));
+    const row = h('li', button);
+    mark(row, selected === base, false);
+    return row;
+  }
+
+  #head(event, group) {
+    const isFolded = this.#folded.has(group.first);
+    const toggle = () => {
+      if (isFolded) this.#folded.delete(group.first);
+      else this.#folded.add(group.first);
+      this.draw(this.selected);
+    };
+    return h('li', h('button.group', { type: 'button', 'aria-expanded': String(!isFolded), click: toggle, tabindex: -1 },
+      h('span.arrow', { 'aria-hidden': 'true' }, isFolded ? '▸' : '▾'), h('bdi.name', event.invocation),
+      h('span.count', group.size)));
+  }
+
+  #row(event, previous) {
+    const button = h('button.row', { type: 'button', title: exact(event.time), click: () => this.choose(event.sequence) },
+      h('span.sequence', event.sequence),
+      h(`bdi.author.hue${hueOf(event.author)}`, event.author || '–'),
+      h(`bdi.line.${event.line.kind}`, event.line.text),
+      event.changed.length > 0 && h('span.keys', { title: event.changed.join('\n') }, `±${event.changed.length}`),
+      h('span.gap', previous ? span(event.time - previous.time) : ''));
+    return h('li', button);
+  }
+}
+
+function mark(row, isSelected, isRewound) {
+  const button = row.firstChild;
+  button.setAttribute('aria-current', isSelected);
+  button.tabIndex = isSelected ? 0 : -1;
+  row.classList.toggle('rewound', isRewound);
+  if (isRewound) button.setAttribute('aria-description', 'rewound');
+  else button.removeAttribute('aria-description');
+}
+
+function groupSize(events, from) {
+  let end = from;
+  while (end < events.length && events[end].invocation === events[from].invocation) end += 1;
+  return end - from;
+}
