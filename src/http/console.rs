@@ -39,7 +39,38 @@ macro_rules! files {
 }
 
 /// All files of the folder.
-const CONTENTS: &[(&str, &[u8])] = files!["index.html"];
+const CONTENTS: &[(&str, &[u8])] = files![
+    "access.js",
+    "api.js",
+    "app.css",
+    "dom.js",
+    "edit.js",
+    "event.js",
+    "eventview.js",
+    "history.js",
+    "icon.svg",
+    "index.html",
+    "json.js",
+    "jsonview.js",
+    "keyboard.js",
+    "lists.js",
+    "main.js",
+    "operators.js",
+    "palette.js",
+    "recent.js",
+    "request.js",
+    "router.js",
+    "server.js",
+    "session.js",
+    "shared.js",
+    "signin.js",
+    "slider.js",
+    "sse.js",
+    "states.js",
+    "stateview.js",
+    "timeline.js",
+    "times.js",
+];
 
 static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
     let file = |(name, content): &(&'static str, &'static [u8])| {
