@@ -17,11 +17,12 @@ from google.adk.runners import InMemoryRunner, Runner
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from sessiond_adk import SessiondInputError, SessiondSessionService, ops
+from sessiond_adk import SessiondError, SessiondInputError, SessiondSessionService, ops
 
 from .support.model import ScriptedModel, call, text
 from .support.process import Server
 from .support.proxy import proxy
+from .test_runner import Talk, agent
 from .test_service import event, get
 
 
@@ -166,6 +167,48 @@ async def test_tools_and_callbacks_use_them(either: SessiondSessionService, app:
 def responses(request: LlmRequest) -> list[Any]:
     parts = request.contents[-1].parts or ()
     return [part.function_response.response for part in parts if part.function_response]
+
+
+async def test_operators_may_have_preconditions(either: SessiondSessionService, app: str) -> None:
+    session = await either.create_session(app_name=app, user_id="u", state={"k": 1, "user:u": None, "app:a": [1.0]})
+    increment = [{"op": "increment", "key": "n", "value": 1}]
+    holds = [
+        *(ops.exists("k"), ops.exists("user:u"), ops.absent("n"), ops.absent("app:n")),
+        *(ops.equals("k", 1.0), ops.equals("user:u", None), ops.equals("app:a", [1])),
+        *(ops.unchanged("k", 0), ops.unchanged("app:a", 1)),
+    ]
+    assert await either.apply_ops(session, increment, preconditions=holds) == {"n": 1}
+    for fails in (ops.exists("gone"), ops.absent("k"), ops.equals("k", 2), ops.unchanged("n", 0)):
+        with pytest.raises(StaleSessionError, match=f"`{fails['key']}`") as refused:
+            await either.apply_ops(session, increment, preconditions=[ops.exists("k"), fails])
+        cause = refused.value.__cause__
+        assert isinstance(cause, SessiondError)
+        assert (cause.status, cause.code, cause.outcome) == (412, "revision_mismatch", "not_applied")
+    assert session.state["n"] == 1
+    assert await get(either, session) == session
+
+
+async def test_of_many_tools_one_takes_what_is_free(either: SessiondSessionService, app: str) -> None:
+    async def take(seat: str, tool_context: ToolContext) -> str:
+        try:
+            await ops.apply(
+                tool_context,
+                [{"op": "set", "key": f"app:{seat}", "value": tool_context.function_call_id}],
+                preconditions=[ops.absent(f"app:{seat}")],
+            )
+        except StaleSessionError:
+            return "taken"
+        assert await ops.increment(tool_context, "n", preconditions=[ops.absent("n")]) == 1
+        assert await ops.append(tool_context, "l", 1, preconditions=[ops.absent("l")]) == [1]
+        assert await ops.union(tool_context, "l", 1, 2, preconditions=[ops.equals("l", [1])]) == [1, 2]
+        await ops.remove(tool_context, "l", preconditions=[ops.equals("l", [1, 2])])
+        with pytest.raises(StaleSessionError):
+            await ops.remove(tool_context, "n", preconditions=[ops.exists("l")])
+        return "yours"
+
+    host = agent("host", [call("take", seat="window")] * 4, lambda request: str(responses(request)), tools=[take])
+    said = text((await Talk(either, app, host).say("A seat."))[-1].content)
+    assert (said.count("yours"), said.count("taken")) == (1, 3)
 
 
 async def test_parallel_calls_of_a_tool_lose_nothing(either: SessiondSessionService, app: str) -> None:

@@ -44,16 +44,6 @@ class StoredSession(Session):
         if sequence == self._revision + 1:
             self._revision = sequence
 
-    def catch_up(self, stored: StoredSession) -> None:
-        """Takes over what was stored since: `stored` has all the later events, and the state after them."""
-        temporary = {key: value for key, value in self.state.items() if key.startswith(State.TEMP_PREFIX)}
-        # In place, since others refer to it.
-        self.state.clear()
-        self.state.update(stored.state | temporary)
-        self.events.extend(stored.events)
-        self.last_update_time = stored.last_update_time
-        self._revision = stored._revision
-
     @property
     def seen(self) -> int:
         """The revision of the stored session up to which this object has seen all events."""
@@ -72,6 +62,21 @@ def session_from_wire(stored: dict[str, Any]) -> StoredSession:
     )
     session._revision = stored["revision"]
     return session
+
+
+def catch_up(session: Session, stored: StoredSession) -> None:
+    """Shows in `session` what is stored now; `stored` has at least all the events that `session` has not seen."""
+    seen = session.seen if isinstance(session, StoredSession) else 0
+    later = stored.events[max(0, len(stored.events) - stored.seen + seen) :]
+    ids = {event.id for event in later}
+    temporary = {key: value for key, value in session.state.items() if key.startswith(State.TEMP_PREFIX)}
+    # In place, since others refer to them.
+    session.state.clear()
+    session.state.update(stored.state | temporary)
+    session.events[:] = [event for event in session.events if event.id not in ids] + later
+    session.last_update_time = stored.last_update_time
+    if isinstance(session, StoredSession):
+        session._revision = stored.seen
 
 
 def event_from_wire(stored: dict[str, Any], session_id: str) -> Event:
