@@ -243,7 +243,7 @@ async def test_the_server_is_asked_to_hold_its_answer_back() -> None:
 async def test_the_wait_has_an_end(server: Server, one: SessiondSessionService, app: str) -> None:
     session = await one.create_session(app_name=app, user_id="u")
     await one.append_event(session, said("i1"))
-    async with SessiondSessionService(server.url, concurrency="lease", lease_wait=1.5) as other:
+    async with SessiondSessionService(server.url, concurrency="lease", lease_wait=0.5) as other:
         with pytest.raises(SessionBusyError):
             await asyncio.create_task(other.append_event(await get(other, session), said("i2")))
 

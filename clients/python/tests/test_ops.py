@@ -1,8 +1,6 @@
 """Operators: changes of state that many make at once, and none loses."""
 
 import asyncio
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from google.genai import types
 from sessiond_adk import SessiondError, SessiondInputError, SessiondSessionService, ops
 
 from .support.model import ScriptedModel, call, text
-from .support.process import Server
+from .support.process import Program, Server
 from .support.proxy import proxy
 from .test_runner import Talk, agent
 from .test_service import event, get
@@ -242,19 +240,12 @@ def test_runners_in_two_processes_lose_nothing(
     users = f"/apps/{app}/users/u"
     for session in set(sessions):
         plain.put(f"{users}/sessions/{session}").raise_for_status()
+    client = Path(__file__).resolve().parents[1]
     workers = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.support.worker", server.url, app, session, str(runs)],
-            cwd=Path(__file__).resolve().parents[1],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for session in sessions
+        Program("-m", "tests.support.worker", server.url, app, session, str(runs), cwd=client) for session in sessions
     ]
     for worker in workers:
-        output, _ = worker.communicate(timeout=120)
-        assert worker.returncode == 0, output
+        assert worker.wait() == 0, worker.errors
 
     assert plain.get(f"{users}/state").json() == {"count": 2 * runs}
     assert plain.get(f"/apps/{app}/state").json() == {"count": 1.0 * runs}

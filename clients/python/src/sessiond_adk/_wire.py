@@ -141,6 +141,9 @@ def event_to_wire(event: Event) -> dict[str, Any]:
     """Returns an event as sessiond takes it, without `temp:` keys. The event is left as it is."""
     written = event.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"actions": {"state_delta"}})
     written["actions"]["stateDelta"] = state_to_wire(event.actions.state_delta)
+    # Which no other language has, and which says nothing: the same event sent from one of them is to be recognised.
+    if written.get("nodeInfo") == {"path": ""}:
+        del written["nodeInfo"]
     return written
 
 
