@@ -127,6 +127,8 @@ class Reply:
     headers: httpx.Headers
     body: Any
     """The JSON of the answer; None if it has none."""
+    tried: str
+    """What was asked, how often and for how long."""
 
     @property
     def code(self) -> str | None:
@@ -136,13 +138,15 @@ class Reply:
     @property
     def error(self) -> SessiondError:
         """What an answer that is an error says."""
-        return _error(self.status, self.body)
+        return _error(self.status, self.body, f"{_said(self.status, self.body)} ({self.tried})")
 
     def success(self) -> Any:
         """Returns the body of a success, and raises `SessiondError` otherwise."""
         if self.status in (200, 201):
             if not isinstance(self.body, dict):
-                raise SessiondError(f"The answer with status {self.status} is not sessiond's.", status=self.status)
+                raise SessiondError(
+                    f"The answer with status {self.status} is not sessiond's. ({self.tried})", status=self.status
+                )
             return self.body
         if self.status == 204:
             return None
@@ -239,18 +243,17 @@ class Client:
                 status, answer = response.status_code, _parse(response)
                 if status in (401, 403):
                     # It speaks of this attempt; those before may have been applied.
-                    raise _with_outcome(self._denied(status, answer), method, in_doubt)
+                    tried = _tried(method, url, attempt, began)
+                    raise _with_outcome(self._denied(status, answer, tried), method, in_doubt)
                 outcome = _text(answer, "outcome")
                 if status not in RETRIED and outcome != "unknown":
-                    return Reply(status, response.headers, answer)
+                    return Reply(status, response.headers, answer, _tried(method, url, attempt, began))
                 in_doubt = in_doubt or outcome != "not_applied"
                 said = _said(status, answer)
                 wait = max(wait, retry_after(response.headers))
-            spent = time.monotonic() - began
-            left = self._retry_for + patience - spent
+            left = self._retry_for + patience - (time.monotonic() - began)
             if wait > left:
-                tries = "1 attempt" if attempt == 1 else f"{attempt} attempts"
-                failure = _error(status, answer, f"{said} Gave up {method} {url} after {tries} in {spent:.1f} s.")
+                failure = _error(status, answer, f"{said} (Gave up {_tried(method, url, attempt, began)})")
                 raise _with_outcome(failure, method, in_doubt) from cause
             wait = min(wait * random.uniform(1.0, 1.5), left)
             logger.warning("%s %s: attempt %d failed, trying again in %.1f s: %s", method, url, attempt, wait, said)
@@ -287,10 +290,10 @@ class Client:
     async def read(self, response: httpx.Response) -> Reply:
         """Reads an answer that is no stream. Raises `SessiondAccessError` if the credential was refused."""
         await response.aread()
-        answer = _parse(response)
+        answer, tried = _parse(response), f"GET {response.url.copy_with(query=None)}"
         if response.status_code in (401, 403):
-            raise self._denied(response.status_code, answer)
-        return Reply(response.status_code, response.headers, answer)
+            raise self._denied(response.status_code, answer, tried)
+        return Reply(response.status_code, response.headers, answer, tried)
 
     def url(self, path: str) -> str:
         """Returns the URL of a path."""
@@ -329,11 +332,11 @@ class Client:
             auth=self._auth, headers=self._headers, timeout=timeout, verify=self._tls, limits=limits
         )
 
-    def _denied(self, status: int, answer: Any) -> SessiondError:
+    def _denied(self, status: int, answer: Any, tried: str) -> SessiondError:
         said = _said(status, answer)
         if status == 401 and self._auth is None and "Authorization" not in self._headers:
             said += " No token was sent: give `token`, or set SESSIOND_TOKEN."
-        return _error(status, answer, said)
+        return _error(status, answer, f"{said} ({tried})")
 
     def _forget_ended_loops(self) -> None:
         for loop in list(self._pools):
@@ -375,14 +378,19 @@ def _said(status: int, body: Any) -> str:
     return f"sessiond answered {status}{f' {code}' if code else ''}: {detail}."
 
 
-def _error(status: int | None, body: Any, message: str | None = None) -> SessiondError:
+def _tried(method: str, url: str, attempts: int, began: float) -> str:
+    spent = time.monotonic() - began
+    return f"{method} {url}, {attempts} attempt{'' if attempts == 1 else 's'} in {spent:.1f} s"
+
+
+def _error(status: int | None, body: Any, message: str) -> SessiondError:
     kind = SessiondError
     if status in (400, 413, 414, 415, 422):
         kind = SessiondInputError
     elif status in (401, 403):
         kind = SessiondAccessError
     return kind(
-        message or _said(status or 0, body),
+        message,
         status=status,
         code=_text(body, "code"),
         outcome=_text(body, "outcome"),
