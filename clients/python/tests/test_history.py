@@ -239,7 +239,7 @@ async def test_a_rewind_shows_what_others_did(service: SessiondSessionService, a
 
 
 async def test_a_rewind_happens_once_whatever_gets_lost(server: Server, app: str) -> None:
-    async with proxy(server.address) as network, SessiondSessionService(network.url) as far:
+    async with proxy(server.address) as network, SessiondSessionService(network.url, concurrency="session") as far:
         session = await told(far, app, 2)
         network.lose_answers = 2
         await far.rewind_session(session, to_revision=1)
