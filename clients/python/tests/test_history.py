@@ -144,6 +144,24 @@ async def test_a_session_that_is_made_anew_meanwhile_is_read_anew(
     assert reads == 6
 
 
+async def test_a_session_begins_where_it_was_trimmed(
+    service: SessiondSessionService, app: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await told(service, app, 5)
+    send = service._http.send
+
+    async def trimmed(method: str, path: str, **rest: Any) -> Any:
+        if path.endswith("/events"):
+            rest["params"]["afterSequence"] = "2"
+        return await send(method, path, **rest)
+
+    monkeypatch.setattr(service._http, "send", trimmed)
+    found = await service.get_session(**name(session), at_revision=4)
+    assert found is not None
+    assert [event.timestamp for event in found.events] == [3, 4]
+    assert (found.state["k"], found.last_update_time) == (4, 4.0)
+
+
 async def test_state_is_read_without_events(service: SessiondSessionService, app: str) -> None:
     session = await told(service, app, 1)
     state = await service.get_state(**name(session))

@@ -621,12 +621,13 @@ class SessiondSessionService(BaseSessionService):
             while same and len(events) < limit:
                 params["pageSize"] = str(min(limit - len(events), 1000))
                 page, seen = await self._read(f"{path}/events", params)
+                same = page is not None and seen == incarnation
                 if page is None or not page["events"]:
+                    # Gone; or the events before were trimmed.
                     break
-                same = seen == incarnation
                 events += page["events"]
                 params["beforeSequence"] = str(events[-1]["sequence"])
-            if same and len(events) == limit:
+            if same:
                 break
         stored |= {"state": state, "revision": revision}
         stored["lastUpdateTime"] = events[0]["timestamp"] if events else stored["createTime"]
