@@ -2,7 +2,7 @@
 
     SESSIOND_URL=http://127.0.0.1:8080 clients/python/.venv/bin/python clients/matrix/python_program.py
 
-Each line has `do` (get, append, increment, watch), `app`, `user`, `session` and what that command needs. It is answered
+Each line has `do` (create, get, append, increment, watch), `app`, `user`, `session` and what that command needs. It is answered
 by `{"ok": true, ...}`, or by `{"ok": false, "error", "code", "status"}`, the last two being sessiond's, or null.
 """
 
@@ -46,6 +46,9 @@ async def run(service: SessiondSessionService, command: dict[str, Any]) -> dict[
     """Does what a line says."""
     names = {"app_name": command["app"], "user_id": command["user"], "session_id": command["session"]}
     match command["do"]:
+        case "create":
+            session = await service.create_session(**names, state=command["state"])
+            return {"state": session.state}
         case "get":
             session = await load(service, names)
             ids = [event.id for event in session.events]
