@@ -1,0 +1,7 @@
+//! The client against a real sessiond, on SQLite in a temporary folder.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
+
+mod contract;
+mod faults;
+mod service;
+mod support;
