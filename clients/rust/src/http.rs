@@ -39,6 +39,8 @@ pub(crate) struct Limits {
     pub total: Duration,
     /// Attempts.
     pub attempts: u32,
+    /// Without a byte of a stream.
+    pub silence: Duration,
 }
 
 /// Sends requests that may be sent twice, and does so if an answer does not come.
@@ -114,6 +116,10 @@ impl Http {
             .build()
             .map_err(|error| Error::input(format!("The HTTP client cannot be made: {}.", why(&error))))?;
         Ok(Self { base, connections, bearer: Bearer::new(token)?, limits, traceparent })
+    }
+
+    pub fn silence(&self) -> Duration {
+        self.limits.silence
     }
 
     pub fn base(&self) -> &str {

@@ -34,6 +34,9 @@ use crate::{
 /// Of a list and of a log, the rows of a page. A page of sessions with their state may also end at 8 MiB.
 const PAGE: usize = 1000;
 
+/// Where `LlmAgent` puts what it has asked the model, and what that has answered, besides the field `llm_request`.
+const MODEL_REQUESTS: [&str; 2] = ["gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"];
+
 /// How several writers of a session get along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Concurrency {
@@ -46,7 +49,7 @@ pub enum Concurrency {
     Session,
     /// The invocations of a session take turns, those of all services that say so, in all processes. The first event of an
     /// invocation takes the lease of its session, which is released when the runner lets go of the session object that it
-    /// has read. See also [`SessiondSessionService::turn`].
+    /// has read. Events without an invocation take none. See also [`SessiondSessionService::turn`].
     Lease {
         /// For how long to wait for the turn of another invocation; with zero, the error [`ErrorKind::Busy`] comes at once. If that
         /// turn has stored something, what the runner has read is out of date: the error is [`ErrorKind::Stale`] then, before
@@ -66,6 +69,7 @@ pub struct Builder {
     concurrency: Concurrency,
     limits: Limits,
     traceparent: Option<Traceparent>,
+    keep_model_requests: bool,
 }
 
 impl Builder {
@@ -78,6 +82,14 @@ impl Builder {
     /// How several writers of a session get along; by default they do not care about each other.
     pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
         self.concurrency = concurrency;
+        self
+    }
+
+    /// Whether to store what `LlmAgent` puts into each event of a model for debugging: twice the whole request, with all the history
+    /// and every byte of an image as a number, and once the answer. They are left out by default, for they would soon be most of what
+    /// is stored, and beyond the limit of an event (4 MiB).
+    pub fn keep_model_requests(mut self, keep: bool) -> Self {
+        self.keep_model_requests = keep;
         self
     }
 
@@ -96,6 +108,13 @@ impl Builder {
     /// How long a request is tried again that found no connection, got no answer, or was refused for now; 30 s by default.
     pub fn retry_for(mut self, total: Duration) -> Self {
         self.limits.total = total;
+        self
+    }
+
+    /// After how long without a byte the connection of a watch is given up; 45 s by default. sessiond sends a sign of life every
+    /// 15 s, if it is not told otherwise.
+    pub fn watch_silence(mut self, silence: Duration) -> Self {
+        self.limits.silence = silence;
         self
     }
 
@@ -120,7 +139,12 @@ impl Builder {
     pub fn build(self) -> Result<SessiondSessionService, Error> {
         let token = self.token.unwrap_or_else(Token::from_env);
         let http = Arc::new(Http::new(&self.url, &token, self.limits, self.traceparent)?);
-        let inner = Arc::new(Inner { http, concurrency: self.concurrency, memory: Memory::default() });
+        let inner = Arc::new(Inner {
+            http,
+            concurrency: self.concurrency,
+            keep_model_requests: self.keep_model_requests,
+            memory: Memory::default(),
+        });
         let mut live = lock(&LIVE);
         live.retain(|service| service.strong_count() > 0);
         live.push(Arc::downgrade(&inner));
@@ -145,6 +169,7 @@ pub struct SessiondSessionService(Arc<Inner>);
 struct Inner {
     http: Arc<Http>,
     concurrency: Concurrency,
+    keep_model_requests: bool,
     memory: Memory,
 }
 
@@ -164,8 +189,16 @@ impl SessiondSessionService {
     /// A service at `http://HOST:PORT` or `https://HOST`, with settings.
     pub fn builder(url: impl Into<String>) -> Builder {
         let seconds = Duration::from_secs;
-        let limits = Limits { connect: seconds(2), attempt: seconds(15), total: seconds(30), attempts: 5 };
-        Builder { url: url.into(), token: None, concurrency: Concurrency::None, limits, traceparent: None }
+        let limits =
+            Limits { connect: seconds(2), attempt: seconds(15), total: seconds(30), attempts: 5, silence: seconds(45) };
+        Builder {
+            url: url.into(),
+            token: None,
+            concurrency: Concurrency::None,
+            limits,
+            traceparent: None,
+            keep_model_requests: false,
+        }
     }
 
     /// Takes the turn of a session, and waits at most for `wait` for that of another.
@@ -410,6 +443,9 @@ impl SessiondSessionService {
         };
         let path = session_path(identity)?;
         let Some(visit) = visit else {
+            if invocation.is_empty() {
+                return Ok(None);
+            }
             return Lease::take(&self.0.http, &path, invocation, ttl, wait).await.map(Some);
         };
         let mut held = visit.lease().await;
@@ -684,9 +720,13 @@ impl SessionService for SessiondSessionService {
 
     /// Appends an event and applies its `state_delta`. A partial event is not stored, nor are `temp:` keys.
     async fn append_event_for_identity(&self, req: AppendEventRequest) -> adk_core::Result<()> {
-        let AppendEventRequest { identity, event } = req;
+        let AppendEventRequest { identity, mut event } = req;
         if event.llm_response.partial {
             return Ok(());
+        }
+        if !self.0.keep_model_requests {
+            event.llm_request = None;
+            event.provider_metadata.retain(|name, _| !MODEL_REQUESTS.contains(&name.as_str()));
         }
         let if_seen = self.0.concurrency == Concurrency::Session;
         self.append(&identity, wire::event_to_text(&event), &event.invocation_id, if_seen).await?;

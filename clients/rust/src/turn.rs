@@ -160,7 +160,7 @@ impl Drop for Visit {
 #[derive(Default)]
 struct Seen {
     visits: Vec<Weak<Visit>>,
-    /// The last revision that was read, or made by an event of this service.
+    /// The revision that was read last, and counted on as long as nobody else has appended.
     revision: u64,
     /// When it was used, in the order of uses.
     used: u64,
@@ -187,14 +187,17 @@ impl Memory {
     /// The object that an invocation reads and writes through, and the revision that was seen last without one.
     ///
     /// It is the turn, if there is one; else what this invocation has used before; else the object that was read last and
-    /// is no other invocation's, by preference in this very task.
+    /// is no other invocation's, by preference in this very task. What is no part of an invocation has no object but a turn.
     pub fn visit(&self, identity: &AdkIdentity, invocation: &str) -> (Option<Arc<Visit>>, Option<u64>) {
         let task = tokio::task::try_id();
         let mut memory = lock(&self.0);
         let Some(seen) = memory.1.get_mut(identity) else {
             return (None, None);
         };
-        let visits: Vec<_> = seen.visits.iter().filter_map(Weak::upgrade).collect();
+        let mut visits: Vec<_> = seen.visits.iter().filter_map(Weak::upgrade).collect();
+        if invocation.is_empty() {
+            visits.retain(|visit| visit.whole);
+        }
         let is_of = |visit: &Visit, wanted: Option<&str>| lock(&visit.invocation).as_deref() == wanted;
         let found = (visits.iter().find(|visit| visit.whole))
             .or_else(|| visits.iter().find(|visit| is_of(visit, Some(invocation))))
@@ -211,7 +214,11 @@ impl Memory {
         if let Some(visit) = visit {
             visit.saw(sequence);
         }
-        self.with(identity, |seen| seen.revision = seen.revision.max(sequence));
+        self.with(identity, |seen| {
+            if sequence == seen.revision + 1 {
+                seen.revision = sequence;
+            }
+        });
     }
 
     /// Whether it has seen the session.

@@ -16,9 +16,6 @@ use crate::{
     wire,
 };
 
-/// After so long without a byte a connection is taken for dead: three of the heartbeats (15 s) that sessiond sends.
-const SILENCE: Duration = Duration::from_secs(45);
-
 /// The pause before the first attempt to come back, doubled for each further one up to the second number.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -145,6 +142,7 @@ impl Watch {
                     return Ok(item);
                 }
             }
+            let silence = self.http.silence();
             let ended = match &mut self.stream {
                 None => match self.open().await? {
                     Ok(opened) => {
@@ -153,7 +151,7 @@ impl Watch {
                     }
                     Err((why, at_least)) => (why, at_least),
                 },
-                Some((response, parser)) => match timeout(SILENCE, response.chunk()).await {
+                Some((response, parser)) => match timeout(silence, response.chunk()).await {
                     Ok(Ok(Some(chunk))) => {
                         self.frames.extend(parser.feed(&chunk));
                         self.asked = parser.retry.or(self.asked);
@@ -165,7 +163,7 @@ impl Watch {
                     }
                     Ok(Ok(None)) => (bye.take().unwrap_or_else(|| "the stream ended".into()), Duration::ZERO),
                     Ok(Err(error)) => (why(&error), Duration::ZERO),
-                    Err(_) => (format!("nothing came for {} s", SILENCE.as_secs()), Duration::ZERO),
+                    Err(_) => (format!("nothing came for {silence:?}"), Duration::ZERO),
                 },
             };
             self.stream = None;
@@ -196,7 +194,7 @@ impl Watch {
             return Ok(Ok(response));
         }
         let at_least = retry_after(response.headers());
-        let body = timeout(SILENCE, response.bytes()).await.ok().and_then(Result::ok).unwrap_or_default();
+        let body = timeout(self.http.silence(), response.bytes()).await.ok().and_then(Result::ok).unwrap_or_default();
         let error = Error::answered(status, &body);
         let passes = matches!(error.kind, ErrorKind::Unavailable | ErrorKind::RateLimited);
         if passes { Ok(Err((error.message, at_least))) } else { Err(Error { outcome: None, ..error }) }
