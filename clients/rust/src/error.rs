@@ -1,6 +1,6 @@
 //! What can go wrong, and what ADK is told about it.
 
-use adk_core::{AdkError, ErrorCategory, ErrorComponent, ErrorDetails, RetryHint};
+use adk_core::{AdkError, ErrorCategory, ErrorComponent, ErrorDetails};
 use serde_json::{Value, json};
 
 /// Why a request to sessiond failed.
@@ -135,11 +135,8 @@ impl From<Error> for AdkError {
             provider: Some("sessiond".into()),
             metadata: known.into_iter().filter_map(|(name, word)| Some((name.into(), json!(word?)))).collect(),
         };
-        // This client has tried again already, for as long as it was told to.
-        let retry = RetryHint { should_retry: error.kind == ErrorKind::Unavailable, ..RetryHint::default() };
         AdkError::new(ErrorComponent::Session, category, code, error.message.clone())
             .with_details(details)
-            .with_retry(retry)
             .with_source(error)
     }
 }

@@ -115,7 +115,7 @@ impl Http {
             .redirect(redirect::Policy::none())
             .build()
             .map_err(|error| Error::input(format!("The HTTP client cannot be made: {}.", why(&error))))?;
-        Ok(Self { base, connections, bearer: Bearer::new(token)?, limits, traceparent })
+        Ok(Self { base, connections, bearer: Bearer::new(token, limits.attempt)?, limits, traceparent })
     }
 
     pub fn silence(&self) -> Duration {

@@ -25,8 +25,8 @@
 //! puts it into a key of its own, such as `temp:` or one of the session.
 //!
 //! A context does not say which service its runner has. These functions take the [`SessiondSessionService`] of this process
-//! that has read the session; if there are several, they are an error, and
-//! [`SessiondSessionService::apply_ops`] is the way. Their errors are those of that method.
+//! that runs the invocation, or the only one that there is. Their errors are those of [`SessiondSessionService::apply_ops`], which is
+//! the way without a context.
 
 use std::sync::Arc;
 
@@ -150,7 +150,7 @@ where
         UserId::new_unchecked(ctx.user_id()),
         SessionId::new_unchecked(ctx.session_id()),
     );
-    let service = SessiondSessionService::of(&identity)?;
+    let service = SessiondSessionService::of(&identity, ctx.invocation_id())?;
     service.apply_ops(&identity, ops, ctx.agent_name(), ctx.invocation_id()).await
 }
 

@@ -37,6 +37,9 @@ const PAGE: usize = 1000;
 /// Where `LlmAgent` puts what it has asked the model, and what that has answered, besides the field `llm_request`.
 const MODEL_REQUESTS: [&str; 2] = ["gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"];
 
+/// More events than a session has.
+const MOST: usize = 1_000_000_000;
+
 /// How several writers of a session get along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Concurrency {
@@ -483,7 +486,7 @@ impl SessiondSessionService {
         // Until no event comes between the state and the log.
         loop {
             let mut call = self.0.http.call(Method::GET, &path);
-            if let Some(recent) = recent {
+            if let Some(recent) = recent.filter(|recent| *recent < MOST) {
                 call = call.query("numRecentEvents", &recent.to_string());
             }
             if let Some(after) = after {
@@ -605,20 +608,16 @@ impl SessiondSessionService {
         }
     }
 
-    /// The service that has read the session of a tool's context.
-    pub(crate) fn of(identity: &AdkIdentity) -> Result<Self, Error> {
+    /// The service of the runner of an invocation: that which it has read and written with, else the only one.
+    pub(crate) fn of(identity: &AdkIdentity, invocation: &str) -> Result<Self, Error> {
         let live: Vec<_> = lock(&LIVE).iter().filter_map(Weak::upgrade).collect();
-        let mut candidates = live.iter().filter(|service| service.memory.knows(identity));
-        match (candidates.next(), candidates.next(), live.as_slice()) {
-            (Some(service), None, _) | (None, _, [service]) => Ok(Self(service.clone())),
-            (None, _, _) => {
-                let message = "No SessiondSessionService has read the session of this context: is it the runner's?";
-                Err(Error::input(message))
-            }
-            (Some(_), Some(_), _) => {
-                let message = "Several SessiondSessionServices have read the session of this context: use `apply_ops`.";
-                Err(Error::input(message))
-            }
+        let found = live.iter().find(|service| service.memory.runs(identity, invocation));
+        match (found, live.as_slice()) {
+            (Some(service), _) | (None, [service]) => Ok(Self(service.clone())),
+            _ => Err(Error::input(format!(
+                "None of the {} SessiondSessionServices here runs this invocation: is it the runner's? Or use `apply_ops`.",
+                live.len()
+            ))),
         }
     }
 }

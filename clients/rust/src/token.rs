@@ -1,10 +1,10 @@
 //! The credential that requests show.
 
-use std::{error::Error as StdError, fmt, future::Future, sync::Arc};
+use std::{error::Error as StdError, fmt, future::Future, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use reqwest::header::HeaderValue;
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::timeout};
 
 use crate::error::{Error, ErrorKind};
 
@@ -33,7 +33,8 @@ impl Token {
     }
 
     /// A function that gives the credential. It is called for the first request, and what it gave is kept. When sessiond
-    /// refuses that (401), it is called again, once for all requests that wait, each of which is then sent once more.
+    /// refuses that (401), it is called again, once for all requests that wait, each of which is then sent once more. It may
+    /// take as long as an attempt.
     pub fn callback<F, R, E>(callback: F) -> Self
     where
         F: Fn() -> R + Send + Sync + 'static,
@@ -68,25 +69,30 @@ pub(crate) struct Bearer {
     /// How many credentials there were, for a callback may give the same one twice, and the last one as a header. The lock
     /// is held while the callback is asked, so that it is asked once for all who wait.
     last: Mutex<(u64, Option<HeaderValue>)>,
+    /// For how long a callback is waited for.
+    limit: Duration,
 }
 
 impl Bearer {
-    pub(crate) fn new(token: &Token) -> Result<Self, Error> {
+    pub(crate) fn new(token: &Token, limit: Duration) -> Result<Self, Error> {
         let (callback, last) = match &token.0 {
             Source::None => (None, (1, None)),
             Source::Fixed(token) => (None, (1, Some(header(token)?))),
             Source::Callback(callback) => (Some(callback.clone()), (0, None)),
         };
-        Ok(Self { callback, last: Mutex::new(last) })
+        Ok(Self { callback, last: Mutex::new(last), limit })
     }
 
     /// The number and the header of a credential that is later than number `seen`; what there is, if there can be no other.
     pub(crate) async fn later_than(&self, seen: u64) -> Result<(u64, Option<HeaderValue>), Error> {
         let mut last = self.last.lock().await;
         if let (true, Some(callback)) = (last.0 <= seen, &self.callback) {
-            let token = callback().await.map_err(|failure| {
-                Error::new(ErrorKind::Unauthenticated, format!("The callback for the token failed: {failure}."))
-            })?;
+            let failed = |why: String| {
+                Error::new(ErrorKind::Unauthenticated, format!("The callback for the token failed: {why}."))
+            };
+            let asked = timeout(self.limit, callback()).await;
+            let asked = asked.map_err(|_| failed(format!("it took longer than {:?}", self.limit)))?;
+            let token = asked.map_err(|failure| failed(failure.to_string()))?;
             *last = (last.0 + 1, Some(header(&token)?));
         }
         Ok(last.clone())

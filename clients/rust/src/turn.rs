@@ -221,9 +221,11 @@ impl Memory {
         });
     }
 
-    /// Whether it has seen the session.
-    pub fn knows(&self, identity: &AdkIdentity) -> bool {
-        lock(&self.0).1.contains_key(identity)
+    /// Whether an invocation reads and writes through it.
+    pub fn runs(&self, identity: &AdkIdentity, invocation: &str) -> bool {
+        let memory = lock(&self.0);
+        let visits = memory.1.get(identity).into_iter().flat_map(|seen| &seen.visits);
+        visits.filter_map(Weak::upgrade).any(|visit| lock(&visit.invocation).as_deref() == Some(invocation))
     }
 
     /// The sessions of this id that it has seen.

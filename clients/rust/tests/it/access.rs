@@ -1,8 +1,11 @@
 //! The credential.
 
-use std::sync::{
-    Arc, LazyLock,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use adk_core::ErrorCategory;
@@ -97,6 +100,15 @@ async fn a_callback_that_fails_is_asked_by_the_next_request() {
     assert_eq!(error.category, ErrorCategory::Unauthorized);
     assert!(error.message.contains("no secret is mounted"), "{error}");
     create(&service, &app, "ada", None, json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_callback_that_hangs_is_given_up() {
+    let token = Token::callback(std::future::pending::<Result<String, String>>);
+    let service = SessiondSessionService::builder(server()).token(token).timeout(Duration::from_millis(200));
+    let error = create(&service.build().unwrap(), &app(), "ada", None, json!({})).await.err().unwrap();
+    assert_eq!(error.category, ErrorCategory::Unauthorized);
+    assert!(error.message.contains("took longer than 200ms"), "{error}");
 }
 
 #[tokio::test]

@@ -113,8 +113,11 @@ async fn stored(identity: &AdkIdentity) -> Vec<Event> {
 async fn an_agent_runs_on_it() {
     let (service, app) = (sessions(), app());
     let identity = new_session(&service, &app).await;
+    // Operators find the service of the runner among several.
+    let viewer = SessiondSessionService::new("http://127.0.0.1:1").unwrap();
     let model = Scripted::of([call("count"), Part::text_part("one"), Part::text_part("two")]);
     let first = run(&runner(&service, &app, model.clone()), &identity, "hello").await.unwrap();
+    drop(viewer);
     assert!(first.iter().any(|event| event.llm_response.partial));
     let events = stored(&identity).await;
     assert!(!events.iter().any(|event| event.llm_response.partial));

@@ -151,6 +151,7 @@ async fn filters_count_recent_events_first() {
         (Some(0), None, vec![]),
         (Some(2), None, vec![2, 3]),
         (Some(9), None, vec![0, 1, 2, 3]),
+        (Some(usize::MAX), None, vec![0, 1, 2, 3]),
         (None, Some(times[1]), vec![1, 3]),
         (None, Some(times[1] + Duration::nanoseconds(1)), vec![3]),
         (Some(2), Some(times[1]), vec![3]),
