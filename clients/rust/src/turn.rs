@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use adk_core::identity::AdkIdentity;
+use adk_core::identity::{AdkIdentity, SessionId};
 use futures::{Stream, StreamExt as _};
 use reqwest::Method;
 use serde_json::json;
@@ -186,12 +186,12 @@ impl Memory {
 
     /// The object that an invocation reads and writes through, and the revision that was seen last without one.
     ///
-    /// It is the turn, if there is one; else what this invocation has used before; else the object that was read last and
-    /// is no other invocation's, by preference in this very task. What is no part of an invocation has no object but a turn.
+    /// It is what this invocation has used before; else the latest turn; else the object that was read last and is no other
+    /// invocation's, by preference in this very task. What is no part of an invocation has no object but a turn.
     pub fn visit(&self, identity: &AdkIdentity, invocation: &str) -> (Option<Arc<Visit>>, Option<u64>) {
         let task = tokio::task::try_id();
         let mut memory = lock(&self.0);
-        let Some(seen) = memory.1.get_mut(identity) else {
+        let Some(seen) = memory.1.get_mut(&key(identity)) else {
             return (None, None);
         };
         let mut visits: Vec<_> = seen.visits.iter().filter_map(Weak::upgrade).collect();
@@ -199,8 +199,8 @@ impl Memory {
             visits.retain(|visit| visit.whole);
         }
         let is_of = |visit: &Visit, wanted: Option<&str>| lock(&visit.invocation).as_deref() == wanted;
-        let found = (visits.iter().find(|visit| visit.whole))
-            .or_else(|| visits.iter().find(|visit| is_of(visit, Some(invocation))))
+        let found = (visits.iter().find(|visit| is_of(visit, Some(invocation))))
+            .or_else(|| visits.iter().rev().find(|visit| visit.whole))
             .or_else(|| visits.iter().rev().find(|visit| is_of(visit, None) && visit.task == task))
             .or_else(|| visits.iter().rev().find(|visit| is_of(visit, None)));
         if let Some(visit) = found {
@@ -224,7 +224,7 @@ impl Memory {
     /// Whether an invocation reads and writes through it.
     pub fn runs(&self, identity: &AdkIdentity, invocation: &str) -> bool {
         let memory = lock(&self.0);
-        let visits = memory.1.get(identity).into_iter().flat_map(|seen| &seen.visits);
+        let visits = memory.1.get(&key(identity)).into_iter().flat_map(|seen| &seen.visits);
         visits.filter_map(Weak::upgrade).any(|visit| lock(&visit.invocation).as_deref() == Some(invocation))
     }
 
@@ -234,23 +234,30 @@ impl Memory {
     }
 
     pub fn forget(&self, identity: &AdkIdentity) {
-        lock(&self.0).1.remove(identity);
+        lock(&self.0).1.remove(&key(identity));
     }
 
     fn with(&self, identity: &AdkIdentity, change: impl FnOnce(&mut Seen)) {
+        let identity = key(identity);
         let mut memory = lock(&self.0);
         let (uses, seen) = &mut *memory;
         *uses += 1;
-        if seen.len() >= REMEMBERED && !seen.contains_key(identity) {
+        if seen.len() >= REMEMBERED && !seen.contains_key(&identity) {
             // The older half of those that nobody holds.
             let limit = uses.saturating_sub(REMEMBERED as u64 / 2);
             seen.retain(|_, seen| seen.used > limit || seen.visits.iter().any(|visit| visit.strong_count() > 0));
         }
-        let entry = seen.entry(identity.clone()).or_default();
+        let entry = seen.entry(identity).or_default();
         entry.used = *uses;
         entry.visits.retain(|visit| visit.strong_count() > 0);
         change(entry);
     }
+}
+
+/// sessiond takes no white space around the id of a session for a part of it.
+fn key(identity: &AdkIdentity) -> AdkIdentity {
+    let session_id = SessionId::new_unchecked(identity.session_id.as_ref().trim());
+    AdkIdentity { session_id, ..identity.clone() }
 }
 
 /// A turn: as long as it lasts, no other one writes events of an invocation into the session. See

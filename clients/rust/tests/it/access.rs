@@ -102,6 +102,25 @@ async fn a_callback_that_fails_is_asked_by_the_next_request() {
     create(&service, &app, "ada", None, json!({})).await.unwrap();
 }
 
+#[test]
+fn the_token_of_the_environment_is_shown() {
+    let app = app();
+    for (token, code) in [(ADMIN, "session_not_found"), ("sdk_wrong", "unauthenticated"), ("", "unauthenticated")] {
+        let mut matrix = std::process::Command::new(crate::programs::program("matrix"))
+            .env("SESSIOND_URL", server())
+            .env("SESSIOND_TOKEN", token)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let get = json!({"do": "get", "app": app, "user": "ada", "session": "s"});
+        std::io::Write::write_all(&mut matrix.stdin.take().unwrap(), get.to_string().as_bytes()).unwrap();
+        let said = matrix.wait_with_output().unwrap();
+        let said: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+        assert_eq!(said["code"], code);
+    }
+}
+
 #[tokio::test]
 async fn a_callback_that_hangs_is_given_up() {
     let token = Token::callback(std::future::pending::<Result<String, String>>);

@@ -86,6 +86,8 @@ async fn what_was_never_read_is_stale() {
     append(&one, &identity, event("i1", json!({}))).await.unwrap();
     append(&one, &identity, event("i2", json!({}))).await.unwrap();
     append(&one, &identity, event("", json!({}))).await.unwrap();
+    // White space is no part of an id.
+    append(&one, &crate::support::identity(&app, "ada", " s "), event("i3", json!({}))).await.unwrap();
 }
 
 #[tokio::test]
@@ -209,12 +211,18 @@ async fn who_waited_is_told_that_the_session_has_changed() {
 
 #[tokio::test]
 async fn a_turn_that_was_superseded_stores_nothing_any_more() {
+    superseded(false).await;
+    superseded(true).await;
+}
+
+async fn superseded(same: bool) {
     let (service, app) = (sessions(), app());
     let identity = new_session(&service, &app).await;
     let short = Duration::from_secs(1);
     let old = service.turn(&identity, Duration::ZERO, short).await.unwrap();
     append(&service, &identity, event("i1", json!({}))).await.unwrap();
-    let other = sessions();
+    // Also by a turn of the same service.
+    let other = if same { service.clone() } else { sessions() };
     let new = other.turn(&identity, LONG, TTL).await.unwrap();
     for _ in 0..2 {
         let error = append(&service, &identity, event("i1", json!({}))).await.err().unwrap();

@@ -105,6 +105,17 @@ async fn a_silent_server_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_server_without_tls_is_not_talked_to_by_https() {
+    let script = Script::of([&answer(400, "", ""), &answer(400, "", ""), &answer(400, "", "")]).await;
+    let url = script.url.replace("http:", "https:");
+    let service = SessiondSessionService::builder(&url).token(Token::fixed("sdk_secret")).attempts(1).build().unwrap();
+    let error = append(&service, &identity("a", "u", "s"), event("i", json!({}))).await.err().unwrap();
+    assert_eq!(error.category, ErrorCategory::Unavailable);
+    assert!(error.message.contains(&url), "{error}");
+    assert!(script.requests().iter().all(|request| !request.contains("secret")));
+}
+
+#[tokio::test]
 async fn the_number_of_attempts_is_limited() {
     let failures = [(); 7].map(|()| unknown());
     let script = Script::of(failures.each_ref().map(String::as_str)).await;

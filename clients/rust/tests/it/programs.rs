@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{Server, app, new_session, sessions, shared};
 
 /// Cargo builds the examples with the tests, beside them.
-fn program(name: &str) -> PathBuf {
+pub fn program(name: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let program = tests.parent().unwrap().parent().unwrap().join("examples").join(name);
     assert!(program.is_file(), "{} is missing: it is built by `cargo test`", program.display());
