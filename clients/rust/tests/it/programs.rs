@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Server, app, new_session, sessions, shared};
 
-/// Cargo builds the examples with the tests, beside them.
+/// Cargo builds the examples beside the tests, if it is asked for no target by name.
 pub fn program(name: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let program = tests.parent().unwrap().parent().unwrap().join("examples").join(name);
