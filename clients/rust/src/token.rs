@@ -35,6 +35,11 @@ impl Token {
     /// A function that gives the credential. It is called for the first request, and what it gave is kept. When sessiond
     /// refuses that (401), it is called again, once for all requests that wait, each of which is then sent once more. It may
     /// take as long as an attempt.
+    ///
+    /// ```
+    /// # use sessiond_adk::Token;
+    /// let token = Token::callback(|| async { std::fs::read_to_string("/run/secrets/sessiond") });
+    /// ```
     pub fn callback<F, R, E>(callback: F) -> Self
     where
         F: Fn() -> R + Send + Sync + 'static,

@@ -312,3 +312,28 @@ impl fmt::Debug for Turn {
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use adk_core::identity::{AppName, UserId};
+
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_limited_and_what_is_held_stays() {
+        let session = |number: usize| {
+            let id = SessionId::new_unchecked(number.to_string());
+            AdkIdentity::new(AppName::new_unchecked("a"), UserId::new_unchecked("u"), id)
+        };
+        let memory = Memory::default();
+        let held = memory.read(&session(0), 7);
+        for number in 1..=3 * REMEMBERED {
+            drop(memory.read(&session(number), 1));
+        }
+        assert!(lock(&memory.0).1.len() <= REMEMBERED);
+        assert_eq!(memory.visit(&session(0), "i").0.map(|visit| visit.revision()), Some(held.revision()));
+        assert_eq!(memory.visit(&session(3 * REMEMBERED), "i").1, Some(1));
+        // Forgotten, which is no revision to go by.
+        assert_eq!(memory.visit(&session(1), "i").1, None);
+    }
+}
