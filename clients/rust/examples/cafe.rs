@@ -1,5 +1,5 @@
-//! Says something to the agents of a café, in a new session: `cafe USER MESSAGE`. Or follows the latest session of a user, while
-//! another program drives it: `cafe follow USER`.
+//! Says something to the agents of a café, in a new session: `cafe USER MESSAGE`. Or follows the latest session of a
+//! user, while another program drives it: `cafe follow USER`.
 //!
 //! The model of the agents is scripted, so they need no key; a real one would be used in the same way.
 

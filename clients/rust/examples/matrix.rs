@@ -1,5 +1,5 @@
-//! Does what the tests across all clients ask for: one JSON object a line on standard input, one answer a line on standard output.
-//! It is told where sessiond is by `SESSIOND_URL`, and the credential by `SESSIOND_TOKEN`.
+//! Does what the tests across all clients ask for: one JSON object a line on standard input, one answer a line on
+//! standard output. It is told where sessiond is by `SESSIOND_URL`, and the credential by `SESSIOND_TOKEN`.
 
 use std::{collections::BTreeMap, env, io::Write as _};
 

@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 
 /// Why a request to sessiond failed.
 ///
-/// The methods of `adk_session::SessionService` give an [`AdkError`] that is made of it: its `code` is [`Error::adk_code`],
-/// its `details` have the status, the request id and, as metadata, sessiond's own `code` and the `outcome`; this error is its
-/// `source`. No token, no state and no content of an event is ever part of it.
+/// The methods of `adk_session::SessionService` give an [`AdkError`] that is made of it: its `code` is
+/// [`Error::adk_code`], its `details` have the status, the request id and, as metadata, sessiond's own `code` and the
+/// `outcome`; this error is its `source`. No token, no state and no content of an event is ever part of it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
     /// What kind of failure it is.
     pub kind: ErrorKind,
-    /// One sentence or more for people: what sessiond said or what happened, and for a request that was given up its method
-    /// and URL, how often it was tried and for how long.
+    /// One sentence or more for people: what sessiond said or what happened, and for a request that was given up its
+    /// method and URL, how often it was tried and for how long.
     pub message: String,
     /// The HTTP status of the last answer; none if there was no answer.
     pub status: Option<u16>,
@@ -36,7 +36,8 @@ pub enum ErrorKind {
     AlreadyExists,
     /// The session has another event with this id.
     EventIdConflict,
-    /// Others have written to the session since it was read, or another turn has taken over from this one. Nothing was stored.
+    /// Others have written to the session since it was read, or another turn has taken over from this one. Nothing was
+    /// stored.
     Stale,
     /// Another turn has the session.
     Busy,
@@ -98,7 +99,8 @@ impl Error {
 
     /// The `code` of the [`AdkError`]: `session.not_found`, as the trait asks for it, `session.already_exists`,
     /// `session.event_id_conflict`, `session.stale`, `session.busy`, `session.position_gone`, `session.invalid_input`,
-    /// `session.unauthenticated`, `session.forbidden`, `session.rate_limited`, `session.unavailable`, `session.internal`.
+    /// `session.unauthenticated`, `session.forbidden`, `session.rate_limited`, `session.unavailable`,
+    /// `session.internal`.
     pub fn adk_code(&self) -> &'static str {
         self.words().0
     }

@@ -1,7 +1,7 @@
 //! Atomic changes of state, for tools and callbacks.
 //!
-//! To read `app:orders`, add one and put it into the `state_delta` loses an order if two agents do it at once. An operator is
-//! applied by the server to what is there:
+//! To read `app:orders`, add one and put it into the `state_delta` loses an order if two agents do it at once. An
+//! operator is applied by the server to what is there:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -17,16 +17,17 @@
 //! }
 //! ```
 //!
-//! Each call is one event of the session, stored when it returns, by the agent that is running, in its invocation. It is stored
-//! also if the tool fails afterwards. A key that the same tool also puts into its `state_delta` ends with that value.
+//! Each call is one event of the session, stored when it returns, by the agent that is running, in its invocation. It
+//! is stored also if the tool fails afterwards. A key that the same tool also puts into its `state_delta` ends with
+//! that value.
 //!
 //! The value is what the call returns. ADK shows no tool a way to change the state that the runner has in memory, so
-//! `ctx.session()` and the instructions of later agents show it from the next invocation on; a tool that wants it there now
-//! puts it into a key of its own, such as `temp:` or one of the session.
+//! `ctx.session()` and the instructions of later agents show it from the next invocation on; a tool that wants it there
+//! now puts it into a key of its own, such as `temp:` or one of the session.
 //!
-//! A context does not say which service its runner has. These functions take the [`SessiondSessionService`] of this process
-//! that runs the invocation, or the only one that there is. Their errors are those of [`SessiondSessionService::apply_ops`], which is
-//! the way without a context.
+//! A context does not say which service its runner has. These functions take the [`SessiondSessionService`] of this
+//! process that runs the invocation, or the only one that there is. Their errors are those of
+//! [`SessiondSessionService::apply_ops`], which is the way without a context.
 
 use std::sync::Arc;
 
@@ -140,8 +141,18 @@ where
     apply(ctx, &[Op::remove(key)]).await.map(drop)
 }
 
-/// Applies several operators in order, all or none, and returns the values of the keys after it; a removed key is absent.
+/// Applies several operators in order, all or none, and returns the values of the keys after it; a removed key is
+/// absent.
 pub async fn apply<C>(ctx: &Arc<C>, ops: &[Op]) -> Result<Map<String, Value>, Error>
+where
+    C: ReadonlyContext + ?Sized,
+{
+    apply_if(ctx, &[], ops).await
+}
+
+/// The same, if all preconditions hold, else the error is [`Stale`](crate::ErrorKind::Stale): see
+/// [`SessiondSessionService::apply_ops_if`].
+pub async fn apply_if<C>(ctx: &Arc<C>, preconditions: &[Value], ops: &[Op]) -> Result<Map<String, Value>, Error>
 where
     C: ReadonlyContext + ?Sized,
 {
@@ -151,7 +162,7 @@ where
         SessionId::new_unchecked(ctx.session_id()),
     );
     let service = SessiondSessionService::of(&identity, ctx.invocation_id())?;
-    service.apply_ops(&identity, ops, ctx.agent_name(), ctx.invocation_id()).await
+    service.apply_ops_if(&identity, preconditions, ops, ctx.agent_name(), ctx.invocation_id()).await
 }
 
 async fn one<C>(ctx: &Arc<C>, op: Op) -> Result<Value, Error>

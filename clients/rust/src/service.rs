@@ -47,16 +47,16 @@ pub enum Concurrency {
     #[default]
     None,
     /// An invocation appends only if nobody else has appended since it has read the session; otherwise the error is
-    /// [`ErrorKind::Stale`], and nothing is stored. What was seen is what `create`, `get` or the last append of this service
-    /// showed; a session that this service has not seen is stale, too.
+    /// [`ErrorKind::Stale`], and nothing is stored. What was seen is what `create`, `get` or the last append of this
+    /// service showed; a session that this service has not seen is stale, too.
     Session,
-    /// The invocations of a session take turns, those of all services that say so, in all processes. The first event of an
-    /// invocation takes the lease of its session, which is released when the runner lets go of the session object that it
-    /// has read. Events without an invocation take none. See also [`SessiondSessionService::turn`].
+    /// The invocations of a session take turns, those of all services that say so, in all processes. The first event of
+    /// an invocation takes the lease of its session, which is released when the runner lets go of the session object
+    /// that it has read. Events without an invocation take none. See also [`SessiondSessionService::turn`].
     Lease {
-        /// For how long to wait for the turn of another invocation; with zero, the error [`ErrorKind::Busy`] comes at once. If that
-        /// turn has stored something, what the runner has read is out of date: the error is [`ErrorKind::Stale`] then, before
-        /// anything is stored, and the message may be sent again.
+        /// For how long to wait for the turn of another invocation; with zero, the error [`ErrorKind::Busy`] comes at
+        /// once. If that turn has stored something, what the runner has read is out of date: the error is
+        /// [`ErrorKind::Stale`] then, before anything is stored, and the message may be sent again.
         wait: Duration,
         /// How long a turn may store nothing before another one may take over, 1 s to 15 min. An invocation that was
         /// superseded stores nothing any more: its appends are [`ErrorKind::Stale`].
@@ -88,9 +88,9 @@ impl Builder {
         self
     }
 
-    /// Whether to store what `LlmAgent` puts into each event of a model for debugging: twice the whole request, with all the history
-    /// and every byte of an image as a number, and once the answer. They are left out by default, for they would soon be most of what
-    /// is stored, and beyond the limit of an event (4 MiB).
+    /// Whether to store what `LlmAgent` puts into each event of a model for debugging: twice the whole request, with
+    /// all the history and every byte of an image as a number, and once the answer. They are left out by default, for
+    /// they would soon be most of what is stored, and beyond the limit of an event (4 MiB).
     pub fn keep_model_requests(mut self, keep: bool) -> Self {
         self.keep_model_requests = keep;
         self
@@ -108,14 +108,15 @@ impl Builder {
         self
     }
 
-    /// How long a request is tried again that found no connection, got no answer, or was refused for now; 30 s by default.
+    /// How long a request is tried again that found no connection, got no answer, or was refused for now; 30 s by
+    /// default.
     pub fn retry_for(mut self, total: Duration) -> Self {
         self.limits.total = total;
         self
     }
 
-    /// After how long without a byte the connection of a watch is given up; 45 s by default. sessiond sends a sign of life every
-    /// 15 s, if it is not told otherwise.
+    /// After how long without a byte the connection of a watch is given up; 45 s by default. sessiond sends a sign of
+    /// life every 15 s, if it is not told otherwise.
     pub fn watch_silence(mut self, silence: Duration) -> Self {
         self.limits.silence = silence;
         self
@@ -137,8 +138,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidInput`]: the URL is not `http://HOST:PORT` or `https://HOST`, with a path if a proxy puts sessiond
-    /// under one, or has a credential in it; or the token cannot be sent.
+    /// [`ErrorKind::InvalidInput`]: the URL is not `http://HOST:PORT` or `https://HOST`, with a path if a proxy puts
+    /// sessiond under one, or has a credential in it; or the token cannot be sent.
     pub fn build(self) -> Result<SessiondSessionService, Error> {
         let token = self.token.unwrap_or_else(Token::from_env);
         let http = Arc::new(Http::new(&self.url, &token, self.limits, self.traceparent)?);
@@ -159,11 +160,12 @@ impl Builder {
 ///
 /// What it guarantees, beyond what ADK asks of a session service:
 ///
-/// - When an append returns, the event and all its state changes are on disk, and every later read through any process shows
-///   them. If it fails, the same event may be appended again: its id makes sure that it is stored once.
-/// - Concurrent writers of different keys of app or user state never undo one another. For several writers of one key see
-///   [`ops`](crate::ops).
-/// - Reads are snapshots, and events are in the order in which they were stored, whatever the clocks of the writers say.
+/// - When an append returns, the event and all its state changes are on disk, and every later read through any process
+///   shows them. If it fails, the same event may be appended again: its id makes sure that it is stored once.
+/// - Concurrent writers of different keys of app or user state never undo one another. For several writers of one key
+///   see [`ops`](crate::ops).
+/// - Reads are snapshots, and events are in the order in which they were stored, whatever the clocks of the writers
+///   say.
 ///
 /// A clone is the same service. It needs a tokio runtime with I/O and time.
 #[derive(Clone)]
@@ -206,8 +208,8 @@ impl SessiondSessionService {
 
     /// Takes the turn of a session, and waits at most for `wait` for that of another.
     ///
-    /// As long as the turn lasts, all that this service writes to the session is part of it. To take it before the runner reads the
-    /// session means that a turn which had to wait sees all that the one before it did:
+    /// As long as the turn lasts, all that this service writes to the session is part of it. To take it before the
+    /// runner reads the session means that a turn which had to wait sees all that the one before it did:
     ///
     /// ```no_run
     /// # async fn f(
@@ -227,7 +229,8 @@ impl SessiondSessionService {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`]: another turn has the session, also after the wait. [`ErrorKind::NotFound`]: there is no such session.
+    /// [`ErrorKind::Busy`]: another turn has the session, also after the wait. [`ErrorKind::NotFound`]: there is no
+    /// such session.
     pub async fn turn(&self, identity: &AdkIdentity, wait: Duration, ttl: Duration) -> Result<Turn, Error> {
         let invocation = uuid::Uuid::new_v4().to_string();
         let lease = Lease::take(&self.0.http, &session_path(identity)?, &invocation, ttl, wait).await?;
@@ -236,16 +239,15 @@ impl SessiondSessionService {
 
     /// Changes state by operators, which the server applies to what is there: nothing is lost between writers.
     ///
-    /// They are applied in order, all or none, through one event that is appended to the session, once, also if the first answer
-    /// gets lost. [`Concurrency::Session`] does not matter here. For tools, see
-    /// [`ops`](crate::ops).
+    /// They are applied in order, all or none, through one event that is appended to the session, once, also if the
+    /// first answer gets lost. [`Concurrency::Session`] does not matter here. For tools, see [`ops`](crate::ops).
     ///
     /// Returns the values of the keys after it; a removed key is absent.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`]: there is no such session. [`ErrorKind::InvalidInput`]: an operator does not fit the value that is
-    /// there; nothing was changed.
+    /// [`ErrorKind::NotFound`]: there is no such session. [`ErrorKind::InvalidInput`]: an operator does not fit the
+    /// value that is there; nothing was changed.
     pub async fn apply_ops(
         &self,
         identity: &AdkIdentity,
@@ -253,30 +255,21 @@ impl SessiondSessionService {
         author: &str,
         invocation_id: &str,
     ) -> Result<Map<String, Value>, Error> {
-        self.apply(identity, ops, &[], author, invocation_id).await
+        self.apply_ops_if(identity, &[], ops, author, invocation_id).await
     }
 
-    /// The same, if all preconditions hold: sessiond's `{"key", "revision"}`, `{"key", "exists"}` or `{"key", "equals"}`.
+    /// The same, if all preconditions hold, each an object of sessiond's: a `key`, and `equals`, a value, or `exists`, a
+    /// bool, or `revision`, since which it is unchanged.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Stale`]: one does not hold; nothing was changed. Otherwise as [`SessiondSessionService::apply_ops`].
+    /// [`ErrorKind::Stale`]: one does not hold; nothing was changed. Otherwise as
+    /// [`SessiondSessionService::apply_ops`].
     pub async fn apply_ops_if(
         &self,
         identity: &AdkIdentity,
         preconditions: &[Value],
         ops: &[Op],
-        author: &str,
-        invocation_id: &str,
-    ) -> Result<Map<String, Value>, Error> {
-        self.apply(identity, ops, preconditions, author, invocation_id).await
-    }
-
-    async fn apply(
-        &self,
-        identity: &AdkIdentity,
-        ops: &[Op],
-        preconditions: &[Value],
         author: &str,
         invocation_id: &str,
     ) -> Result<Map<String, Value>, Error> {
@@ -299,15 +292,15 @@ impl SessiondSessionService {
 
     /// Follows a session: what is there, and then each event as it is committed, by whichever process.
     ///
-    /// When the connection breaks, the stream ends at the server or sessiond restarts, it comes back by itself behind the last
-    /// item: no event comes twice, none is missing. A connection that brings nothing for 45 s is given up. Each watch has a connection
-    /// of its own, which is closed when the stream is dropped.
+    /// When the connection breaks, the stream ends at the server or sessiond restarts, it comes back by itself behind
+    /// the last item: no event comes twice, none is missing. A connection that brings nothing for 45 s is given up.
+    /// Each watch has a connection of its own, which is closed when the stream is dropped.
     ///
     /// With `include_state`, [`WatchItem::State`] comes, too.
     ///
-    /// The stream ends after [`WatchItem::Deleted`], or after an error: [`ErrorKind::NotFound`], [`ErrorKind::PositionGone`], if there
-    /// is nothing to go on from, [`ErrorKind::Unauthenticated`], [`ErrorKind::Forbidden`], [`ErrorKind::InvalidInput`],
-    /// [`ErrorKind::Internal`].
+    /// The stream ends after [`WatchItem::Deleted`], or after an error: [`ErrorKind::NotFound`],
+    /// [`ErrorKind::PositionGone`], if there is nothing to go on from, [`ErrorKind::Unauthenticated`],
+    /// [`ErrorKind::Forbidden`], [`ErrorKind::InvalidInput`], [`ErrorKind::Internal`].
     pub fn watch(
         &self,
         identity: &AdkIdentity,
@@ -317,7 +310,8 @@ impl SessiondSessionService {
         watch::watch(self.0.http.clone(), session_path(identity), from, include_state)
     }
 
-    /// The exact JSON text of a value of the merged state: for numbers that [`Value`] cannot hold. None if there is no such key.
+    /// The exact JSON text of a value of the merged state: for numbers that [`Value`] cannot hold. None if there is no
+    /// such key.
     ///
     /// # Errors
     ///
@@ -331,8 +325,9 @@ impl SessiondSessionService {
 
     /// As `rewind` of the trait, for the session that `identity` names.
     ///
-    /// History is never truncated: the server appends an event that takes back those behind `event_id`, and what they did to the
-    /// state of the session; app and user state stay. Sessions that this service reads are without what was taken back.
+    /// History is never truncated: the server appends an event that takes back those behind `event_id`, and what they
+    /// did to the state of the session; app and user state stay. Sessions that this service reads are without what was
+    /// taken back.
     ///
     /// # Errors
     ///
@@ -633,8 +628,8 @@ impl fmt::Debug for SessiondSessionService {
 
 #[async_trait]
 impl SessionService for SessiondSessionService {
-    /// Creates a session, once, also if the first answer gets lost. `app:` and `user:` keys go to app and user state, `temp:` keys
-    /// nowhere.
+    /// Creates a session, once, also if the first answer gets lost. `app:` and `user:` keys go to app and user state,
+    /// `temp:` keys nowhere.
     async fn create(&self, req: CreateRequest) -> adk_core::Result<Box<dyn Session>> {
         let (app, user) = (req.try_app_name()?, req.try_user_id()?);
         req.try_session_id()?;
@@ -655,8 +650,8 @@ impl SessionService for SessiondSessionService {
         Ok(Box::new(self.given(wire::session(&answer)?)))
     }
 
-    /// Returns a session with its merged state and its events, as of one moment. `num_recent_events` and `after` go to the server:
-    /// first the last ones, of these those that are not before `after`.
+    /// Returns a session with its merged state and its events, as of one moment. `num_recent_events` and `after` go to
+    /// the server: first the last ones, of these those that are not before `after`.
     async fn get(&self, req: GetRequest) -> adk_core::Result<Box<dyn Session>> {
         Ok(Box::new(self.read(&req.try_identity()?, req.num_recent_events, req.after).await?))
     }
@@ -707,8 +702,8 @@ impl SessionService for SessiondSessionService {
         Ok(())
     }
 
-    /// Appends to the session with this id that this service has created or read. If there is none, or if there are several, of
-    /// other apps or users, it is an error. Runners use [`SessionService::append_event_for_identity`].
+    /// Appends to the session with this id that this service has created or read. If there is none, or if there are
+    /// several, of other apps or users, it is an error. Runners use [`SessionService::append_event_for_identity`].
     async fn append_event(&self, session_id: &str, event: Event) -> adk_core::Result<()> {
         if event.llm_response.partial {
             return Ok(());

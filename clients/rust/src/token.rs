@@ -32,9 +32,9 @@ impl Token {
         Self(Source::Fixed(token.into()))
     }
 
-    /// A function that gives the credential. It is called for the first request, and what it gave is kept. When sessiond
-    /// refuses that (401), it is called again, once for all requests that wait, each of which is then sent once more. It may
-    /// take as long as an attempt.
+    /// A function that gives the credential. It is called for the first request, and what it gave is kept. When
+    /// sessiond refuses that (401), it is called again, once for all requests that wait, each of which is then sent
+    /// once more. It may take as long as an attempt.
     ///
     /// ```
     /// # use sessiond_adk::Token;
@@ -71,8 +71,8 @@ impl fmt::Debug for Token {
 /// The header `Authorization`, with a fixed credential or what the callback gave last.
 pub(crate) struct Bearer {
     callback: Option<Arc<dyn Fn() -> BoxFuture<'static, Asked> + Send + Sync>>,
-    /// How many credentials there were, for a callback may give the same one twice, and the last one as a header. The lock
-    /// is held while the callback is asked, so that it is asked once for all who wait.
+    /// How many credentials there were, for a callback may give the same one twice, and the last one as a header. The
+    /// lock is held while the callback is asked, so that it is asked once for all who wait.
     last: Mutex<(u64, Option<HeaderValue>)>,
     /// For how long a callback is waited for.
     limit: Duration,
@@ -88,7 +88,8 @@ impl Bearer {
         Ok(Self { callback, last: Mutex::new(last), limit })
     }
 
-    /// The number and the header of a credential that is later than number `seen`; what there is, if there can be no other.
+    /// The number and the header of a credential that is later than number `seen`; what there is, if there can be no
+    /// other.
     pub(crate) async fn later_than(&self, seen: u64) -> Result<(u64, Option<HeaderValue>), Error> {
         let mut last = self.last.lock().await;
         if let (true, Some(callback)) = (last.0 <= seen, &self.callback) {

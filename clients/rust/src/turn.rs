@@ -1,7 +1,7 @@
 //! What this process has seen of sessions, and whose turn it is.
 //!
-//! ADK's trait appends by the name of a session, not through the object that was read. So the service remembers the objects
-//! that it gave out, as long as somebody holds them: a runner holds its one for an invocation.
+//! ADK's trait appends by the name of a session, not through the object that was read. So the service remembers the
+//! objects that it gave out, as long as somebody holds them: a runner holds its one for an invocation.
 
 use std::{
     collections::HashMap,
@@ -133,8 +133,8 @@ impl Visit {
         self.lease.lock().await
     }
 
-    /// Counts an event that was appended by its invocation. A gap before it means that others appended what it has not seen:
-    /// then its revision stays.
+    /// Counts an event that was appended by its invocation. A gap before it means that others appended what it has not
+    /// seen: then its revision stays.
     fn saw(&self, sequence: u64) {
         let mut revision = lock(&self.revision);
         if sequence == *revision + 1 {
@@ -186,8 +186,8 @@ impl Memory {
 
     /// The object that an invocation reads and writes through, and the revision that was seen last without one.
     ///
-    /// It is what this invocation has used before; else the latest turn; else the object that was read last and is no other
-    /// invocation's, by preference in this very task. What is no part of an invocation has no object but a turn.
+    /// It is what this invocation has used before; else the latest turn; else the object that was read last and is no
+    /// other invocation's, by preference in this very task. What is no part of an invocation has no object but a turn.
     pub fn visit(&self, identity: &AdkIdentity, invocation: &str) -> (Option<Arc<Visit>>, Option<u64>) {
         let task = tokio::task::try_id();
         let mut memory = lock(&self.0);

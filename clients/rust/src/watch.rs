@@ -49,16 +49,16 @@ pub enum WatchItem {
         /// When it was stored, by the server's clock.
         commit_time: DateTime<Utc>,
     },
-    /// All that was stored when the connection was made has been yielded; what follows is new. It comes again after each
-    /// reconnect, and after a burst of more than a page.
+    /// All that was stored when the connection was made has been yielded; what follows is new. It comes again after
+    /// each reconnect, and after a burst of more than a page.
     CaughtUp {
         /// The place.
         cursor: String,
         /// The number of the last event.
         revision: u64,
     },
-    /// With `include_state`: the merged state just before `CaughtUp`, then changes of app and user state. The state of the session
-    /// itself changes with its events: their `state_delta` is to be applied.
+    /// With `include_state`: the merged state just before `CaughtUp`, then changes of app and user state. The state of
+    /// the session itself changes with its events: their `state_delta` is to be applied.
     State {
         /// The place.
         cursor: String,

@@ -1,8 +1,8 @@
 //! ADK's sessions and events as JSON, and back.
 //!
 //! ADK for Rust writes events in a form of its own: names in snake case, bytes as lists of numbers, thoughts and calls
-//! without the names that the other ADKs give them. What this crate stores is the form of those, which sessiond's clients of
-//! all languages read. Nothing gets lost on either way:
+//! without the names that the other ADKs give them. What this crate stores is the form of those, which sessiond's
+//! clients of all languages read. Nothing gets lost on either way:
 //!
 //! - What that form cannot say, such as a confirmation of a tool, is stored besides, as ADK for Rust writes it, in the
 //!   event's field `adkRust`.
@@ -20,8 +20,8 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::error::{Error, ErrorKind};
 
-/// The key of an event's `provider_metadata` under which there are, as one JSON text, those fields of the stored event that
-/// ADK's `Event` cannot hold.
+/// The key of an event's `provider_metadata` under which there are, as one JSON text, those fields of the stored event
+/// that ADK's `Event` cannot hold.
 pub const UNKNOWN: &str = "sessiond.unknown";
 
 /// The field of a stored event for what only ADK for Rust knows.

@@ -75,6 +75,10 @@ impl Tool for Count {
         ops::union(&ctx, "list", ["b", "c"]).await?;
         ops::apply(&ctx, &[ops::Op::set("gone", 1), ops::Op::max("top", 7)]).await?;
         ops::remove(&ctx, "gone").await?;
+        let is = [json!({"key": "app:n", "equals": number})];
+        ops::apply_if(&ctx, &is, &[ops::Op::increment("app:n", 1)]).await?;
+        let stale = ops::apply_if(&ctx, &is, &[ops::Op::increment("app:n", 1)]).await.err().map(|error| error.kind);
+        assert_eq!(stale, Some(ErrorKind::Stale));
         let mut actions = ctx.actions();
         actions.state_delta.extend([("user:u".to_owned(), json!(1)), ("temp:t".to_owned(), json!(1))]);
         ctx.set_actions(actions);
@@ -121,7 +125,7 @@ async fn an_agent_runs_on_it() {
     assert!(first.iter().any(|event| event.llm_response.partial));
     let events = stored(&identity).await;
     assert!(!events.iter().any(|event| event.llm_response.partial));
-    // Five of operators, and what the runner has yielded.
+    // Those of operators, and what the runner has yielded.
     let text = |event: &Event| event.content().and_then(|content| content.parts.first()?.text().map(str::to_owned));
     assert_eq!(text(&events[0]).as_deref(), Some("hello"));
     assert_eq!(events.iter().filter_map(text).collect::<Vec<_>>(), ["hello", "one"]);
@@ -131,7 +135,7 @@ async fn an_agent_runs_on_it() {
     assert_eq!(response, json!({"number": 2, "list": ["a", "b"]}));
 
     let state = service.get(get_request(&identity)).await.unwrap().state().all();
-    let expected = json!({"app:n": 2, "list": ["a", "b", "c"], "top": 7, "user:u": 1, "said": "one"});
+    let expected = json!({"app:n": 3, "list": ["a", "b", "c"], "top": 7, "user:u": 1, "said": "one"});
     assert_eq!(serde_json::to_value(state).unwrap(), expected);
 
     // Another process goes on, with what was said.

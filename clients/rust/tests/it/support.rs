@@ -21,8 +21,8 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// A running sessiond. It ends with this object, and in any case with the process of the tests: the shell around it waits for
-/// the end of its input, which nobody else holds.
+/// A running sessiond. It ends with this object, and in any case with the process of the tests: the shell around it
+/// waits for the end of its input, which nobody else holds.
 pub struct Server {
     pub url: String,
     folder: PathBuf,
