@@ -47,8 +47,8 @@ type Service struct {
 	client      *client
 	concurrency Concurrency
 	leases      *leases
-	// For how long a watch waits for a sign of life.
-	silence time.Duration
+	// For how long a watch waits for a sign of life, and pauses before it comes back.
+	silence, comeback time.Duration
 }
 
 var _ session.Service = (*Service)(nil)
@@ -65,7 +65,7 @@ func New(url string, options ...Option) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	service := &Service{client: client, concurrency: config.concurrency, silence: silence}
+	service := &Service{client: client, concurrency: config.concurrency, silence: silence, comeback: comeback}
 	if config.concurrency == ConcurrencyLease {
 		service.leases = newLeases(client, config)
 	}

@@ -25,7 +25,7 @@ import (
 const silence = 45 * time.Second
 
 // The pause before the first attempt to come back, doubled for each further one up to the second number.
-const firstReturn, longestReturn = time.Second, 30 * time.Second
+const comeback, longestComeback = time.Second, 30 * time.Second
 
 // WatchRequest says what [Service.Watch] follows.
 type WatchRequest struct {
@@ -123,7 +123,7 @@ func (s *Service) Watch(ctx context.Context, req *WatchRequest) iter.Seq2[Item, 
 				header: map[string]string{"Accept": "text/event-stream"},
 			},
 			cursor: req.After,
-			retry:  firstReturn,
+			retry:  s.comeback,
 		}
 		if req.IncludeState {
 			w.request.query.Set("include", "state")
@@ -251,7 +251,7 @@ func because(ctx context.Context, err error) error {
 
 // pause returns for how long to wait before coming back.
 func (w *watch) pause() time.Duration {
-	limit := min(w.retry<<w.failures, max(w.retry, longestReturn))
+	limit := min(w.retry<<w.failures, max(w.retry, longestComeback))
 	pause := limit
 	// The server has spread the time for which it asks.
 	if !w.asked || w.failures > 0 {
