@@ -97,9 +97,7 @@ func (l *leases) take(ctx context.Context, service *Service, target *stored, inv
 	held := target.lease
 	if invocationID != "" && (held == nil || held.invocationID != invocationID) {
 		if held != nil {
-			if err := l.release(ctx, held); err != nil {
-				l.client.logger.WarnContext(ctx, "sessiond: the lease of a turn was not released; it expires", "error", err)
-			}
+			l.end(ctx, held)
 			target.lease = nil
 		}
 		taken := &lease{path: target.path(), invocationID: invocationID}
@@ -109,8 +107,8 @@ func (l *leases) take(ctx context.Context, service *Service, target *stored, inv
 		taken.token = fmt.Sprintf("%d-%s", taken.grant.Epoch, taken.grant.Incarnation)
 		l.mu.Lock()
 		l.held[taken] = struct{}{}
+		taken.forget = context.AfterFunc(ctx, func() { l.end(ctx, taken) })
 		l.mu.Unlock()
-		taken.forget = context.AfterFunc(ctx, func() { _ = l.release(context.WithoutCancel(ctx), taken) })
 		target.lease, held = taken, taken
 	}
 	if held == nil {
@@ -181,22 +179,28 @@ func (l *leases) refused(target *stored, err error) {
 	}
 }
 
-func (l *leases) drop(one *lease) {
-	one.forget()
+// drop tells whether the lease was held until now.
+func (l *leases) drop(one *lease) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	_, held := l.held[one]
 	delete(l.held, one)
+	one.forget()
+	return held
+}
+
+// end releases a lease, whatever became of the context of its invocation.
+func (l *leases) end(ctx context.Context, one *lease) {
+	if err := l.release(context.WithoutCancel(ctx), one); err != nil {
+		l.client.logger.WarnContext(ctx, "sessiond: the lease of a turn was not released; it expires", "error", err)
+	}
 }
 
 // release gives a lease back, once.
 func (l *leases) release(ctx context.Context, one *lease) error {
-	l.mu.Lock()
-	_, held := l.held[one]
-	l.mu.Unlock()
-	if !held {
+	if !l.drop(one) {
 		return nil
 	}
-	l.drop(one)
 	_, err := l.client.send(ctx, request{
 		method: http.MethodDelete,
 		path:   one.path + "/lease",
