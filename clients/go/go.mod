@@ -3,14 +3,11 @@ module github.com/sessiond/sessiond/clients/go
 go 1.26.5
 
 require (
-	github.com/google/go-cmp v0.7.0 // indirect
-	go.opentelemetry.io/otel v1.44.0
-	go.opentelemetry.io/otel/trace v1.44.0
+	go.opentelemetry.io/otel v1.44.0 // hands the caller's trace on, as ADK's own tracing is OpenTelemetry
+	go.opentelemetry.io/otel/trace v1.44.0 // for its tests: part of the same
 	google.golang.org/adk/v2 v2.2.0 // what this plugs into
-	google.golang.org/genai v1.66.0
+	google.golang.org/genai v1.66.0 // for its tests and the matrix: the content of ADK's events
 )
-
-require github.com/google/uuid v1.6.0
 
 require (
 	cloud.google.com/go v0.123.0 // indirect
@@ -20,9 +17,11 @@ require (
 	github.com/felixge/httpsnoop v1.0.4 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/s2a-go v0.1.9 // indirect
 	github.com/google/safehtml v0.1.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/googleapis/enterprise-certificate-proxy v0.3.19 // indirect
 	github.com/googleapis/gax-go/v2 v2.23.0 // indirect
 	github.com/gorilla/websocket v1.5.3 // indirect

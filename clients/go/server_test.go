@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
+	"google.golang.org/adk/v2/platform"
 	"google.golang.org/adk/v2/session"
 )
 
@@ -141,7 +141,7 @@ func serviceAt(t *testing.T, url string, options ...Option) *Service {
 }
 
 // app returns the name of an app that no other test uses.
-func app() string { return "app_" + uuid.NewString() }
+func app() string { return "app_" + platform.NewUUID(context.Background()) }
 
 func create(t *testing.T, s *Service, app, user, id string, state map[string]any) session.Session {
 	t.Helper()

@@ -233,7 +233,8 @@ func (s *Service) AppendEvent(ctx context.Context, cur session.Session, event *s
 	if err != nil {
 		return err
 	}
-	if answer.header.Get("Idempotent-Replayed") == "" || !target.has(event.ID) {
+	replayed := answer.header.Get("Idempotent-Replayed") != ""
+	if !replayed || (said.Sequence > target.seen() && !target.has(event.ID)) {
 		target.appended(kept, event.Actions.StateDelta, nil, said.Sequence)
 	}
 	return nil

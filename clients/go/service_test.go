@@ -307,9 +307,19 @@ func TestTheSameEventIsStoredOnce(t *testing.T) {
 	equal(t, idsOf(other), []string{"e", "f"})
 	equal(t, stateOf(other), map[string]any{"k": "w"})
 	equal(t, idsOf(load(t, s, one)), []string{"e", "f"})
+	// Also if the session was loaded without that event: its state is later.
+	recent, err := s.Get(t.Context(), &session.GetRequest{AppName: one.AppName(), UserID: "u", SessionID: one.ID(), NumRecentEvents: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AppendEvent(t.Context(), recent.Session, appended); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, idsOf(recent.Session), []string{"f"})
+	equal(t, stateOf(recent.Session), map[string]any{"k": "w"})
 
 	var failure *Error
-	err := s.AppendEvent(t.Context(), one, event("e", map[string]any{"k": "other"}))
+	err = s.AppendEvent(t.Context(), one, event("e", map[string]any{"k": "other"}))
 	if !errors.As(err, &failure) || failure.Code != "event_id_conflict" || failure.Outcome != "not_applied" {
 		t.Fatal(err)
 	}

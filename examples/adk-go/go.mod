@@ -3,9 +3,9 @@ module github.com/sessiond/sessiond/examples/adk-go
 go 1.26.5
 
 require (
-	github.com/sessiond/sessiond/clients/go v0.1.0
-	google.golang.org/adk/v2 v2.2.0
-	google.golang.org/genai v1.66.0
+	github.com/sessiond/sessiond/clients/go v0.1.0 // the session service
+	google.golang.org/adk/v2 v2.2.0 // the agents and their runner
+	google.golang.org/genai v1.66.0 // what they say, as ADK has it
 )
 
 require (
