@@ -41,33 +41,32 @@ var kinds = map[string]error{
 // Error says that sessiond refused a request, or could not be reached for as long as the service keeps trying.
 type Error struct {
 	// Status is the HTTP status of the last answer; 0 if there was none.
-	Status int `json:"-"`
+	Status int
 	// Code is sessiond's stable word for the error; empty if the answer is not sessiond's.
-	Code string `json:"code"`
+	Code string
 	// Detail says in words what is wrong. It never has a value of state in it.
-	Detail string `json:"detail"`
+	Detail string
 	// RequestID is what to look for in the server's log.
-	RequestID string `json:"requestId"`
+	RequestID string
 	// Outcome is "not_applied", or "unknown" if a write may have happened; empty for reads. It is always safe to append
 	// the same event again.
-	Outcome string `json:"outcome"`
+	Outcome string
 
-	// Owner names the process that holds the lease, and ExpireTime is when others may take it over, in Unix seconds
-	// ([ErrBusy]).
-	Owner      string  `json:"owner"`
-	ExpireTime float64 `json:"expireTime"`
-	// Revision is the number of the last event that there is ([ErrStale] by revision, [ErrPositionGone]).
-	Revision int64 `json:"revision"`
+	// Owner names the process that has the session, and ExpireTime is when others may take over if it writes nothing
+	// until then ([ErrBusy]).
+	Owner      string
+	ExpireTime time.Time
+	// Revision is the number of the session's last event ([ErrPositionGone], and [ErrStale] of [ConcurrencySession]).
+	Revision int64
 
 	// Method and URL are what was asked for, without the query.
-	Method string `json:"-"`
-	URL    string `json:"-"`
+	Method, URL string
 	// Attempts is how often it was tried, and Elapsed how long that took together.
-	Attempts int           `json:"-"`
-	Elapsed  time.Duration `json:"-"`
+	Attempts int
+	Elapsed  time.Duration
 
 	// Err is why there was no answer; nil if there was one.
-	Err error `json:"-"`
+	Err error
 }
 
 // Error says what was tried, how often, for how long, and what came of it.
@@ -110,11 +109,20 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // refusal reads an answer that is an error.
 func refusal(status int, body []byte) *Error {
-	failure := &Error{}
-	// An answer of a proxy is no problem document.
-	if json.Unmarshal(body, failure) != nil {
-		failure = &Error{}
+	var problem struct {
+		Code, Detail, RequestID, Outcome, Owner string
+		ExpireTime                              float64
+		Revision                                int64
 	}
-	failure.Status = status
+	failure := &Error{Status: status}
+	if json.Unmarshal(body, &problem) != nil {
+		// An answer of a proxy.
+		return failure
+	}
+	failure.Code, failure.Detail, failure.RequestID = problem.Code, problem.Detail, problem.RequestID
+	failure.Outcome, failure.Owner, failure.Revision = problem.Outcome, problem.Owner, problem.Revision
+	if problem.ExpireTime != 0 {
+		failure.ExpireTime = unixTime(problem.ExpireTime)
+	}
 	return failure
 }

@@ -204,7 +204,7 @@ func TestWhatRequestsCarry(t *testing.T) {
 	}), WithToken(" hunter2\n"), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: 1})
 	ctx := trace.ContextWithSpanContext(t.Context(), span)
-	_, err := s.Get(ctx, &session.GetRequest{AppName: "a", UserID: "u", SessionID: "s", NumRecentEvents: 77})
+	_, err := s.Get(ctx, &session.GetRequest{AppName: "a", UserID: "u", SessionID: "s", NumRecentEvents: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestWhatRequestsCarry(t *testing.T) {
 	equal(t, seen.Get("User-Agent"), "sessiond-go/"+Version)
 	equal(t, seen.Get("Authorization"), "Bearer hunter2")
 	if said := log.String(); !strings.Contains(said, "attempt=1") || !strings.Contains(said, "/v1/apps/a/users/u/sessions/s") ||
-		strings.Contains(said, "hunter2") || strings.Contains(said, "77") {
+		strings.Contains(said, "hunter2") || strings.Contains(said, "numRecentEvents") {
 		t.Fatal(said)
 	}
 	if _, err := s.Get(t.Context(), &session.GetRequest{AppName: "a", UserID: "u", SessionID: "s"}); err != nil {

@@ -202,7 +202,7 @@ func (w *watch) connection(parent context.Context, yield func(Item, error) bool)
 		failure := client.refusal(w.request, response.StatusCode, body)
 		failure.Attempts = 1
 		w.atLeast = retryAfterOf(response.Header)
-		return tryAgain(failure) || failure.Status >= 500, failure
+		return tryAgain(failure), failure
 	}
 	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != "text/event-stream" {
 		return false, errors.New("sessiond: the answer to a watch is not sessiond's")

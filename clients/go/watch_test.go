@@ -165,7 +165,8 @@ func TestASilentConnectionIsGivenUp(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "event: unknown\ndata: x\n\nid: 2-x-y\r\nevent: event\r\ndata: {\"id\":\"b\",\"sequence\":2}\r\n\r\nevent: deleted\ndata: {\"reason\":\"erased\"}\n\n")
 	}))
-	s.silence = 50 * time.Millisecond
+	// It comes back when the server says.
+	s.silence, s.comeback = 50*time.Millisecond, 1000*time.Hour
 	var seen []string
 	for item, err := range s.Watch(t.Context(), &WatchRequest{AppName: "a", UserID: "u", SessionID: "s"}) {
 		if err != nil {
