@@ -2,9 +2,10 @@ package sessiond
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"google.golang.org/adk/v2/agent"
-	"google.golang.org/adk/v2/platform"
 	"google.golang.org/adk/v2/plugin"
 	"google.golang.org/adk/v2/session"
 )
@@ -101,7 +101,12 @@ func (l *leases) take(ctx context.Context, service *Service, target *stored, inv
 			target.lease = nil
 		}
 		taken := &lease{path: target.path(), invocationID: invocationID}
-		if err := l.ask(ctx, taken); err != nil {
+		if target.owner == "" {
+			// Not one of the process, two objects of which may run the same invocation.
+			host, _ := os.Hostname()
+			target.owner = fmt.Sprintf("%.64s/%d/%s", host, os.Getpid(), rand.Text())
+		}
+		if err := l.ask(ctx, target.owner, taken); err != nil {
 			return err
 		}
 		taken.token = fmt.Sprintf("%d-%s", taken.grant.Epoch, taken.grant.Incarnation)
@@ -135,14 +140,12 @@ func (l *leases) take(ctx context.Context, service *Service, target *stored, inv
 }
 
 // ask waits for the lease.
-func (l *leases) ask(ctx context.Context, taken *lease) error {
-	host, _ := os.Hostname()
+func (l *leases) ask(ctx context.Context, owner string, taken *lease) error {
 	r := request{
 		method: http.MethodPost,
 		path:   taken.path + "/lease",
 		body: map[string]any{
-			// Another one each time, for two objects of this process may run the same invocation.
-			"owner":        fmt.Sprintf("%.64s/%d/%s", host, os.Getpid(), platform.NewUUID(ctx)),
+			"owner":        owner,
 			"invocationId": taken.invocationID,
 			"ttl":          l.ttl.Seconds(),
 		},
@@ -160,7 +163,7 @@ func (l *leases) ask(ctx context.Context, taken *lease) error {
 		if r.patience > 0 {
 			// The server ended the wait early, or another one was first.
 			select {
-			case <-time.After(min(left, 200*time.Millisecond+rand.N(300*time.Millisecond))):
+			case <-time.After(min(left, 200*time.Millisecond+mathrand.N(300*time.Millisecond))):
 			case <-ctx.Done():
 				return ctx.Err()
 			}

@@ -75,6 +75,32 @@ func TestAnInvocationWaitsForTheTurnOfAnotherAndSeesWhatItDid(t *testing.T) {
 	equal(t, idsOf(load(t, second, one)), idsOf(other))
 }
 
+func TestASessionWithAGapCatchesUpInTheOrderOfTheStore(t *testing.T) {
+	s := leased(t)
+	one := create(t, s, app(), "u", "s", nil)
+	appendAll(t, s, one, of("i1", "a"))
+	add(t, service(t), load(t, service(t), one), "side", map[string]any{"k": "v"})
+	appendAll(t, s, one, of("i1", "b"))
+	equal(t, idsOf(one), []string{"a", "b"})
+	appendAll(t, s, one, of("i2", "c"))
+	equal(t, idsOf(one), []string{"a", "side", "b", "c"})
+	equal(t, stateOf(one), map[string]any{"last": "c", "k": "v"})
+}
+
+func TestALeaseOfWhichNothingIsKnownIsItsOwners(t *testing.T) {
+	p := newProxy(t)
+	s := serviceAt(t, p.url(), WithConcurrency(ConcurrencyLease), WithLeaseWait(0), WithRetry(2, time.Minute))
+	one := create(t, s, app(), "u", "s", nil)
+	p.losses.Store(1 << 20)
+	var failure *Error
+	if err := s.AppendEvent(t.Context(), one, of("i1", "a")); !errors.As(err, &failure) || failure.Outcome != "unknown" {
+		t.Fatal(err)
+	}
+	p.losses.Store(0)
+	appendAll(t, s, one, of("i1", "a"))
+	equal(t, idsOf(load(t, s, one)), []string{"a"})
+}
+
 func TestAnInvocationThatDoesNotWaitIsToldWhoHasTheTurn(t *testing.T) {
 	first, second := leased(t), leased(t, WithLeaseWait(0))
 	one := create(t, first, app(), "u", "s", nil)

@@ -20,6 +20,7 @@ package sessiond
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,8 +106,8 @@ func (s *Service) Create(ctx context.Context, req *session.CreateRequest) (*sess
 	if req.SessionID != "" {
 		body["sessionId"] = req.SessionID
 		r.method, r.path = http.MethodPost, sessionsPath(req.AppName, req.UserID)
-		// By which sessiond knows what an attempt before has created.
-		r.header = map[string]string{"Idempotency-Key": platform.NewUUID(ctx)}
+		// By which sessiond knows what an attempt before has created. Not of ctx, which may give the same id again.
+		r.header = map[string]string{"Idempotency-Key": rand.Text()}
 	}
 	created, err := s.read(ctx, r)
 	if err != nil {

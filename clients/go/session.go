@@ -18,7 +18,8 @@ type stored struct {
 	id, appName, userID string
 	// One append at a time, so that events have the order of the store. Held while sending; see lock.
 	turn chan struct{}
-	// Of this object's turns; guarded by turn.
+	// What names this object among those that take leases, and its present one; guarded by turn.
+	owner string
 	lease *lease
 
 	// Guards what follows.
@@ -83,7 +84,9 @@ func (s *stored) catchUp(later *stored) {
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.state, func(key string, _ any) bool { return !isTemporary(key) })
 	maps.Copy(s.state, later.state)
-	s.events = append(s.events, later.events...)
+	// Those behind a gap are in both.
+	kept := slices.DeleteFunc(slices.Clone(s.events), func(event *session.Event) bool { return later.has(event.ID) })
+	s.events = append(kept, later.events...)
 	s.updatedAt = later.updatedAt
 	s.revision = later.revision
 }

@@ -157,7 +157,12 @@ func TestASilentConnectionIsGivenUp(t *testing.T) {
 	s := serviceAt(t, stub(t, func(w http.ResponseWriter, r *http.Request) {
 		after = append(after, r.URL.Query().Get("afterSequence"))
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		if len(after) == 1 {
+		switch len(after) {
+		case 1:
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			return
+		case 2:
 			_, _ = io.WriteString(w, ": a comment\nretry: 7\nid: 1-x-y\nevent: event\ndata: {\"id\":\"a\",\ndata: \"sequence\":1}\n\nid: 2-x-y\nevent: event\ndata: {}\n")
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
@@ -165,8 +170,7 @@ func TestASilentConnectionIsGivenUp(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "event: unknown\ndata: x\n\nid: 2-x-y\r\nevent: event\r\ndata: {\"id\":\"b\",\"sequence\":2}\r\n\r\nevent: deleted\ndata: {\"reason\":\"erased\"}\n\n")
 	}))
-	// It comes back when the server says.
-	s.silence, s.comeback = 50*time.Millisecond, 1000*time.Hour
+	s.silence, s.comeback = 50*time.Millisecond, time.Millisecond
 	var seen []string
 	for item, err := range s.Watch(t.Context(), &WatchRequest{AppName: "a", UserID: "u", SessionID: "s"}) {
 		if err != nil {
@@ -180,7 +184,7 @@ func TestASilentConnectionIsGivenUp(t *testing.T) {
 		}
 	}
 	equal(t, seen, []string{"a", "b", "erased 2-x-y"})
-	equal(t, after, []string{"", "1-x-y"})
+	equal(t, after, []string{"", "", "1-x-y"})
 }
 
 func TestWhatEndsAWatch(t *testing.T) {
@@ -242,6 +246,21 @@ func TestWhatEndsAWatch(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAWatchComesBackWhenTheServerSays(t *testing.T) {
+	asked := 0
+	s := serviceAt(t, stub(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "text/event-stream")
+		if asked == 1 {
+			_, _ = io.WriteString(w, "retry: 1\n\nevent: bye\ndata: {\"reason\":\"drain\"}\n\n")
+			return
+		}
+		_, _ = io.WriteString(w, "event: deleted\ndata: {\"reason\":\"deleted\"}\n\n")
+	}))
+	s.comeback = 1000 * time.Hour
+	next[Deleted](t, follow(t, s, &WatchRequest{AppName: "a", UserID: "u", SessionID: "s"}))
 }
 
 func TestAWatchThatIsRefusedForNowComesBack(t *testing.T) {
