@@ -38,8 +38,6 @@ type lease struct {
 	// What the writes of the turn carry.
 	token string
 	grant grant
-	// Why the turn stores nothing any more; nil while it may.
-	superseded error
 	// Forgets to release it when the context of the invocation is done.
 	forget func() bool
 }
@@ -119,9 +117,6 @@ func (l *leases) take(ctx context.Context, service *Service, target *stored, inv
 	if held == nil {
 		return nil
 	}
-	if held.superseded != nil {
-		return held.superseded
-	}
 	for missed := held.grant.Revision - target.seen(); missed > 0; {
 		query := url.Values{"numRecentEvents": {strconv.FormatInt(missed, 10)}}
 		later, err := service.get(ctx, target.path(), query)
@@ -173,11 +168,10 @@ func (l *leases) ask(ctx context.Context, owner string, taken *lease) error {
 	}
 }
 
-// refused notes that the turn was superseded: each further write of it is told the same.
+// refused forgets a lease that was superseded. The turn goes on showing it, and so stores nothing any more.
 func (l *leases) refused(target *stored, err error) {
 	var failure *Error
 	if target.lease != nil && errors.As(err, &failure) && failure.Code == "fenced" {
-		target.lease.superseded = err
 		l.drop(target.lease)
 	}
 }

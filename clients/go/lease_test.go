@@ -157,7 +157,7 @@ func TestWhatEndsATurn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first, second := leased(t), leased(t, WithLeaseWait(time.Minute))
+			first, second := leased(t, WithLeaseTTL(15*time.Minute)), leased(t, WithLeaseWait(time.Minute))
 			one := create(t, first, app(), "u", "s", nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()

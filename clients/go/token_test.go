@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/adk/v2/session"
 )
@@ -45,7 +46,10 @@ func TestATokenSourceIsAskedOnceForAllWhoWait(t *testing.T) {
 	g.taken.Store("t1")
 	var calls atomic.Int32
 	s := serviceAt(t, stub(t, g.ServeHTTP), WithTokenSource(func(context.Context) (string, error) {
-		return fmt.Sprintf("t%d\n", calls.Add(1)), nil
+		token := fmt.Sprintf("t%d\n", calls.Add(1))
+		// The others may come meanwhile.
+		time.Sleep(100 * time.Millisecond)
+		return token, nil
 	}))
 	together := func() {
 		t.Helper()
