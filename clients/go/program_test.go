@@ -28,10 +28,10 @@ func build(t *testing.T, folder, program string) string {
 	return path
 }
 
-// start runs a program on a server, until the test ends.
+// start runs a program on a server, until the test ends, when its input does.
 func start(t *testing.T, on *server, path string, arguments ...string) (io.WriteCloser, *bufio.Scanner) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), path, arguments...)
+	command := exec.Command(path, arguments...)
 	command.Env = append(os.Environ(), "SESSIOND_URL="+on.url())
 	input, err := command.StdinPipe()
 	if err != nil {
@@ -48,7 +48,6 @@ func start(t *testing.T, on *server, path string, arguments ...string) (io.Write
 	}
 	t.Cleanup(func() {
 		_ = input.Close()
-		_ = command.Process.Kill()
 		_ = command.Wait()
 		if t.Failed() {
 			t.Log(said.String())
@@ -87,7 +86,7 @@ func TestTheCafe(t *testing.T) {
 	}
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	_ = listener.Close()
-	start(t, own, build(t, example, "./serve"), "web", "-port", port, "api")
+	start(t, own, "sh", "-c", guard, "guard", build(t, example, "./serve"), "web", "-port", port, "api")
 	api := "http://127.0.0.1:" + port + "/api"
 	sessions := serviceAt(t, own.url())
 	created := create(t, sessions, "cafe", "user", "s", nil)
@@ -103,7 +102,7 @@ func TestTheCafe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, output := start(t, own, build(t, example, "./follow"), "user")
+	_, output := start(t, own, "sh", "-c", guard, "guard", build(t, example, "./follow"), "user")
 	for _, want := range []string{
 		"user: I am Eve. A mint tea, please.", "waiter: Coming.", "barista: one mint tea, hot",
 		"server: Order 4: one mint tea, hot, for Eve.",

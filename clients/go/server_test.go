@@ -51,8 +51,8 @@ type server struct {
 	stdin   io.WriteCloser
 }
 
-// Runs the server `$@`, and sends it the signal that the line on its input names: KILL if that ends without one, as when
-// the tests are killed. So the server never outlives them.
+// Runs the program `$@`, and sends it the signal that the line on its input names: KILL if that ends without one, as when
+// the tests are killed. So the program never outlives them.
 const guard = `"$@" </dev/null & read -r signal; kill "-${signal:-KILL}" $!; wait $!`
 
 // ownServer starts a server for one test, which may stop and start it.
