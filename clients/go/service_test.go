@@ -396,6 +396,8 @@ func TestAwkwardNamesAndValues(t *testing.T) {
 		equal(t, stateOf(found), map[string]any{name: name, "\u2028<>&": "\x00\u2029\U0010FFFF"})
 		remove(t, s, one)
 	}
+	// Nor does a proxy take it for another path.
+	equal(t, segments("a/b", ".", "..", "ä"), "/a%2Fb/%2E/%2E%2E/%C3%A4")
 	user := create(t, s, app, "a/../b", "s", nil)
 	equal(t, load(t, s, user).UserID(), "a/../b")
 	for _, name := range []string{".", "..", "a\nb", strings.Repeat("x", 257), " "} {
