@@ -102,7 +102,7 @@ func do(ctx context.Context, sessions *sessiond.Service, line []byte) (answer, e
 			Author:       c.Event.Author,
 			InvocationID: c.Event.InvocationID,
 			Timestamp:    time.UnixMicro(int64(math.Round(c.Event.Timestamp * 1e6))).UTC(),
-			LLMResponse:  model.LLMResponse{Content: genai.NewContentFromText(c.Event.Text, genai.RoleUser)},
+			LLMResponse:  model.LLMResponse{Content: genai.NewContentFromText(c.Event.Text, genai.RoleModel)},
 			Actions:      session.EventActions{StateDelta: c.Event.StateDelta},
 		})
 		return answer{"state": state(found.Session)}, err
