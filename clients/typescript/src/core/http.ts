@@ -117,7 +117,7 @@ export class Http {
     const headers = { ...request.headers };
     if (content !== undefined) headers["content-type"] = "application/json";
     const patience = request.patienceMs ?? 0;
-    const query = request.query ? `?${new URLSearchParams(request.query)}` : "";
+    const whole = withQuery(path, request.query);
     const began = performance.now();
     const deadline = began + this.#retryForMs + patience;
     let inDoubt = false;
@@ -131,7 +131,7 @@ export class Http {
         const left = attempt === 1 ? Number.POSITIVE_INFINITY : deadline - performance.now();
         const timeoutMs = Math.min(this.#timeoutMs + patience, left);
         const agent = patience === 0 ? this.#agent : false;
-        const reply = await this.#authorised({ method, path: path + query, headers, content, timeoutMs, agent });
+        const reply = await this.#authorised({ method, path: whole, headers, content, timeoutMs, agent });
         status = reply.status;
         body = fromJson(reply.text);
         if (status === 401 || status === 403) {
@@ -176,8 +176,7 @@ export class Http {
     signal: AbortSignal | undefined,
   ): Promise<http.IncomingMessage> {
     const headers = { accept: "text/event-stream" };
-    const search = new URLSearchParams(query).toString();
-    const whole = search === "" ? path : `${path}?${search}`;
+    const whole = withQuery(path, query);
     const open = async (authorization: Record<string, string>): Promise<http.IncomingMessage> => {
       const { request, answer } = await this.#open("GET", whole, { ...headers, ...authorization }, false, signal);
       const timer = setTimeout(() => request.destroy(late(this.#timeoutMs)), this.#timeoutMs);
@@ -266,24 +265,21 @@ export class Http {
       agent,
       ...(signal ? { signal } : {}),
     });
+    let connected = false;
     const answer = new Promise<http.IncomingMessage>((resolve, reject) => {
       // Never removed: an error without a listener would end the process.
-      request.on("error", reject);
+      request.on("error", (error) => reject(connected ? error : new NoConnection(error)));
       request.on("response", resolve);
     });
     request.once("socket", (socket) => {
-      if (!socket.connecting) return;
-      const refused = (error: Error): void => {
-        clearTimeout(timer);
-        request.destroy(new NoConnection(error));
-      };
-      const timer = setTimeout(() => refused(late(this.#connectTimeoutMs)), this.#connectTimeoutMs);
-      socket.prependOnceListener("error", refused);
+      connected = !socket.connecting;
+      if (connected) return;
+      const timer = setTimeout(() => request.destroy(late(this.#connectTimeoutMs)), this.#connectTimeoutMs);
+      socket.once("close", () => clearTimeout(timer));
       socket.once(secure ? "secureConnect" : "connect", () => {
         clearTimeout(timer);
-        socket.off("error", refused);
+        connected = true;
       });
-      socket.once("close", () => clearTimeout(timer));
     });
     return { request, answer };
   }
@@ -376,6 +372,11 @@ export function details(reply: Reply): Details {
 /** Returns ids as segments of a path, each with its slash before it, percent-encoded. */
 export function segments(...ids: string[]): string {
   return ids.map((id) => `/${id === "." || id === ".." ? id.replaceAll(".", "%2E") : encoded(id)}`).join("");
+}
+
+function withQuery(path: string, query: Record<string, string> | undefined): string {
+  const search = new URLSearchParams(query).toString();
+  return search === "" ? path : `${path}?${search}`;
 }
 
 function encoded(id: string): string {
