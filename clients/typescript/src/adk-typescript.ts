@@ -20,6 +20,10 @@ import type { JsonObject } from "./core/json.js";
 
 export * from "./shared.js";
 
+// Of each session object, the service that it comes from: the runner of `adk-typescript` 1.0.3 puts a session where the
+// context of an invocation has its session service.
+const origins = new WeakMap<object, SessiondSessionService>();
+
 interface Key {
   appName: string;
   userId: string;
@@ -46,7 +50,11 @@ export class SessiondSessionService extends BaseSessionService {
     this.sessiond = new Sessions<SessionInterface, Event>(
       {
         ticks: 1,
-        session: ({ state, ...fields }) => ({ ...fields, state: new State(state) }),
+        session: ({ state, ...fields }) => {
+          const session = { ...fields, state: new State(state) };
+          origins.set(session, this);
+          return session;
+        },
         event: ({ actions, longRunningToolIds, ...fields }) => {
           const { requestedAuthConfigs, ...others } = actions;
           const event = Object.assign(new AdkEvent({ author: "" }), fields, {
@@ -149,9 +157,10 @@ export class SessiondSessionService extends BaseSessionService {
 
 /** The operators, for every context of `adk-typescript`: of tools, of callbacks, of agents. */
 export const ops = opsOf<ReadonlyContext>((context) => {
-  // It has no public way from every kind of context to the service.
-  const { sessionService: service, session } = context["invocationContext"];
-  if (!(service instanceof SessiondSessionService)) {
+  // It has no public way from every kind of context to the session.
+  const { session } = context["invocationContext"];
+  const service = origins.get(session);
+  if (service === undefined) {
     throw new TypeError("The operators need a runner whose session service is a SessiondSessionService.");
   }
   return {
