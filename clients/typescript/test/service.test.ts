@@ -301,7 +301,7 @@ for (const name of NAMES) {
       assert.deepEqual([own.ourField, own.actions.theirs], [{ deep: [1] }, 7]);
     });
 
-    it("writes a new event as ADK does in Python", async () => {
+    it("writes a new event as the other frameworks do", async () => {
       const app = fresh();
       const session = await service.create(app, "ada", {}, "s");
       const fields = { id: "e", author: "a", invocationId: "i", timestamp: 1.25, text: "t", role: "model" };

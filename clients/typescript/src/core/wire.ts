@@ -3,7 +3,7 @@ import type { Dialect, EventShape, SessionShape } from "./session.js";
 
 const TEMP = "temp:";
 
-// What ADK's events have in `actions` in every language, and some frameworks only if it is not empty.
+// What some frameworks have in `actions` always, and others only if it is not empty.
 const MAPS = ["stateDelta", "artifactDelta", "requestedAuthConfigs", "requestedToolConfirmations"] as const;
 
 /** Of an event that was read: the names of the fields that the stored event has, and of those in its `actions`. */
@@ -47,7 +47,7 @@ export function eventToWire<S extends SessionShape<E>, E extends EventShape>(
   if (event.timestamp !== undefined) fields["timestamp"] = toSeconds(event.timestamp, dialect.ticks);
   const wire = { ...fields, actions };
   if (known === undefined) {
-    // As ADK writes it in Python, so that it is the same event from each language.
+    // The same from each framework, so that an event is known again that another one of them has written.
     for (const name of MAPS) actions[name] ??= {};
     drop(wire, (name) => name === "longRunningToolIds");
   } else {
