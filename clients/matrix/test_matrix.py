@@ -1,7 +1,7 @@
 """Agents of every language work on one session.
 
-Each client has a program that does through its framework what a line on its standard input says, and answers with a line. The
-programs reach the server through a proxy, which can cut a connection after the server has done what was asked.
+Each client has a program that does through its framework what a line on its standard input says, and answers with a
+line. The programs reach the server through a proxy, which can cut a connection after the server has done what was asked.
 """
 
 import json
@@ -147,6 +147,7 @@ def event(name: str, text: str, delta: dict | None = None) -> dict:
         "invocationId": f"turn-{name}",
         "timestamp": 1_790_000_000.25,
         "text": text,
+        "role": "model",
         "stateDelta": delta or {},
     }
 
@@ -176,7 +177,7 @@ def test_each_reads_what_all_wrote(world: tuple[list[Program], Proxy]) -> None:
     reads = {program.name: program.do("get", session) for program in programs}
     for name, read in reads.items():
         assert read["state"] == expected, name
-        assert read["events"][:: 2] == events, name
+        assert read["events"][::2] == events, name
     assert len({json.dumps(read["events"]) for read in reads.values()}) == 1
     assert {round(read["lastUpdateTime"], 3) for read in reads.values()} == {
         round(reads["python"]["lastUpdateTime"], 3)
