@@ -381,9 +381,13 @@ final class Http {
 
   /** Says that there was no answer. */
   static String notReached(IOException error) {
+    // That a connection is refused has no text.
     Throwable why = error;
     while (why.getMessage() == null && why.getCause() != null) {
       why = why.getCause();
+    }
+    if (why.getMessage() == null) {
+      why = error;
     }
     return "sessiond cannot be reached: %s%s."
         .formatted(

@@ -2,6 +2,7 @@ package dev.sessiond.adk;
 
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -82,7 +83,7 @@ final class Leases {
     // A turn is an owner of its own: two that run the same invocation in this process are rivals.
     asked.put("owner", PROCESS + "/" + UUID.randomUUID());
     asked.put("invocationId", invocationId);
-    asked.put("ttl", Wire.seconds(java.time.Instant.EPOCH.plus(ttl)));
+    asked.put("ttl", Wire.seconds(Instant.EPOCH.plus(ttl)));
     long deadline = System.nanoTime() + wait.toNanos();
     long seconds = 0;
     while (true) {

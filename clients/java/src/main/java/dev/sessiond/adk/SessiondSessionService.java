@@ -20,6 +20,8 @@ import io.reactivex.rxjava3.core.Single;
 import io.reactivex.rxjava3.schedulers.Schedulers;
 import java.net.URI;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -313,7 +315,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
                   .forEach((key, value) -> Wire.putOrRemove(session.state(), key, value));
             }
             session.events().add(event);
-            session.lastUpdateTime(java.time.Instant.ofEpochMilli(event.timestamp()));
+            session.lastUpdateTime(Instant.ofEpochMilli(event.timestamp()));
           }
           return event;
         });
@@ -341,7 +343,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     String path = path(session);
     Map<String, Object> event = new LinkedHashMap<>();
     event.put("id", Event.generateEventId());
-    event.put("timestamp", Wire.seconds(java.time.Instant.now()));
+    event.put("timestamp", Wire.seconds(Instant.now().truncatedTo(ChronoUnit.MILLIS)));
     event.put("author", author);
     event.put("invocationId", invocationId);
     event.put("actions", Map.of("stateOps", Wire.ops(ops)));
@@ -358,7 +360,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
               Wire.putOrRemove(session.state(), op.key(), values.get(op.key()));
             }
             session.events().add(appended);
-            session.lastUpdateTime(java.time.Instant.ofEpochMilli(appended.timestamp()));
+            session.lastUpdateTime(Instant.ofEpochMilli(appended.timestamp()));
           }
           return values;
         });
