@@ -9,7 +9,10 @@ package dev.sessiond.adk;
 public final class PositionGoneException extends SessiondException {
   private static final long serialVersionUID = 1;
 
+  /** The number of the last event. */
   private final long revision;
+
+  /** The number of the last event that was trimmed. */
   private final long baseRevision;
 
   PositionGoneException(SessiondException answer, long revision, long baseRevision) {

@@ -7,7 +7,10 @@ import java.util.Optional;
 public final class SessionBusyException extends SessiondException {
   private static final long serialVersionUID = 1;
 
+  /** The holder, or null. */
   private final String owner;
+
+  /** When others may take over, or null. */
   private final Instant expireTime;
 
   SessionBusyException(SessiondException answer, String owner, Instant expireTime) {

@@ -14,9 +14,16 @@ import java.util.Optional;
 public class SessiondException extends SessionException {
   private static final long serialVersionUID = 1;
 
+  /** The HTTP status; 0 if there was no answer. */
   private final int status;
+
+  /** sessiond's word, or null. */
   private final String code;
+
+  /** What to look for in the server's log, or null. */
   private final String requestId;
+
+  /** Whether a write happened, or null. */
   private final String outcome;
 
   SessiondException(

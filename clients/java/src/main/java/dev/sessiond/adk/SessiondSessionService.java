@@ -11,12 +11,13 @@ import com.google.adk.sessions.SessionNotFoundException;
 import com.google.adk.sessions.State;
 import com.google.common.collect.MapMaker;
 import io.opentelemetry.context.Context;
-import io.opentelemetry.context.Scope;
 import io.reactivex.rxjava3.annotations.CheckReturnValue;
 import io.reactivex.rxjava3.core.Completable;
 import io.reactivex.rxjava3.core.Flowable;
 import io.reactivex.rxjava3.core.Maybe;
 import io.reactivex.rxjava3.core.Single;
+import io.reactivex.rxjava3.core.SingleOnSubscribe;
+import io.reactivex.rxjava3.internal.schedulers.NonBlockingThread;
 import io.reactivex.rxjava3.schedulers.Schedulers;
 import java.net.URI;
 import java.time.Duration;
@@ -59,8 +60,10 @@ import javax.net.ssl.SSLContext;
  *
  * <p>An instance is safe to use from all threads; a program needs one. Nothing is sent before the
  * returned type is subscribed to. Requests run on {@link Schedulers#io()}, whose threads also bring
- * the results. Failures are a {@link SessiondException}, or ADK's {@link SessionNotFoundException};
- * values that JSON does not have are an {@link IllegalArgumentException}.
+ * the results; {@link #appendEvent} alone runs on the thread that subscribes, as ADK's own services
+ * do, unless that is one of {@link Schedulers#computation()} or {@link Schedulers#single()}.
+ * Failures are a {@link SessiondException}, or ADK's {@link SessionNotFoundException}; values that
+ * JSON does not have are an {@link IllegalArgumentException}.
  */
 public final class SessiondSessionService implements BaseSessionService, AutoCloseable {
   private static final String URL_FORM =
@@ -280,6 +283,10 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
    * Session#lastUpdateTime()} becomes the event's timestamp. An event that the session already has
    * is not applied again. An event without an id gets one.
    *
+   * <p>To subscribe returns when it is stored: ADK's workflow agents count on it. A thread that
+   * must not wait, of {@link Schedulers#computation()} or {@link Schedulers#single()}, does not;
+   * there, the agents of a sequence may begin before what the one before them said is stored.
+   *
    * @return the event; fails with {@link SessionNotFoundException}; {@link StaleSessionException},
    *     with {@link Concurrency#SESSION} or {@link Concurrency#LEASE}; {@link
    *     SessionBusyException}; or a {@link SessiondException}, with the code {@code
@@ -296,29 +303,37 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     if (event.id() == null) {
       event.setId(Event.generateEventId());
     }
-    return turn(
-        session,
-        mine -> {
-          boolean guarded = concurrency == Concurrency.SESSION;
-          // A compaction comes when the turn is over.
-          boolean leased =
-              concurrency == Concurrency.LEASE
-                  && event.actions() != null
-                  && event.actions().compaction().isEmpty();
-          Http.Reply reply = append(session, path, mine, Wire.event(event), guarded, leased);
-          boolean replayed = reply.headers().firstValue("Idempotent-Replayed").isPresent();
-          if (!replayed || !has(session, event.id())) {
-            if (event.actions() != null) {
-              event
-                  .actions()
-                  .stateDelta()
-                  .forEach((key, value) -> Wire.putOrRemove(session.state(), key, value));
-            }
-            session.events().add(event);
-            session.lastUpdateTime(Instant.ofEpochMilli(event.timestamp()));
-          }
-          return event;
-        });
+    Callable<Event> work =
+        turn(
+            session,
+            mine -> {
+              boolean guarded = concurrency == Concurrency.SESSION;
+              // A compaction comes when the turn is over.
+              boolean leased =
+                  concurrency == Concurrency.LEASE
+                      && event.actions() != null
+                      && event.actions().compaction().isEmpty();
+              Http.Reply reply = append(session, path, mine, Wire.event(event), guarded, leased);
+              boolean replayed = reply.headers().firstValue("Idempotent-Replayed").isPresent();
+              if (!replayed || !has(session, event.id())) {
+                if (event.actions() != null) {
+                  event
+                      .actions()
+                      .stateDelta()
+                      .forEach((key, value) -> Wire.putOrRemove(session.state(), key, value));
+                }
+                session.events().add(event);
+                session.lastUpdateTime(Instant.ofEpochMilli(event.timestamp()));
+              }
+              return event;
+            });
+    // ADK's workflow agents begin the next agent when to emit an event returns, not when the runner
+    // has stored it. So it returns when it is stored, unless its thread must not wait.
+    return Single.defer(
+        () ->
+            Thread.currentThread() instanceof NonBlockingThread
+                ? io(work)
+                : Single.create(emit(work)));
   }
 
   /**
@@ -347,23 +362,25 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     event.put("author", author);
     event.put("invocationId", invocationId);
     event.put("actions", Map.of("stateOps", Wire.ops(ops)));
-    return turn(
-        session,
-        mine -> {
-          Http.Reply reply =
-              append(session, path, mine, event, false, concurrency == Concurrency.LEASE);
-          Map<String, Object> actions = Json.object(reply.body().get("actions"));
-          Map<String, Object> values = new LinkedHashMap<>(Json.object(actions.get("stateDelta")));
-          Event appended = Wire.event(reply.body(), session.id());
-          if (!has(session, appended.id())) {
-            for (Op op : ops) {
-              Wire.putOrRemove(session.state(), op.key(), values.get(op.key()));
-            }
-            session.events().add(appended);
-            session.lastUpdateTime(Instant.ofEpochMilli(appended.timestamp()));
-          }
-          return values;
-        });
+    return io(
+        turn(
+            session,
+            mine -> {
+              Http.Reply reply =
+                  append(session, path, mine, event, false, concurrency == Concurrency.LEASE);
+              Map<String, Object> actions = Json.object(reply.body().get("actions"));
+              Map<String, Object> values =
+                  new LinkedHashMap<>(Json.object(actions.get("stateDelta")));
+              Event appended = Wire.event(reply.body(), session.id());
+              if (!has(session, appended.id())) {
+                for (Op op : ops) {
+                  Wire.putOrRemove(session.state(), op.key(), values.get(op.key()));
+                }
+                session.events().add(appended);
+                session.lastUpdateTime(Instant.ofEpochMilli(appended.timestamp()));
+              }
+              return values;
+            }));
   }
 
   /**
@@ -581,35 +598,32 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     T with(Known mine) throws InterruptedException;
   }
 
-  private <T> Single<T> turn(Session session, Work<T> work) {
-    return io(
-        () -> {
-          Known mine = known(session);
-          mine.turn.lockInterruptibly();
-          try {
-            return work.with(mine);
-          } finally {
-            mine.turn.unlock();
-          }
-        });
+  private <T> Callable<T> turn(Session session, Work<T> work) {
+    return () -> {
+      Known mine = known(session);
+      mine.turn.lockInterruptibly();
+      try {
+        return work.with(mine);
+      } finally {
+        mine.turn.unlock();
+      }
+    };
   }
 
-  /** Runs work that blocks, with the caller's trace; to dispose of it interrupts it. */
+  /** Runs work that blocks on a thread for that, with the caller's trace; to dispose interrupts. */
   private static <T> Single<T> io(Callable<T> work) {
     return Single.defer(
-        () -> {
-          Context context = Context.current();
-          return Single.<T>create(
-                  emitter -> {
-                    try (Scope scope = context.makeCurrent()) {
-                      Objects.requireNonNull(scope);
-                      emitter.onSuccess(work.call());
-                    } catch (Exception error) {
-                      emitter.tryOnError(error);
-                    }
-                  })
-              .subscribeOn(Schedulers.io());
-        });
+        () -> Single.create(emit(Context.current().wrap(work))).subscribeOn(Schedulers.io()));
+  }
+
+  private static <T> SingleOnSubscribe<T> emit(Callable<T> work) {
+    return emitter -> {
+      try {
+        emitter.onSuccess(work.call());
+      } catch (Exception error) {
+        emitter.tryOnError(error);
+      }
+    };
   }
 
   static SessionNotFoundException notFound(String sessionId, Http.Reply reply) {

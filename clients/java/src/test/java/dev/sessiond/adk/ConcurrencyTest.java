@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.adk.events.Event;
 import com.google.adk.sessions.GetSessionConfig;
 import com.google.adk.sessions.Session;
+import io.reactivex.rxjava3.schedulers.Schedulers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -74,7 +75,9 @@ class ConcurrencyTest {
     List<Session> loaded = List.of(load(service), load(service), load(service), load(service));
     long refused =
         loaded.stream()
-            .map(session -> service.appendEvent(session, of("x")).toFuture())
+            .map(
+                session ->
+                    service.appendEvent(session, of("x")).subscribeOn(Schedulers.io()).toFuture())
             .toList()
             .stream()
             .filter(
@@ -156,7 +159,7 @@ class ConcurrencyTest {
     Session one = create(service);
     Session two = load(other);
     service.appendEvent(one, of("one")).blockingGet();
-    var waits = other.appendEvent(two, of("two")).toFuture();
+    var waits = other.appendEvent(two, of("two")).subscribeOn(Schedulers.io()).toFuture();
     service
         .appendEvent(one, Events.delta(Map.of("k", 1)).toBuilder().invocationId("one").build())
         .blockingGet();

@@ -11,6 +11,7 @@ import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.TraceFlags;
 import io.opentelemetry.api.trace.TraceState;
+import io.reactivex.rxjava3.schedulers.Schedulers;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -229,7 +230,8 @@ class FaultsTest {
       var service = own.client().build();
       Session session = service.createSession(app, "ada", Map.of(), "s").blockingGet();
       own.stop();
-      var append = service.appendEvent(session, Events.text("x")).toFuture();
+      var append =
+          service.appendEvent(session, Events.text("x")).subscribeOn(Schedulers.io()).toFuture();
       own.start();
       append.get(60, TimeUnit.SECONDS);
       assertEquals(1, service.listEvents(app, "ada", "s").blockingGet().events().size());

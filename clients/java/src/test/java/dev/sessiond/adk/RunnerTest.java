@@ -20,10 +20,12 @@ import com.google.genai.types.Content;
 import com.google.genai.types.Part;
 import io.reactivex.rxjava3.core.Flowable;
 import io.reactivex.rxjava3.core.Single;
+import io.reactivex.rxjava3.schedulers.Schedulers;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -134,20 +136,28 @@ class RunnerTest {
   @Test
   void agentsInARowShareTempStateWhichIsNotStored() {
     service.createSession(app, "ada", Map.of(), "s").blockingGet();
-    var first = new ScriptedModel(Part.fromText("made"));
-    var second =
-        new ScriptedModel()
-            .then(request -> Part.fromText(request.getFirstSystemInstruction().orElseThrow()));
-    var row =
-        SequentialAgent.builder()
-            .name("row")
-            .subAgents(
-                agent("one", first).outputKey("temp:made").build(),
-                agent("two", second).instruction("<{temp:made}>").outputKey("seen").build())
-            .build();
-    run(runner(service, row).runAsync("ada", "s", HELLO));
-    assertTrue(load().state().get("seen").toString().contains("<made>"));
-    assertEquals(1, load().state().size());
+    // Each counts on what those before it did, also with a tool.
+    var first = new ScriptedModel(call("order", Map.of("item", "tea")), Part.fromText("made"));
+    var row = SequentialAgent.builder().name("row");
+    var agents = new ArrayList<LlmAgent>();
+    agents.add(
+        agent("one", first)
+            .tools(FunctionTool.create(Tools.class, "order"))
+            .outputKey("temp:k0")
+            .build());
+    for (int i = 0; i < 5; i++) {
+      var model =
+          new ScriptedModel()
+              .then(request -> Part.fromText(request.getFirstSystemInstruction().orElseThrow()));
+      agents.add(
+          agent("next" + i, model)
+              .instruction("<{item} {temp:k" + i + "}>")
+              .outputKey(i == 4 ? "seen" : "temp:k" + (i + 1))
+              .build());
+    }
+    run(runner(service, row.subAgents(agents).build()).runAsync("ada", "s", HELLO));
+    assertTrue(load().state().get("seen").toString().contains("<tea made>"));
+    assertEquals(Set.of("item", "seen", "app:orders", "user:items"), load().state().keySet());
   }
 
   @Test
@@ -207,7 +217,10 @@ class RunnerTest {
     assertThrows(IllegalStateException.class, () -> run(runner.runAsync("ada", "s", HELLO)));
     Session third = load();
     // It is released soon: the framework does not wait for what hears of a failure.
-    var waits = leasing.appendEvent(third, Events.event().invocationId("next").build());
+    var waits =
+        leasing
+            .appendEvent(third, Events.event().invocationId("next").build())
+            .subscribeOn(Schedulers.io());
     waits.timeout(60, TimeUnit.SECONDS).blockingGet();
     leasing.close();
     assertEquals(3, Json.number(server.get(lease), "epoch"));

@@ -18,6 +18,7 @@ import com.google.adk.sessions.State;
 import com.google.genai.types.Content;
 import com.google.genai.types.FunctionCall;
 import com.google.genai.types.Part;
+import io.reactivex.rxjava3.schedulers.Schedulers;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.Instant;
@@ -468,7 +469,10 @@ class ServiceTest {
     for (int i = 0; i < 30; i++) {
       // Some through one session object, some through objects of their own.
       Session through = i % 2 == 0 ? shared : load("s");
-      appends.add(service.appendEvent(through, Events.delta(Map.of("app:k" + i, i))));
+      appends.add(
+          service
+              .appendEvent(through, Events.delta(Map.of("app:k" + i, i)))
+              .subscribeOn(Schedulers.io()));
     }
     io.reactivex.rxjava3.core.Single.mergeDelayError(appends).ignoreElements().blockingAwait();
     Session read = load("s");
@@ -542,9 +546,32 @@ class ServiceTest {
     String thread =
         service
             .createSession(app, "ada")
-            .subscribeOn(io.reactivex.rxjava3.schedulers.Schedulers.computation())
+            .subscribeOn(Schedulers.computation())
             .map(session -> Thread.currentThread().getName())
             .blockingGet();
     assertTrue(thread.startsWith("RxCachedThreadScheduler"), thread);
+  }
+
+  @Test
+  void toSubscribeToAnAppendReturnsWhenItIsStored() {
+    Session session = create(Map.of(), "s");
+    String thread =
+        service
+            .appendEvent(session, Events.text("x"))
+            .map(event -> Thread.currentThread().getName())
+            .test()
+            .assertComplete()
+            .values()
+            .get(0);
+    assertEquals(Thread.currentThread().getName(), thread);
+    // But for threads that must not wait.
+    String other =
+        service
+            .appendEvent(session, Events.text("y"))
+            .map(event -> Thread.currentThread().getName())
+            .subscribeOn(Schedulers.computation())
+            .blockingGet();
+    assertTrue(other.startsWith("RxCachedThreadScheduler"), other);
+    assertEquals(2, load("s").events().size());
   }
 }
