@@ -620,7 +620,9 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     return emitter -> {
       try {
         emitter.onSuccess(work.call());
-      } catch (Exception error) {
+      } catch (Throwable error) {
+        // Also such as a class that is missing: RxJava would let the thread die of it, and the
+        // subscriber wait for ever.
         emitter.tryOnError(error);
       }
     };

@@ -71,7 +71,8 @@ final class Watch {
     } catch (InterruptedException disposed) {
       // Nobody listens any more.
       emitter.onComplete();
-    } catch (RuntimeException error) {
+    } catch (Throwable error) {
+      // Also such as a class that is missing: RxJava would let the thread die of it.
       if (Thread.interrupted()) {
         emitter.onComplete();
       } else {

@@ -108,6 +108,22 @@ class TokenTest {
   }
 
   @Test
+  void evenAMissingClassIsToldAndNotWaitedFor() {
+    var service =
+        client("http://127.0.0.1:9")
+            .tokenSupplier(
+                () -> {
+                  throw new NoClassDefFoundError("gone");
+                })
+            .build();
+    service
+        .listSessions("a", "u")
+        .test()
+        .awaitDone(60, java.util.concurrent.TimeUnit.SECONDS)
+        .assertError(NoClassDefFoundError.class);
+  }
+
+  @Test
   void aTokenThatCannotBeSentIsRefusedAndNotShown() {
     for (String token : List.of("se cret", "secret\r\nX: y", "sécret", " ")) {
       var error =
