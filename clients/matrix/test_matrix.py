@@ -1,7 +1,8 @@
 """Agents of every language work on one session.
 
 Each client has a program that does through its framework what a line on its standard input says, and answers with a
-line. The programs reach the server through a proxy, which can cut a connection after the server has done what was asked.
+line. The programs reach the server through a proxy, which can cut a connection after the server has done what it was
+asked.
 """
 
 import json
@@ -16,6 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
 from tests.support.process import Server
 
 # Whoever waits longer than this waits for ever.
