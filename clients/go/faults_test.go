@@ -58,6 +58,7 @@ func TestALostAnswerLosesAndDoublesNothing(t *testing.T) {
 }
 
 func TestAnAppendOfWhichNothingIsKnownCanBeRepeated(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newProxy(t)
 	s := serviceAt(t, p.url(), WithConcurrency(ConcurrencySession))
 	one := create(t, s, app(), "u", "s", nil)
@@ -86,6 +87,7 @@ func TestAnAppendOfWhichNothingIsKnownCanBeRepeated(t *testing.T) {
 }
 
 func TestAServerThatIsAway(t *testing.T) {
+	t.Parallel() // it mostly waits
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +140,7 @@ func TestAServerThatRestarts(t *testing.T) {
 }
 
 func TestWhatIsTriedAgain(t *testing.T) {
+	t.Parallel() // it mostly waits
 	problem := func(status int, outcome string) string {
 		return fmt.Sprintf(`{"status":%d,"code":"c","detail":"d","outcome":%q,"requestId":"r"}`, status, outcome)
 	}

@@ -19,8 +19,9 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 )
 
-// The pause before the first further attempt, doubled for each one up to the second number, and spread by jitter.
-const firstPause, longestPause = 100 * time.Millisecond, 2 * time.Second
+// The pause before the first further attempt, four times as long before each one up to the second number, and spread by
+// jitter: five attempts outlast some 12 s.
+const firstPause, longestPause = 200 * time.Millisecond, 8 * time.Second
 
 // client sends requests that may be sent twice, and does so if an answer does not come.
 type client struct {
@@ -98,7 +99,7 @@ func (c *client) send(ctx context.Context, r request) (*reply, error) {
 		if again {
 			inDoubt = inDoubt || (failure.Outcome != "not_applied" && !notSent(failure.Err))
 		}
-		pause := min(firstPause<<(attempt-1), longestPause)
+		pause := min(firstPause<<(2*min(attempt-1, 3)), longestPause)
 		pause = max(pause, retryAfter(answer)) + rand.N(pause/2)
 		elapsed := time.Since(began)
 		if !again || ctx.Err() != nil || attempt >= c.tries || elapsed+pause > c.retryFor+r.patience {
