@@ -50,9 +50,10 @@ final class Http {
 
   private static final int MAX_TRIES = 5;
 
-  // Before the first retry, doubled for each further one up to the second, and spread by jitter.
-  private static final Duration FIRST_WAIT = Duration.ofMillis(100);
-  private static final Duration LONGEST_WAIT = Duration.ofSeconds(2);
+  // Before the first retry, four times as long before each further one up to the second, and spread
+  // by jitter: five tries outlast some 12 s.
+  private static final Duration FIRST_WAIT = Duration.ofMillis(200);
+  private static final Duration LONGEST_WAIT = Duration.ofSeconds(8);
 
   private final String url;
   private final Bearer bearer;
@@ -162,7 +163,7 @@ final class Http {
     String asked = call.method() + " " + url + call.path();
     boolean inDoubt = false;
     for (int attempt = 1; ; attempt++) {
-      Duration wait = jitter(min(FIRST_WAIT.multipliedBy(1L << (attempt - 1)), LONGEST_WAIT));
+      Duration wait = jitter(min(FIRST_WAIT.multipliedBy(1L << 2 * (attempt - 1)), LONGEST_WAIT));
       Duration limit = callTimeout.plus(call.patience());
       if (attempt > 1) {
         limit = min(limit, budget.minus(since(began)));
