@@ -19,9 +19,10 @@ use crate::{
 /// Answers after which the same request is sent again.
 const RETRIED: [u16; 5] = [408, 429, 502, 503, 504];
 
-/// The pause before the second attempt, doubled for each further one up to the second number, and spread by jitter.
+/// The pause before the second attempt, four times as long before each further one up to the second number, and spread by
+/// jitter: five attempts outlast some 12 s.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// What need not be encoded in a segment of a path (RFC 3986, section 2.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -163,7 +164,7 @@ impl Http {
                     (Error::new(ErrorKind::Unavailable, message), Duration::ZERO)
                 }
             };
-            let pause = spread((FIRST_PAUSE * 2u32.pow(attempt.min(10) - 1)).min(LONGEST_PAUSE)).max(at_least);
+            let pause = spread((FIRST_PAUSE * 4u32.pow(attempt.min(4) - 1)).min(LONGEST_PAUSE)).max(at_least);
             let spent = began.elapsed();
             if attempt >= self.limits.attempts || spent + pause >= self.limits.total + call.patience {
                 let (times, seconds) = (if attempt == 1 { "attempt" } else { "attempts" }, spent.as_secs_f64());
