@@ -58,8 +58,10 @@ export const RETRIED: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 const MOST_TRIES = 5;
 
-// The pause before the second attempt, three times as long before each further one: about 10 s in all.
-const FIRST_PAUSE_MS = 250;
+// The pause before the second attempt, four times as long before each further one up to the second number: five attempts
+// outlast some 12 s.
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 8_000;
 
 const URL_RULE =
   "The URL of sessiond is http://HOST:PORT, https://HOST, sessiond://HOST:PORT or sessiond+https://HOST, without a " +
@@ -122,7 +124,7 @@ export class Http {
     const deadline = began + this.#retryForMs + patience;
     let inDoubt = false;
     for (let attempt = 1; ; attempt += 1) {
-      let pause = FIRST_PAUSE_MS * 3 ** (attempt - 1) * (0.75 + Math.random() / 2);
+      let pause = Math.min(FIRST_PAUSE_MS * 4 ** (attempt - 1), LONGEST_PAUSE_MS) * (0.75 + Math.random() / 2);
       let status: number | undefined;
       let body: unknown;
       let cause: unknown;
