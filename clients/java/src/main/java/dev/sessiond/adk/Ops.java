@@ -87,14 +87,17 @@ public final class Ops {
   }
 
   /**
-   * Applies several operators in order, all or none.
+   * Applies several operators in order, all or none, and only if all preconditions hold: else it
+   * fails with {@link StaleSessionException}.
    *
    * @param context of a tool or callback
    * @param ops what to do
+   * @param preconditions what must hold for that
    * @return the values of the keys after it; a removed key is absent
    */
   @CheckReturnValue
-  public static Single<Map<String, Object>> apply(ReadonlyContext context, List<Op> ops) {
+  public static Single<Map<String, Object>> apply(
+      ReadonlyContext context, List<Op> ops, Precondition... preconditions) {
     var invocation = context.invocationContext();
     if (!(invocation.sessionService() instanceof SessiondSessionService service)) {
       throw new IllegalStateException(
@@ -102,7 +105,12 @@ public final class Ops {
               + invocation.sessionService().getClass().getSimpleName()
               + ".");
     }
-    return service.applyOps(invocation.session(), ops, context.agentName(), context.invocationId());
+    return service.applyOps(
+        invocation.session(),
+        ops,
+        List.of(preconditions),
+        context.agentName(),
+        context.invocationId());
   }
 
   private static Single<Object> one(ReadonlyContext context, Op op) {

@@ -346,22 +346,31 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
    *
    * @param session the session whose state, user state and app state the keys are of
    * @param ops what to do
+   * @param preconditions what must hold for that
    * @param author the author of the event
    * @param invocationId the invocation that the event is part of; may be empty
-   * @return the values of the keys after it; a removed key is absent. Fails with the code {@code
-   *     invalid_argument} if an operator does not fit the value that is there; nothing was changed
-   *     then
+   * @return the values of the keys after it; a removed key is absent. Nothing was changed if it
+   *     fails with {@link StaleSessionException}, as a precondition does not hold, or with the code
+   *     {@code invalid_argument}, as an operator does not fit the value that is there
    */
   @CheckReturnValue
   public Single<Map<String, Object>> applyOps(
-      Session session, List<Op> ops, String author, String invocationId) {
+      Session session,
+      List<Op> ops,
+      List<Precondition> preconditions,
+      String author,
+      String invocationId) {
     String path = path(session);
     Map<String, Object> event = new LinkedHashMap<>();
     event.put("id", Event.generateEventId());
     event.put("timestamp", Wire.seconds(Instant.now().truncatedTo(ChronoUnit.MILLIS)));
     event.put("author", author);
     event.put("invocationId", invocationId);
-    event.put("actions", Map.of("stateOps", Wire.ops(ops)));
+    Map<String, Object> asked = new LinkedHashMap<>(Map.of("stateOps", Wire.ops(ops)));
+    if (!preconditions.isEmpty()) {
+      asked.put("preconditions", preconditions.stream().map(Precondition::fields).toList());
+    }
+    event.put("actions", asked);
     return io(
         turn(
             session,
@@ -512,9 +521,11 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
       case "session_not_found" -> throw notFound(session.id(), reply);
       case "revision_mismatch" ->
           throw new StaleSessionException(
-              "Session "
-                  + session.id()
-                  + " has been modified in storage since it was loaded; load it again.",
+              guarded
+                  ? "Session "
+                      + session.id()
+                      + " has been modified in storage since it was loaded; load it again."
+                  : reply.error().getMessage(),
               reply.error());
       case "fenced" -> throw mine.lease == null ? reply.error() : mine.lease.supersededBy(reply);
       case "lease_held" -> throw Leases.busy(reply);

@@ -51,7 +51,9 @@ class FaultsTest {
       assertEquals(Map.of("k", 1), session.state());
       proxy.loseAnswers.set(lost);
       Map<String, Object> sum =
-          service.applyOps(session, List.of(Op.increment("app:n", 1)), "a", "").blockingGet();
+          service
+              .applyOps(session, List.of(Op.increment("app:n", 1)), List.of(), "a", "")
+              .blockingGet();
       assertEquals(Map.of("app:n", 1), sum);
       assertEquals(2, session.events().size());
       proxy.loseRequests.set(lost);

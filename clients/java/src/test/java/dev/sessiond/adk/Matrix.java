@@ -92,7 +92,7 @@ final class Matrix {
       case "increment" -> {
         String key = Json.text(asked, "key");
         Op op = Op.increment(key, (Number) asked.get("by"));
-        var values = service.applyOps(session, List.of(op), "agent", "").blockingGet();
+        var values = service.applyOps(session, List.of(op), List.of(), "agent", "").blockingGet();
         yield Map.of("value", values.get(key));
       }
       default -> throw new IllegalArgumentException("There is no command " + asked.get("do"));

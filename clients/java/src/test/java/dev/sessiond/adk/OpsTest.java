@@ -30,7 +30,7 @@ class OpsTest {
   }
 
   private Map<String, Object> apply(Session session, Op... ops) {
-    return service.applyOps(session, List.of(ops), "agent", "inv").blockingGet();
+    return service.applyOps(session, List.of(ops), List.of(), "agent", "inv").blockingGet();
   }
 
   @Test
@@ -83,7 +83,9 @@ class OpsTest {
     Session session = create(Map.of());
     Single<Map<String, Object>> one =
         Single.defer(
-            () -> service.applyOps(session, List.of(Op.increment("app:n", 1)), "agent", ""));
+            () ->
+                service.applyOps(
+                    session, List.of(Op.increment("app:n", 1)), List.of(), "agent", ""));
     Single.mergeDelayError(Collections.nCopies(20, one)).ignoreElements().blockingAwait();
     assertEquals(20, load().state().get("app:n"));
     assertEquals(20, session.state().get("app:n"));
@@ -92,7 +94,8 @@ class OpsTest {
   @Test
   void aSecondSubscriptionAppliesNothingAgain() {
     Session session = create(Map.of());
-    var increment = service.applyOps(session, List.of(Op.increment("n", 1)), "agent", "");
+    var increment =
+        service.applyOps(session, List.of(Op.increment("n", 1)), List.of(), "agent", "");
     assertEquals(Map.of("n", 1), increment.blockingGet());
     assertEquals(Map.of("n", 1), increment.blockingGet());
     assertEquals(1, session.events().size());
@@ -110,5 +113,36 @@ class OpsTest {
     assertTrue(error.getMessage().contains("text"), error.getMessage());
     assertEquals(Map.of("text", "x"), session.state());
     assertFalse(load().state().containsKey("n"));
+  }
+
+  @Test
+  void whatMustHoldIsAskedFirst() {
+    Session session = create(Map.of("n", 1, "app:open", true));
+    Precondition[] held = {
+      Precondition.exists("n", true),
+      Precondition.exists("none", false),
+      Precondition.isValue("app:open", true),
+      Precondition.unchanged("n", 0),
+    };
+    applyIf(session, Op.increment("n", 1), held);
+    assertEquals(2, session.state().get("n"));
+    for (Precondition broken :
+        List.of(
+            Precondition.exists("n", false),
+            Precondition.exists("none", true),
+            Precondition.isValue("n", 3),
+            Precondition.unchanged("n", 0))) {
+      assertThrows(
+          StaleSessionException.class, () -> applyIf(session, Op.increment("n", 1), broken));
+    }
+    assertEquals(2, load().state().get("n"));
+    assertEquals(1, load().events().size());
+  }
+
+  private void applyIf(Session session, Op op, Precondition... conditions) {
+    service
+        .applyOps(session, List.of(op), List.of(conditions), "agent", "inv")
+        .ignoreElement()
+        .blockingAwait();
   }
 }
