@@ -58,6 +58,14 @@ pub const EVENT_FIELDS: &[&str] = &[
     "voiceActivity",
 ];
 
+/// What ADK always shows of the actions of an event, with what stands there if they say nothing: an empty map.
+pub const ACTION_DEFAULTS: &[(&str, &str)] = &[
+    ("stateDelta", "{}"),
+    ("artifactDelta", "{}"),
+    ("requestedAuthConfigs", "{}"),
+    ("requestedToolConfirmations", "{}"),
+];
+
 pub const ACTION_FIELDS: &[&str] = &[
     "agentState",
     "artifactDelta",
@@ -612,24 +620,22 @@ fn content_of<'a>(name: &'a str, text: &str) -> Option<(&'a str, String)> {
     }
 }
 
-/// What actions add to the digest of an event. Some of ADK's ports always write [maps that are empty](EMPTY_MAPS), and others never
-/// do: an event is the same from either.
+/// What actions add to the digest of an event. Some of ADK's ports always write their [defaults](ACTION_DEFAULTS), and others
+/// never do: an event is the same from either.
 fn actions_content(text: &str) -> Option<(&'static str, String)> {
     let actions = Json::trusted(text);
     let Some(members) = actions.as_object() else { return Some(("actions", actions.canonical())) };
     let is_empty = |value: Json<'_>| value.as_object().is_some_and(|mut members| members.next().is_none());
     let mut content = ObjectText::with_capacity(text.len());
     for member in members {
-        if !(EMPTY_MAPS.contains(&&*member.key) && is_empty(member.value)) {
+        let has_default = ACTION_DEFAULTS.iter().any(|(name, _)| *name == member.key);
+        if !(has_default && is_empty(member.value)) {
             content.push(&member.key, member.value.text());
         }
     }
     let content = content.close();
     (content != "{}").then(|| ("actions", Json::trusted(&content).canonical()))
 }
-
-/// The maps of `actions` that say nothing when they are empty (ADK's `EventActions`).
-const EMPTY_MAPS: [&str; 4] = ["artifactDelta", "requestedAuthConfigs", "requestedToolConfirmations", "stateDelta"];
 
 /// The digest of named values in canonical form, in whatever order.
 pub(super) fn digest<K: AsRef<str> + Ord>(mut content: Vec<(K, String)>) -> [u8; 32] {
