@@ -58,6 +58,14 @@ pub const EVENT_FIELDS: &[&str] = &[
     "voiceActivity",
 ];
 
+/// What ADK always shows of the actions of an event, with what stands there if they say nothing: an empty map.
+pub const ACTION_DEFAULTS: &[(&str, &str)] = &[
+    ("stateDelta", "{}"),
+    ("artifactDelta", "{}"),
+    ("requestedAuthConfigs", "{}"),
+    ("requestedToolConfirmations", "{}"),
+];
+
 pub const ACTION_FIELDS: &[&str] = &[
     "agentState",
     "artifactDelta",
@@ -241,7 +249,7 @@ impl EventDraft {
             if member.name == "actions" {
                 let text = actions.text.as_deref().unwrap_or("null");
                 body.push("actions", text);
-                content.push(("actions", Json::trusted(text).canonical()));
+                content.extend(actions_content(text));
             }
         }
         let mut author = author;
@@ -252,7 +260,7 @@ impl EventDraft {
         }
         if let (Some(text), None) = (&actions.text, members.iter().find(|m| m.name == "actions")) {
             body.push("actions", text);
-            content.push(("actions", Json::trusted(text).canonical()));
+            content.extend(actions_content(text));
         }
         if !reader.errors.is_empty() {
             return Err(Rejected::Invalid(reader.errors));
@@ -331,7 +339,7 @@ impl EventDraft {
             actions_at: "".into(),
             rewind: None,
             body,
-            digest: digest(members.iter().map(|(name, text)| (*name, Json::trusted(text).canonical())).collect()),
+            digest: digest(members.iter().filter_map(|(name, text)| content_of(name, text)).collect()),
         }
     }
 
@@ -604,6 +612,31 @@ fn stored_delta<'a>(given: Option<Json<'a>>, sets: &[Change]) -> Cow<'a, str> {
     }
 }
 
+/// What a member of an event adds to its digest.
+fn content_of<'a>(name: &'a str, text: &str) -> Option<(&'a str, String)> {
+    match name {
+        "actions" => actions_content(text),
+        name => Some((name, Json::trusted(text).canonical())),
+    }
+}
+
+/// What actions add to the digest of an event. Some of ADK's ports always write their [defaults](ACTION_DEFAULTS), and others
+/// never do: an event is the same from either.
+fn actions_content(text: &str) -> Option<(&'static str, String)> {
+    let actions = Json::trusted(text);
+    let Some(members) = actions.as_object() else { return Some(("actions", actions.canonical())) };
+    let is_empty = |value: Json<'_>| value.as_object().is_some_and(|mut members| members.next().is_none());
+    let mut content = ObjectText::with_capacity(text.len());
+    for member in members {
+        let has_default = ACTION_DEFAULTS.iter().any(|(name, _)| *name == member.key);
+        if !(has_default && is_empty(member.value)) {
+            content.push(&member.key, member.value.text());
+        }
+    }
+    let content = content.close();
+    (content != "{}").then(|| ("actions", Json::trusted(&content).canonical()))
+}
+
 /// The digest of named values in canonical form, in whatever order.
 pub(super) fn digest<K: AsRef<str> + Ord>(mut content: Vec<(K, String)>) -> [u8; 32] {
     content.sort();
@@ -794,6 +827,7 @@ mod tests {
             r#"{"author":"a","x":{"p":1,"q":2},"actions":{"state_delta":{"k":1,"temp:t":5}},"id":"e","timestamp":9}"#,
             r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1}},"sequence":3,"commitTime":1}"#,
             r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1},"stateOps":null},"branch":null,"id":null,"invocationId":null,"partial":null,"timestamp":null}"#,
+            r#"{"author":"a","x":{"p":1,"q":2},"actions":{"artifactDelta":{ },"stateDelta":{"k":1},"requestedAuthConfigs":{},"requestedToolConfirmations":{}}}"#,
         ] {
             assert_eq!(digest(same), base, "{same}");
         }
@@ -801,9 +835,13 @@ mod tests {
             r#"{"author":"b","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1}}}"#,
             r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":2}}}"#,
             r#"{"author":"a","x":{"p":1,"q":2},"y":0,"actions":{"stateDelta":{"k":1}}}"#,
+            r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1},"artifactDelta":{"f":1}}}"#,
+            r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1},"own":{}}}"#,
         ] {
             assert_ne!(digest(other), base, "{other}");
         }
+        assert_eq!(digest(r#"{"actions":{"stateDelta":{"temp:t":1},"artifactDelta":{}}}"#), digest("{}"));
+        assert_ne!(digest(r#"{"actions":{"own":1}}"#), digest("{}"));
     }
 
     #[test]

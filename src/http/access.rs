@@ -8,7 +8,6 @@ use secrecy::ExposeSecret as _;
 
 use super::answer::{self, Answer, named};
 use super::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
-use super::paging::page_rows;
 use super::problem::{Code, Problem};
 use super::request::Call;
 use crate::access::{Authenticator, Error};
@@ -72,7 +71,7 @@ pub async fn list_keys(mut call: Call) -> Result<Response, Problem> {
         Some(token) => binding.position(token)?,
         None => String::new(),
     };
-    let rows = page_rows(&query, &call.limits())?;
+    let rows = query.page_rows(&call.limits())?;
     let (keys, more) = authenticator.keys(&call.client, &after, rows, call.deadline).await?;
     let next = keys.last().filter(|_| more).map(|last| binding.token(&last.id));
     let keys: Vec<String> = keys.iter().map(|key| key_object(key).close()).collect();

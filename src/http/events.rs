@@ -5,7 +5,6 @@ use axum::response::Response;
 
 use super::answer::{self, Answer};
 use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT};
-use super::paging::page_rows;
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use super::wait::{Wait, current};
@@ -191,7 +190,7 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
     let key = call.session()?;
     // Before anything is answered, 304 included: a bad request is refused whatever the client has.
-    let max_rows = page_rows(&query, &call.limits())?;
+    let max_rows = query.page_rows(&call.limits())?;
     let descending = query.text(&ORDER) == Some("desc");
     let of_list = call.binding("events");
     let binding = |head: &SessionInfo| {

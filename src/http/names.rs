@@ -5,7 +5,7 @@ use axum::response::Response;
 
 use super::answer::{self, Answer};
 use super::describe::{Access, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
-use super::paging::{Binding, page_rows};
+use super::paging::Binding;
 use super::problem::Problem;
 use super::request::{Call, Query};
 use crate::domain::access::Role;
@@ -69,7 +69,7 @@ fn place(call: &Call, query: &Query, binding: &Binding) -> Result<(String, usize
     if !after.is_empty() && AppName::parse(&after).is_err() {
         return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));
     }
-    Ok((after, page_rows(query, &call.limits())?))
+    Ok((after, query.page_rows(&call.limits())?))
 }
 
 fn page(list: &str, field: &str, names: &[&str], rows: usize, binding: &Binding) -> Response {

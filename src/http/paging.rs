@@ -9,24 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
-use super::describe::PAGE_SIZE;
 use super::problem::Problem;
-use super::request::Query;
-use crate::domain::Limits;
-
-/// Rows of a page that does not say how many it wants.
-const DEFAULT_PAGE_ROWS: usize = 100;
 
 const CHECKSUM_BYTES: usize = 8;
-
-/// How many rows a page is to have.
-pub fn page_rows(query: &Query, limits: &Limits) -> Result<usize, Problem> {
-    match query.integer(&PAGE_SIZE).map(|rows| usize::try_from(rows).unwrap_or(usize::MAX)) {
-        None => Ok(DEFAULT_PAGE_ROWS.min(limits.page_rows)),
-        Some(rows) if rows <= limits.page_rows => Ok(rows),
-        Some(_) => Err(Problem::field(PAGE_SIZE.name, format!("must be at most {}", limits.page_rows))),
-    }
-}
 
 /// What a token is bound to: the names and values of everything that decides which rows there are, and in what order.
 #[derive(Clone)]

@@ -15,7 +15,7 @@ use percent_encoding::percent_decode_str;
 use tokio::time::{Instant, timeout_at};
 
 use super::app::App;
-use super::describe::{Access, Charge, Header, Kind, Operation, Param, QUERY_TOKEN, WAIT};
+use super::describe::{Access, Charge, Header, Kind, Operation, PAGE_SIZE, Param, QUERY_TOKEN, WAIT};
 use super::memory::Claim;
 use super::paging::Binding;
 use super::problem::{Code, Problem, is_write};
@@ -38,6 +38,9 @@ use crate::service::{Guard, Service};
 /// Until when this request is to be answered; put into its extensions as it arrives.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline(pub Instant);
+
+/// Rows of a page that does not say how many it wants.
+const DEFAULT_PAGE_ROWS: usize = 100;
 
 /// A request as handlers see it: its names and its query are read, and its client may do what the operation does with them.
 pub struct Call {
@@ -590,6 +593,15 @@ impl Query {
 
     pub fn incarnation(&self, param: &Param) -> Option<i64> {
         self.text(param).and_then(|text| parse_incarnation(text).ok())
+    }
+
+    /// How many rows a page is to have.
+    pub fn page_rows(&self, limits: &Limits) -> Result<usize, Problem> {
+        match self.integer(&PAGE_SIZE).map(|rows| usize::try_from(rows).unwrap_or(usize::MAX)) {
+            None => Ok(DEFAULT_PAGE_ROWS.min(limits.page_rows)),
+            Some(rows) if rows <= limits.page_rows => Ok(rows),
+            Some(_) => Err(Problem::field(PAGE_SIZE.name, format!("must be at most {}", limits.page_rows))),
+        }
     }
 
     pub fn labels(&self) -> &[(String, String)] {

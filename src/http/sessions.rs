@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::answer::{self, Answer, named};
 use super::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT};
-use super::paging::{Binding, page_rows};
+use super::paging::Binding;
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
 use super::wait::current;
@@ -315,7 +315,7 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Response, Problem>
         id_range,
         after,
         with_state,
-        max_rows: page_rows(&query, limits)?,
+        max_rows: query.page_rows(limits)?,
         max_bytes: limits.page_bytes,
     };
     let page = call.service.list_sessions(list, call.deadline).await?;

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sessiond_adk import SessiondSessionService
+from sessiond_adk import SessiondSessionService, _http
 
 from .support import postgres
 from .support.process import Server
@@ -18,6 +18,15 @@ signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 # The tests say themselves which credential is sent.
 os.environ.pop("SESSIOND_TOKEN", None)
+
+
+PAUSES = _http._PAUSES
+
+
+@pytest.fixture(autouse=True)
+def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests are tried again soon: the tests that say how soon take back their pauses."""
+    monkeypatch.setattr(_http, "_PAUSES", (0.01, 0.02, 0.04, 0.08))
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
@@ -47,7 +56,7 @@ async def service(server: Server) -> AsyncIterator[SessiondSessionService]:
 
 @pytest.fixture
 async def strict(server: Server) -> AsyncIterator[SessiondSessionService]:
-    async with SessiondSessionService(server.url, strict=True) as service:
+    async with SessiondSessionService(server.url, concurrency="session") as service:
         yield service
 
 

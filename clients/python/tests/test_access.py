@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from google.adk.events.event import Event
 from sessiond_adk import SessiondAccessError, SessiondInputError, SessiondSessionService
 
 from .support import postgres
-from .support.process import Server
+from .support.process import Program, Server
 from .test_cli import ADK, AGENT
 from .test_service import event, get
 
@@ -199,16 +198,9 @@ async def test_the_token_of_a_program_comes_from_the_environment(
     (tmp_path / app / "services.py").write_text("import sessiond_adk\n")
     uri = closed.server.url.replace("http://", "sessiond://")
     monkeypatch.setenv("PYTHONPATH", str(CLIENT))
-    ran = await asyncio.to_thread(
-        subprocess.run,
-        [*ADK, "run", f"--session_service_uri={uri}", str(tmp_path / app)],
-        input="Hello\nexit\n",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert "[greeter]: Hello, I am scripted." in ran.stdout
+    ran = Program(*ADK, "run", f"--session_service_uri={uri}", str(tmp_path / app), said="Hello\nexit\n")
+    assert await asyncio.to_thread(ran.wait) == 0, ran.errors
+    assert "[greeter]: Hello, I am scripted." in ran.output
     async with SessiondSessionService(closed.server.url) as service:
         (session,) = (await service.list_sessions(app_name=app)).sessions
         assert session.state == {"user:greeting": "Hello, I am scripted."}

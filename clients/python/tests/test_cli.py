@@ -1,15 +1,12 @@
 """ADK's own command line and servers on sessiond: one line in `services.py`, and the URI."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from .support.process import Server, free_port, running
+from .support.process import Program, Server, free_port, running
 
 AGENT = """
 from google.adk.agents.llm_agent import LlmAgent
@@ -23,7 +20,7 @@ root_agent = LlmAgent(
 )
 """
 
-ADK = [sys.executable, "-m", "google.adk.cli"]
+ADK = ["-m", "google.adk.cli"]
 
 
 @pytest.fixture
@@ -96,16 +93,9 @@ def test_adk_run_keeps_its_session_in_sessiond(
     # This command looks for services.py in the folder of the agent.
     (agents / "services.py").rename(agents / app / "services.py")
     uri = own_server.url.replace("http://", "sessiond://")
-    ran = subprocess.run(
-        [*ADK, "run", f"--session_service_uri={uri}", str(agents / app)],
-        input="Hello\nexit\n",
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert "[greeter]: Hello, I am scripted." in ran.stdout
+    ran = Program(*ADK, "run", f"--session_service_uri={uri}", str(agents / app), env=env, said="Hello\nexit\n")
+    assert ran.wait() == 0, ran.errors
+    assert "[greeter]: Hello, I am scripted." in ran.output
     (session,) = plain.get(f"/apps/{app}/sessions").json()["sessions"]
     events = plain.get(f"/apps/{app}/users/{session['userId']}/sessions/{session['id']}").json()["events"]
     assert [event["author"] for event in events] == ["user", "greeter"]

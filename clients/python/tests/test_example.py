@@ -4,14 +4,13 @@ import asyncio
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import httpx
 import pytest
 
-from .support.process import Server, free_port, running
+from .support.process import Program, Server, free_port, running
 from .test_cli import ADK
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -29,16 +28,9 @@ def test_the_example_prints_its_transcript(own_server: Server, readme: Path, num
     runs = transcripts(readme, r"main\.py")
     assert len(runs) == number
     for arguments, shown in runs:
-        ran = subprocess.run(
-            [sys.executable, *shlex.split(arguments)],
-            cwd=EXAMPLE,
-            env={**os.environ, "SESSIOND_URL": own_server.url},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stderr
-        assert ran.stdout == shown
+        ran = Program(*shlex.split(arguments), cwd=EXAMPLE, env={"SESSIOND_URL": own_server.url})
+        assert ran.wait() == 0, ran.errors
+        assert ran.output == shown
 
 
 async def test_a_session_of_adk_web_is_followed(own_server: Server) -> None:

@@ -1,8 +1,6 @@
 """Operators: changes of state that many make at once, and none loses."""
 
 import asyncio
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +15,12 @@ from google.adk.runners import InMemoryRunner, Runner
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from sessiond_adk import SessiondInputError, SessiondSessionService, ops
+from sessiond_adk import SessiondError, SessiondInputError, SessiondSessionService, ops
 
 from .support.model import ScriptedModel, call, text
-from .support.process import Server
+from .support.process import Program, Server
 from .support.proxy import proxy
+from .test_runner import Talk, agent
 from .test_service import event, get
 
 
@@ -168,6 +167,48 @@ def responses(request: LlmRequest) -> list[Any]:
     return [part.function_response.response for part in parts if part.function_response]
 
 
+async def test_operators_may_have_preconditions(either: SessiondSessionService, app: str) -> None:
+    session = await either.create_session(app_name=app, user_id="u", state={"k": 1, "user:u": None, "app:a": [1.0]})
+    increment = [{"op": "increment", "key": "n", "value": 1}]
+    holds = [
+        *(ops.exists("k"), ops.exists("user:u"), ops.absent("n"), ops.absent("app:n")),
+        *(ops.equals("k", 1.0), ops.equals("user:u", None), ops.equals("app:a", [1])),
+        *(ops.unchanged("k", 0), ops.unchanged("app:a", 1)),
+    ]
+    assert await either.apply_ops(session, increment, preconditions=holds) == {"n": 1}
+    for fails in (ops.exists("gone"), ops.absent("k"), ops.equals("k", 2), ops.unchanged("n", 0)):
+        with pytest.raises(StaleSessionError, match=f"`{fails['key']}`") as refused:
+            await either.apply_ops(session, increment, preconditions=[ops.exists("k"), fails])
+        cause = refused.value.__cause__
+        assert isinstance(cause, SessiondError)
+        assert (cause.status, cause.code, cause.outcome) == (412, "revision_mismatch", "not_applied")
+    assert session.state["n"] == 1
+    assert await get(either, session) == session
+
+
+async def test_of_many_tools_one_takes_what_is_free(either: SessiondSessionService, app: str) -> None:
+    async def take(seat: str, tool_context: ToolContext) -> str:
+        try:
+            await ops.apply(
+                tool_context,
+                [{"op": "set", "key": f"app:{seat}", "value": tool_context.function_call_id}],
+                preconditions=[ops.absent(f"app:{seat}")],
+            )
+        except StaleSessionError:
+            return "taken"
+        assert await ops.increment(tool_context, "n", preconditions=[ops.absent("n")]) == 1
+        assert await ops.append(tool_context, "l", 1, preconditions=[ops.absent("l")]) == [1]
+        assert await ops.union(tool_context, "l", 1, 2, preconditions=[ops.equals("l", [1])]) == [1, 2]
+        await ops.remove(tool_context, "l", preconditions=[ops.equals("l", [1, 2])])
+        with pytest.raises(StaleSessionError):
+            await ops.remove(tool_context, "n", preconditions=[ops.exists("l")])
+        return "yours"
+
+    host = agent("host", [call("take", seat="window")] * 4, lambda request: str(responses(request)), tools=[take])
+    said = text((await Talk(either, app, host).say("A seat."))[-1].content)
+    assert (said.count("yours"), said.count("taken")) == (1, 3)
+
+
 async def test_parallel_calls_of_a_tool_lose_nothing(either: SessiondSessionService, app: str) -> None:
     async def count(tool_context: ToolContext) -> Any:
         return await ops.increment(tool_context, "n")
@@ -199,19 +240,12 @@ def test_runners_in_two_processes_lose_nothing(
     users = f"/apps/{app}/users/u"
     for session in set(sessions):
         plain.put(f"{users}/sessions/{session}").raise_for_status()
+    client = Path(__file__).resolve().parents[1]
     workers = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.support.worker", server.url, app, session, str(runs)],
-            cwd=Path(__file__).resolve().parents[1],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for session in sessions
+        Program("-m", "tests.support.worker", server.url, app, session, str(runs), cwd=client) for session in sessions
     ]
     for worker in workers:
-        output, _ = worker.communicate(timeout=120)
-        assert worker.returncode == 0, output
+        assert worker.wait() == 0, worker.errors
 
     assert plain.get(f"{users}/state").json() == {"count": 2 * runs}
     assert plain.get(f"/apps/{app}/state").json() == {"count": 1.0 * runs}

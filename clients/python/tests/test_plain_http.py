@@ -65,6 +65,21 @@ async def test_what_others_write_is_read_by_the_client(
     # A removed key is shown as ADK shows it.
     assert first.actions.state_delta == {"k": 2, "gone": None}
     assert second.actions.state_delta == {"k": 3}
+    # What ADK does not know is not lost, also if the event is sent on.
+    unknown: dict[str, Any] = {"somethingElse": True, "actions": {"somethingNew": {"x": 1}}}
+    assert (first.custom_metadata, second.custom_metadata) == ({"sessiond_unknown": unknown}, None)
+    other = await service.create_session(app_name=app, user_id="u", session_id="t")
+    smuggled = {**unknown, "id": "x", "actions": {**unknown["actions"], "stateOps": [], "escalate": True}}
+    for metadata in ({"mine": 1, "sessiond_unknown": smuggled}, {"sessiond_unknown": [1]}):
+        copy = first.model_copy(deep=True, update={"id": Event.new_id(), "custom_metadata": metadata})
+        await service.append_event(other, copy)
+    whole, without = plain.get(f"{path}/t/events").json()["events"]
+    assert (whole["somethingElse"], whole["actions"]["somethingNew"]) == (True, {"x": 1})
+    assert whole["customMetadata"] == {"mine": 1} and whole["id"] != "x"
+    assert not {"stateOps", "escalate"} & set(whole["actions"])
+    assert "customMetadata" not in without and "somethingElse" not in without
+    assert (await get(service, other)).events[0].custom_metadata == {"mine": 1, "sessiond_unknown": unknown}
+    await service.delete_session(app_name=app, user_id="u", session_id="t")
     assert (await service.list_sessions(app_name=app)).sessions[0].state == session.state
 
     await service.append_event(session, event({"k": 4}))
@@ -108,7 +123,9 @@ async def test_an_event_that_adk_refuses_does_not_take_the_session_with_it(
         "actions.escalate": "hunter2",
         **{name: events[1][name] for name in ("content", "customMetadata", "longRunningToolIds", "turnComplete")},
     }
-    assert (third.error_message, third.custom_metadata, third.actions.state_delta) == (None, None, {})
+    arguments = {name: events[2][name] for name in ("message", "state", "node_path", "route")}
+    assert (third.error_message, third.actions.state_delta) == (None, {})
+    assert third.custom_metadata == {"sessiond_unknown": arguments}
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert warnings == [
         f"Session {session.id}, event {event.id}: google-adk refuses what is stored as {names}; "
@@ -140,5 +157,8 @@ async def test_an_event_is_sent_as_adk_writes_it(
     await service.append_event(session, said)
     stored = plain.get(f"/apps/{app}/users/u/sessions/{session.id}/events/{said.id}").json()
     del stored["sequence"], stored["commitTime"]
-    assert stored == json.loads(said.model_dump_json(by_alias=True, exclude_none=True))
+    written = json.loads(said.model_dump_json(by_alias=True, exclude_none=True))
+    # What says nothing is left out, so that clients in other languages, which do not have it, write the same event.
+    assert written.pop("nodeInfo", {"path": ""}) == {"path": ""}
+    assert stored == written
     assert Event.model_validate(stored) == said

@@ -48,7 +48,7 @@ def test_what_is_no_such_url_is_refused_without_being_shown(url: str) -> None:
     "url",
     [
         *("sessiond://secret@host", "sessiond://user:secret@host:1/path", "sessiond+https://:secret@host"),
-        *("sessiond://host?token=secret", "sessiond://host?strict=true&access_token=secret", "sessiond://host?token="),
+        *("sessiond://host?token=secret", "sessiond://host?lease_ttl=5&access_token=secret", "sessiond://host?token="),
     ],
 )
 def test_a_credential_in_the_uri_is_refused_without_being_shown(url: str) -> None:
@@ -62,25 +62,26 @@ def test_the_uri_of_adk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SESSIOND_TOKEN", "secret")
     service = create_session_service_from_options(
         base_dir=".",
-        session_service_uri="sessiond://host:1?strict=true&lease=wait&lease_ttl=5&lease_wait=7&timeout=2.5&retry_for=0",
+        session_service_uri="sessiond://host:1?concurrency=lease&lease_ttl=5&lease_wait=7&timeout=2.5&retry_for=0",
     )
     assert isinstance(service, SessiondSessionService)
-    assert (service._http._url, service._strict) == ("http://host:1", True)
+    assert (service._http._url, service._if_seen) == ("http://host:1", False)
     assert (service._http._timeout, service._http._retry_for) == (2.5, 0.0)
     assert service._leases and (service._leases._ttl, service._leases._wait) == (5.0, 7.0)
     assert token(service) == "secret"
 
     secure = create_session_service_from_options(
-        base_dir=".", session_service_uri="sessiond+https://host", session_db_kwargs={"strict": True, "token": "t"}
+        base_dir=".", session_service_uri="sessiond+https://host?concurrency=session", session_db_kwargs={"token": "t"}
     )
     assert isinstance(secure, SessiondSessionService)
-    assert (secure._http._url, secure._strict) == ("https://host", True)
+    assert (secure._http._url, secure._if_seen) == ("https://host", True)
+    assert secure._leases is None
     assert token(secure) == "t"
 
 
 @pytest.mark.parametrize(
-    "query", ["strict=yes", "timeout=soon", "stricter=true", "strict", "lease=true", "lease_ttl=long"]
+    "query", ["concurrency=yes", "timeout=soon", "strict=true", "concurrency", "lease=wait", "lease_ttl=long"]
 )
 def test_wrong_options_in_the_uri_are_refused(query: str) -> None:
-    with pytest.raises(ValueError, match="strict=true"):
+    with pytest.raises(ValueError, match=r"concurrency=none\|session\|lease"):
         get_service_registry().create_session_service(f"sessiond://host?{query}")

@@ -35,7 +35,7 @@ use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
 use crate::service::{self, Changed, Guard, Made, Service, StateChange};
 
-pub use self::shape::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
+pub use self::shape::{EVENT_DEFAULTS, action_fields, event_fields};
 
 /// Sessions of ADK's evaluations, which its lists leave out.
 const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];

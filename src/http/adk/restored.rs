@@ -2,8 +2,9 @@
 //! claim to have done: no actions, no long-running calls, none of ADK's own function calls. Neither does this, since
 //! whoever may call one may call the other.
 
-use super::shape::{ACTION_DEFAULTS, public_metadata};
+use super::shape::public_metadata;
 use crate::domain::envelope::{Fields, pointer_to, to_camel};
+use crate::domain::event::ACTION_DEFAULTS;
 use crate::domain::json::{Json, Kind, ObjectText};
 
 /// Function calls by which ADK speaks to a person.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::secrets::{of_credential, without_secrets};
-use crate::domain::event::{ACTION_FIELDS, EVENT_FIELDS, OWN_FIELDS, StoredEvent};
+use crate::domain::event::{ACTION_DEFAULTS, ACTION_FIELDS, EVENT_FIELDS, OWN_FIELDS, StoredEvent};
 use crate::domain::json::{Json, Member, ObjectText};
 use crate::domain::query::SessionView;
 use crate::http::answer::Form;
@@ -16,14 +16,6 @@ pub const INTERNAL_PREFIX: &str = "__adk_internal_";
 /// What ADK always shows of an event, with what stands there if the event says nothing.
 pub const EVENT_DEFAULTS: &[(&str, &str)] =
     &[("invocationId", "\"\""), ("author", "\"\""), ("nodeInfo", "{\"path\":\"\"}")];
-/// The same of its actions.
-pub const ACTION_DEFAULTS: &[(&str, &str)] = &[
-    ("stateDelta", "{}"),
-    ("artifactDelta", "{}"),
-    ("requestedAuthConfigs", "{}"),
-    ("requestedToolConfirmations", "{}"),
-];
-
 /// The fields of an event, or of its actions, that ADK knows.
 pub fn event_fields() -> impl Iterator<Item = &'static str> {
     adk_only(EVENT_FIELDS)

@@ -11,8 +11,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::access::Role;
+use crate::domain::event::ACTION_DEFAULTS;
 use crate::domain::template::{Braces, MAX_NAMES, Missing};
-use crate::http::adk::{ACTION_DEFAULTS, EVENT_DEFAULTS, action_fields, event_fields};
+use crate::http::adk::{EVENT_DEFAULTS, action_fields, event_fields};
 
 /// The characters that `str::trim` removes. `\s` is another set in every dialect of regular expressions.
 const SPACE: &str = r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";

@@ -13,18 +13,22 @@ Read on: `service` for what it guarantees, `ops` for counters and lists that man
 from . import ops
 from ._http import PositionGoneError, SessionBusyError, SessiondAccessError, SessiondError, SessiondInputError
 from ._registry import register
+from ._results import ForkedFrom, MintedToken, SessionList, SessionMetadata
 from ._version import __version__
 from ._watch import CaughtUp, Deleted, EventItem, MetadataChange, StateChange, WatchItem
-from .service import MintedToken, SessiondSessionService
+from .service import SessiondSessionService
 
 __all__ = [
     "CaughtUp",
     "Deleted",
     "EventItem",
+    "ForkedFrom",
     "MetadataChange",
     "MintedToken",
     "PositionGoneError",
     "SessionBusyError",
+    "SessionList",
+    "SessionMetadata",
     "SessiondAccessError",
     "SessiondError",
     "SessiondInputError",

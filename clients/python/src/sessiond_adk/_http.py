@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import logging
+import math
 import random
 import ssl
 import time
@@ -16,7 +16,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
+import anyio
 import httpx
+from google.adk.errors import StaleSessionError
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 logger = logging.getLogger("sessiond_adk")
 
@@ -27,8 +30,16 @@ RETRIED = frozenset({408, 429, 502, 503, 504})
 # The request never left this process, so it did not happen.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
-# Seconds before the first retry, doubled for each further one up to the second number, and spread by jitter.
-_FIRST_WAIT, _LONGEST_WAIT = 0.1, 2.0
+# Seconds before each further attempt, spread by jitter: a lost answer is soon made up for, and a server has the time to
+# start again.
+_PAUSES = (0.2, 0.8, 3.2, 8.0)
+
+# Seconds for a connection to come about, at most.
+_CONNECT = 2.0
+
+# `traceparent` and `tracestate`, of the span that the host program is in; nothing if it does not trace. What else the
+# program hands on, such as baggage, is not for a store of sessions.
+_TRACE = TraceContextTextMapPropagator()
 
 
 class SessiondError(Exception):
@@ -70,8 +81,11 @@ class SessiondAccessError(SessiondError):
     """
 
 
-class SessionBusyError(SessiondError):
-    """Another turn has the session (status 409): only with `lease`, or if that one excludes all other writers."""
+class SessionBusyError(SessiondError, StaleSessionError):
+    """Another turn has the session (status 409): only in the mode `lease`, or if that one excludes all other writers.
+
+    It is a `StaleSessionError`, too: what the session object shows is about to be superseded.
+    """
 
     def __init__(self, owner: str | None, expire_time: float | None) -> None:
         """Takes what the server says of the holder."""
@@ -113,6 +127,8 @@ class Reply:
     headers: httpx.Headers
     body: Any
     """The JSON of the answer; None if it has none."""
+    tried: str
+    """What was asked, how often and for how long."""
 
     @property
     def code(self) -> str | None:
@@ -122,13 +138,15 @@ class Reply:
     @property
     def error(self) -> SessiondError:
         """What an answer that is an error says."""
-        return _error(self.status, self.body)
+        return _error(self.status, self.body, f"{_said(self.status, self.body)} ({self.tried})")
 
     def success(self) -> Any:
         """Returns the body of a success, and raises `SessiondError` otherwise."""
         if self.status in (200, 201):
             if not isinstance(self.body, dict):
-                raise SessiondError(f"The answer with status {self.status} is not sessiond's.", status=self.status)
+                raise SessiondError(
+                    f"The answer with status {self.status} is not sessiond's. ({self.tried})", status=self.status
+                )
             return self.body
         if self.status == 204:
             return None
@@ -157,6 +175,9 @@ class Client:
         self._auth = auth
         self._headers = headers
         self._timeout = timeout
+        self._connect = min(_CONNECT, timeout)
+        # The time for a whole call is measured around it.
+        self._limits = httpx.Timeout(None, connect=self._connect)
         self._retry_for = retry_for
         # Made once, since to load the certificates takes longer than a request.
         self._tls = ssl_context or (httpx.create_ssl_context() if url.startswith("https:") else False)
@@ -172,7 +193,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
         patience: float = 0.0,
     ) -> Reply:
-        """Sends a request until there is a final answer, or no time left for another attempt.
+        """Sends a request until there is a final answer, five attempts were made, or no time is left for another.
 
         Args:
           method: The method of a request that has the same effect when it is sent twice.
@@ -194,39 +215,47 @@ class Client:
         """
         content = None if body is None else _json(body)
         sent = {**({} if content is None else {"Content-Type": "application/json"}), **(headers or {})}
+        _TRACE.inject(sent)
         url = self.url(path)
         began = time.monotonic()
+        limit = self._timeout + patience
         in_doubt = False
-        for attempt in itertools.count(1):
-            wait = min(_FIRST_WAIT * 2 ** (attempt - 1), _LONGEST_WAIT)
-            status, answer, cause = None, None, None
+        for attempt, pause in enumerate((*_PAUSES, math.inf), 1):
+            status: int | None = None
+            answer: Any = None
+            cause: Exception | None = None
+            wait = pause
             try:
-                async with self._connections(patience) as client:
-                    response = await client.request(method, url, content=content, params=params, headers=sent)
+                with anyio.fail_after(limit):
+                    async with self._connections(patience) as client:
+                        response = await client.request(method, url, content=content, params=params, headers=sent)
             except httpx.UnsupportedProtocol:
                 raise
             except SessiondAccessError as no_token:
                 raise _with_outcome(no_token, method, in_doubt) from no_token.__cause__
             except httpx.TransportError as error:
-                cause = error
+                cause, said = error, not_reached(error)
                 in_doubt = in_doubt or not isinstance(error, _NOT_SENT)
-                said = not_reached(error)
+            except TimeoutError as error:
+                cause, said = error, f"sessiond cannot be reached: no whole answer within {limit:.1f} s."
+                in_doubt = True
             else:
                 status, answer = response.status_code, _parse(response)
                 if status in (401, 403):
                     # It speaks of this attempt; those before may have been applied.
-                    raise _with_outcome(self._denied(status, answer), method, in_doubt)
-                if status not in RETRIED:
-                    return Reply(status, response.headers, answer)
-                in_doubt = in_doubt or _text(answer, "outcome") != "not_applied"
+                    tried = _tried(method, url, attempt, began)
+                    raise _with_outcome(self._denied(status, answer, tried), method, in_doubt)
+                outcome = _text(answer, "outcome")
+                if status not in RETRIED and outcome != "unknown":
+                    return Reply(status, response.headers, answer, _tried(method, url, attempt, began))
+                in_doubt = in_doubt or outcome != "not_applied"
                 said = _said(status, answer)
                 wait = max(wait, retry_after(response.headers))
-            wait *= random.uniform(1.0, 1.5)
-            spent = time.monotonic() - began
-            if spent + wait > self._retry_for + patience:
-                tries = "1 attempt" if attempt == 1 else f"{attempt} attempts"
-                failure = _error(status, answer, f"{said} Gave up {method} {url} after {tries} in {spent:.1f} s.")
+            left = self._retry_for + patience - (time.monotonic() - began)
+            if wait > left:
+                failure = _error(status, answer, f"{said} (Gave up {_tried(method, url, attempt, began)})")
                 raise _with_outcome(failure, method, in_doubt) from cause
+            wait = min(wait * random.uniform(1.0, 1.5), left)
             logger.warning("%s %s: attempt %d failed, trying again in %.1f s: %s", method, url, attempt, wait, said)
             await asyncio.sleep(wait)
         raise AssertionError("the loop above ends with an answer or an error")
@@ -249,20 +278,22 @@ class Client:
           SessiondAccessError: There is no credential, for its callback failed.
           httpx.TransportError: There is no connection, or it broke, also within the block.
         """
-        timeout = httpx.Timeout(self._timeout, read=max(silence, self._timeout))
+        sent = dict(headers)
+        _TRACE.inject(sent)
+        timeout = httpx.Timeout(self._timeout, connect=self._connect, read=max(silence, self._timeout))
         async with (
             self._open(timeout, httpx.Limits()) as client,
-            client.stream("GET", self.url(path), params=params, headers=headers) as response,
+            client.stream("GET", self.url(path), params=params, headers=sent) as response,
         ):
             yield response
 
     async def read(self, response: httpx.Response) -> Reply:
         """Reads an answer that is no stream. Raises `SessiondAccessError` if the credential was refused."""
         await response.aread()
-        answer = _parse(response)
+        answer, tried = _parse(response), f"GET {response.url.copy_with(query=None)}"
         if response.status_code in (401, 403):
-            raise self._denied(response.status_code, answer)
-        return Reply(response.status_code, response.headers, answer)
+            raise self._denied(response.status_code, answer, tried)
+        return Reply(response.status_code, response.headers, answer, tried)
 
     def url(self, path: str) -> str:
         """Returns the URL of a path."""
@@ -283,8 +314,7 @@ class Client:
         if not patience:
             yield self._pool()
             return
-        timeout = httpx.Timeout(self._timeout, read=self._timeout + patience)
-        async with self._open(timeout, httpx.Limits()) as client:
+        async with self._open(self._limits, httpx.Limits()) as client:
             yield client
 
     def _pool(self) -> httpx.AsyncClient:
@@ -294,7 +324,7 @@ class Client:
             self._forget_ended_loops()
             # Kept for less than the 75 s after which sessiond closes a connection that nobody uses.
             limits = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=60.0)
-            pool = self._pools[loop] = self._open(httpx.Timeout(self._timeout), limits)
+            pool = self._pools[loop] = self._open(self._limits, limits)
         return pool
 
     def _open(self, timeout: httpx.Timeout, limits: httpx.Limits) -> httpx.AsyncClient:
@@ -302,11 +332,11 @@ class Client:
             auth=self._auth, headers=self._headers, timeout=timeout, verify=self._tls, limits=limits
         )
 
-    def _denied(self, status: int, answer: Any) -> SessiondError:
+    def _denied(self, status: int, answer: Any, tried: str) -> SessiondError:
         said = _said(status, answer)
         if status == 401 and self._auth is None and "Authorization" not in self._headers:
             said += " No token was sent: give `token`, or set SESSIOND_TOKEN."
-        return _error(status, answer, said)
+        return _error(status, answer, f"{said} ({tried})")
 
     def _forget_ended_loops(self) -> None:
         for loop in list(self._pools):
@@ -348,14 +378,19 @@ def _said(status: int, body: Any) -> str:
     return f"sessiond answered {status}{f' {code}' if code else ''}: {detail}."
 
 
-def _error(status: int | None, body: Any, message: str | None = None) -> SessiondError:
+def _tried(method: str, url: str, attempts: int, began: float) -> str:
+    spent = time.monotonic() - began
+    return f"{method} {url}, {attempts} attempt{'' if attempts == 1 else 's'} in {spent:.1f} s"
+
+
+def _error(status: int | None, body: Any, message: str) -> SessiondError:
     kind = SessiondError
     if status in (400, 413, 414, 415, 422):
         kind = SessiondInputError
     elif status in (401, 403):
         kind = SessiondAccessError
     return kind(
-        message or _said(status or 0, body),
+        message,
         status=status,
         code=_text(body, "code"),
         outcome=_text(body, "outcome"),

@@ -11,8 +11,7 @@ from google.adk.cli.service_registry import get_service_registry
 from .service import SessiondSessionService, split_url
 
 _OPTIONS: dict[str, Callable[[str], Any]] = {
-    "strict": {"true": True, "false": False}.__getitem__,
-    "lease": {word: word for word in ("off", "wait", "fail")}.__getitem__,
+    "concurrency": {word: word for word in ("none", "session", "lease")}.__getitem__,
     "lease_wait": float,
     "lease_ttl": float,
     "timeout": float,
@@ -27,7 +26,7 @@ def register() -> None:
 
 
 def from_uri(uri: str, **options: Any) -> SessiondSessionService:
-    """Returns the service for `sessiond://HOST:PORT?strict=true&lease=wait&timeout=15`, all options optional.
+    """Returns the service for `sessiond://HOST:PORT?concurrency=session&timeout=15`, all options optional.
 
     The token is in `SESSIOND_TOKEN`, never in the URI: a command line is there for others to read. `options` are what
     ADK passes (`agents_dir`, of no use here, and `session_db_kwargs`, which are arguments of the service).
@@ -42,7 +41,7 @@ def from_uri(uri: str, **options: Any) -> SessiondSessionService:
             options[name] = _OPTIONS[name](text)
         except (KeyError, ValueError):
             raise ValueError(
-                f"{parts.scheme}:// URIs take strict=true|false, lease=off|wait|fail, and in seconds lease_wait, "
-                "lease_ttl, timeout and retry_for."
+                f"{parts.scheme}:// URIs take concurrency=none|session|lease, and in seconds lease_wait, lease_ttl, "
+                "timeout and retry_for."
             ) from None
     return SessiondSessionService(parts._replace(query="").geturl(), **options)

@@ -114,7 +114,7 @@ async def watch(
                         raise _refused(refusal, session_id)
                     ended, at_least, warn = str(refusal.error), retry_after(refusal.headers), True
                 elif response.headers.get("Content-Type", "").partition(";")[0].strip() != "text/event-stream":
-                    raise SessiondError("The answer to a watch is not sessiond's.", status=200)
+                    raise SessiondError(f"The answer to a watch is not sessiond's. (GET {http.url(path)})", status=200)
                 else:
                     async for chunk in response.aiter_bytes():
                         for frame in parser.feed(chunk):

@@ -23,8 +23,12 @@ def _names(model: type[BaseModel]) -> frozenset[str]:
 # are none of an event (`message`, `state`, ...) it takes for arguments of its constructor.
 _EVENT, _ACTIONS = _names(Event), _names(EventActions)
 
-# Where an event keeps what ADK refuses of it.
+# Where the `custom_metadata` of an event has what ADK refuses of it, and what ADK does not know.
 REFUSED = "sessiond_refused"
+UNKNOWN = "sessiond_unknown"
+
+# What only the server reads and writes: an event's place, and operators, whose results are in its `state_delta`.
+_SERVERS = frozenset({"sequence", "commitTime", "stateOps", "preconditions"})
 
 
 class StoredSession(Session):
@@ -43,16 +47,6 @@ class StoredSession(Session):
         """
         if sequence == self._revision + 1:
             self._revision = sequence
-
-    def catch_up(self, stored: StoredSession) -> None:
-        """Takes over what was stored since: `stored` has all the later events, and the state after them."""
-        temporary = {key: value for key, value in self.state.items() if key.startswith(State.TEMP_PREFIX)}
-        # In place, since others refer to it.
-        self.state.clear()
-        self.state.update(stored.state | temporary)
-        self.events.extend(stored.events)
-        self.last_update_time = stored.last_update_time
-        self._revision = stored._revision
 
     @property
     def seen(self) -> int:
@@ -74,11 +68,27 @@ def session_from_wire(stored: dict[str, Any]) -> StoredSession:
     return session
 
 
+def catch_up(session: Session, stored: StoredSession) -> None:
+    """Shows in `session` what is stored now; `stored` has at least all the events that `session` has not seen."""
+    seen = session.seen if isinstance(session, StoredSession) else 0
+    later = stored.events[max(0, len(stored.events) - stored.seen + seen) :]
+    ids = {event.id for event in later}
+    temporary = {key: value for key, value in session.state.items() if key.startswith(State.TEMP_PREFIX)}
+    # In place, since others refer to them.
+    session.state.clear()
+    session.state.update(stored.state | temporary)
+    session.events[:] = [event for event in session.events if event.id not in ids] + later
+    session.last_update_time = stored.last_update_time
+    if isinstance(session, StoredSession):
+        session._revision = stored.seen
+
+
 def event_from_wire(stored: dict[str, Any], session_id: str) -> Event:
     """Returns ADK's event for one that sessiond answered, whoever wrote it.
 
-    Fields that the installed ADK does not know are left out. A key that the event removed is shown in its `state_delta`
-    as None, which is how ADK's rewind, that folds the deltas, recognises a removal.
+    Fields that the installed ADK does not know are in `custom_metadata["sessiond_unknown"]`, and are fields again when
+    the event is sent; operators and preconditions are left out. A key that the event removed is shown in its
+    `state_delta` as None, which is how ADK's rewind, that folds the deltas, recognises a removal.
 
     Other clients may store what ADK refuses, such as a `content` that is a string. One such event must not make the
     session unreadable: it comes without those fields, with an `error_message` that names them and with their values in
@@ -95,10 +105,23 @@ def event_from_wire(stored: dict[str, Any], session_id: str) -> Event:
     fields = {name: value for name, value in stored.items() if name in _EVENT}
     known = {name: value for name, value in actions.items() if name in _ACTIONS and value is not None}
     fields["actions"] = {**known, "stateDelta": {**delta, **removed}}
+    unknown, of_actions = _unknown(stored, _EVENT), _unknown(actions, _ACTIONS)
+    if of_actions:
+        unknown["actions"] = of_actions
+    metadata = fields.get("customMetadata") or {}
+    if unknown and isinstance(metadata, dict):
+        fields["customMetadata"] = {**metadata, UNKNOWN: unknown}
     try:
         return Event.model_validate(fields)
     except ValidationError as error:
         return _without_refused(fields, error, session_id)
+
+
+def _unknown(fields: Any, known: frozenset[str]) -> dict[str, Any]:
+    """Returns the fields that ADK does not know, without those that mean something to the server."""
+    if not isinstance(fields, dict):
+        return {}
+    return {name: value for name, value in fields.items() if name not in known | _SERVERS}
 
 
 def _without_refused(fields: dict[str, Any], error: ValidationError, session_id: str) -> Event:
@@ -136,6 +159,15 @@ def event_to_wire(event: Event) -> dict[str, Any]:
     """Returns an event as sessiond takes it, without `temp:` keys. The event is left as it is."""
     written = event.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"actions": {"state_delta"}})
     written["actions"]["stateDelta"] = state_to_wire(event.actions.state_delta)
+    metadata = written.pop("customMetadata", {})
+    unknown = metadata.pop(UNKNOWN, {})
+    if metadata:
+        written["customMetadata"] = metadata
+    written |= _unknown(unknown, _EVENT)
+    written["actions"] |= _unknown(unknown.get("actions"), _ACTIONS) if isinstance(unknown, dict) else {}
+    # Which no other language has, and which says nothing: the same event sent from one of them is to be recognised.
+    if written.get("nodeInfo") == {"path": ""}:
+        del written["nodeInfo"]
     return written
 
 

@@ -14,6 +14,11 @@ Each call is one event of the session, stored when it returns, by the agent that
 `tool_context.state` shows the new value. It is stored also if the tool fails afterwards. A key that the same tool also
 assigns, as in `tool_context.state[key] = value`, ends with the assigned value.
 
+With `preconditions`, they do so only if those hold right before. Otherwise they change nothing, and raise ADK's
+`StaleSessionError`:
+
+    await ops.increment(tool_context, "app:stock", -1, preconditions=[ops.equals("app:open", True)])
+
 The functions need the `SessiondSessionService` of the runner, and raise `TypeError` with any other: none of them could
 keep the promise. They raise what `SessiondSessionService.apply_ops` raises, which is the same for programs that have a
 session and no context.
@@ -28,28 +33,56 @@ from google.adk.agents.readonly_context import ReadonlyContext
 
 from .service import SessiondSessionService
 
+Preconditions = Sequence[Mapping[str, Any]]
+"""What must hold of keys right before a change: what `exists`, `absent`, `equals` and `unchanged` return."""
 
-async def increment(context: ReadonlyContext, key: str, by: float = 1) -> Any:
+
+def exists(key: str) -> dict[str, Any]:
+    """The precondition that a key is there, be its value None."""
+    return {"key": key, "exists": True}
+
+
+def absent(key: str) -> dict[str, Any]:
+    """The precondition that a key is not there."""
+    return {"key": key, "exists": False}
+
+
+def equals(key: str, value: Any) -> dict[str, Any]:
+    """The precondition that a key has this value, as JSON compares: 1 and 1.0 are equal."""
+    return {"key": key, "equals": value}
+
+
+def unchanged(key: str, revision: int) -> dict[str, Any]:
+    """The precondition that a key was neither set nor removed since its session was at this revision.
+
+    That of an `app:` or `user:` key is the revision of app or user state.
+    """
+    return {"key": key, "revision": revision}
+
+
+async def increment(context: ReadonlyContext, key: str, by: float = 1, *, preconditions: Preconditions = ()) -> Any:
     """Adds a number, an absent key being 0, and returns the sum. Exact for integers of any size."""
-    return await _one(context, "increment", key, by)
+    return await _one(context, "increment", key, by, preconditions)
 
 
-async def append(context: ReadonlyContext, key: str, *values: Any) -> Any:
+async def append(context: ReadonlyContext, key: str, *values: Any, preconditions: Preconditions = ()) -> Any:
     """Puts values at the end of a list, an absent key being an empty one, and returns the list."""
-    return await _one(context, "append", key, list(values))
+    return await _one(context, "append", key, list(values), preconditions)
 
 
-async def union(context: ReadonlyContext, key: str, *values: Any) -> Any:
+async def union(context: ReadonlyContext, key: str, *values: Any, preconditions: Preconditions = ()) -> Any:
     """Puts those values at the end of a list that are not in it yet, and returns the list."""
-    return await _one(context, "union", key, list(values))
+    return await _one(context, "union", key, list(values), preconditions)
 
 
-async def remove(context: ReadonlyContext, key: str) -> None:
+async def remove(context: ReadonlyContext, key: str, *, preconditions: Preconditions = ()) -> None:
     """Removes a key, which is something else than to set it to None. An absent key stays absent."""
-    await apply(context, [{"op": "remove", "key": key}])
+    await apply(context, [{"op": "remove", "key": key}], preconditions=preconditions)
 
 
-async def apply(context: ReadonlyContext, ops: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+async def apply(
+    context: ReadonlyContext, ops: Sequence[Mapping[str, Any]], *, preconditions: Preconditions = ()
+) -> dict[str, Any]:
     """Applies several operators in order, all or none; see `SessiondSessionService.apply_ops`."""
     # ADK has no public way from every kind of context to the service.
     invocation = context._invocation_context
@@ -57,9 +90,13 @@ async def apply(context: ReadonlyContext, ops: Sequence[Mapping[str, Any]]) -> d
     if not isinstance(service, SessiondSessionService):
         raise TypeError(f"sessiond_adk.ops needs a SessiondSessionService; the runner has a {type(service).__name__}.")
     return await service.apply_ops(
-        invocation.session, ops, author=context.agent_name, invocation_id=context.invocation_id
+        invocation.session,
+        ops,
+        preconditions=preconditions,
+        author=context.agent_name,
+        invocation_id=context.invocation_id,
     )
 
 
-async def _one(context: ReadonlyContext, op: str, key: str, value: Any) -> Any:
-    return (await apply(context, [{"op": op, "key": key, "value": value}]))[key]
+async def _one(context: ReadonlyContext, op: str, key: str, value: Any, preconditions: Preconditions) -> Any:
+    return (await apply(context, [{"op": op, "key": key, "value": value}], preconditions=preconditions))[key]

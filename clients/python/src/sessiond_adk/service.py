@@ -10,25 +10,25 @@ import uuid
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from types import TracebackType
+from types import EllipsisType, TracebackType
 from typing import Any, Literal
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import httpx
-from google.adk.errors import StaleSessionError
+from google.adk.errors import InvocationNotFoundError, StaleSessionError
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
-from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
+from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig
 from google.adk.sessions.session import Session
 
-from ._http import Client, SessionBusyError, segments
+from ._http import Client, Reply, SessionBusyError, segments
 from ._lease import Leases
+from ._results import ForkedFrom, MintedToken, SessionList, SessionMetadata
 from ._token import Bearer
 from ._version import __version__
 from ._watch import WatchItem, watch
-from ._wire import StoredSession, event_from_wire, event_to_wire, session_from_wire, state_to_wire
+from ._wire import StoredSession, catch_up, event_from_wire, event_to_wire, session_from_wire, state_to_wire
 
 # sessiond's default.
 _PORT = 8080
@@ -37,16 +37,6 @@ _URL = (
     "The URL of sessiond is http://HOST:PORT, https://HOST, sessiond://HOST:PORT or sessiond+https://HOST, without a "
     "user, a query and a fragment."
 )
-
-
-@dataclass(frozen=True)
-class MintedToken:
-    """A token for one user of one app; its text form does not show it."""
-
-    token: str = field(repr=False)
-    """What the user sends as `Authorization: Bearer TOKEN`."""
-    expire_time: float
-    """When it ends, in Unix seconds."""
 
 
 class SessiondSessionService(BaseSessionService):
@@ -69,13 +59,12 @@ class SessiondSessionService(BaseSessionService):
         self,
         url: str,
         *,
-        strict: bool = False,
+        concurrency: Literal["none", "session", "lease"] = "none",
         token: str | Callable[[], str | Awaitable[str]] | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = 15.0,
-        retry_for: float = 15.0,
+        retry_for: float = 30.0,
         ssl_context: ssl.SSLContext | None = None,
-        lease: Literal["off", "wait", "fail"] = "off",
         lease_wait: float = 300.0,
         lease_ttl: float = 60.0,
     ) -> None:
@@ -85,9 +74,13 @@ class SessiondSessionService(BaseSessionService):
           url: Where sessiond is: `http://HOST:PORT`, `https://HOST`, or the same as `sessiond://HOST:PORT` and
             `sessiond+https://HOST`, with a path if a proxy puts it under one. A `sessiond://` URL without a port means
             8080.
-          strict: Refuse to append to a session that others have appended to since the object was loaded, with
-            `StaleSessionError`. Otherwise appends are unconditional: events of several writers interleave, and for
-            each key the last writer wins.
+          concurrency: What becomes of several writers of one session.
+            `"none"`: appends are unconditional; events of several writers interleave, and for each key the last writer
+            wins. `"session"`: an append to a session that others have appended to since the object was loaded is
+            refused with `StaleSessionError`. `"lease"`: invocations of a session take turns, those of all services of
+            this mode, in all processes. The first event of an invocation takes the lease of its session, once other
+            invocations have released it, and then shows what they did in the session object. It is released when the
+            runner is done with the invocation. Events without an invocation take none.
           token: The credential, an API key, a user token or a JWT, sent as `Authorization: Bearer TOKEN`. By default
             that of the variable `SESSIOND_TOKEN`, which is read here; none if it is not set. `""` is none, whatever
             the variable says. Or a function that returns the token, plain or `async`. It is called for the first
@@ -95,25 +88,24 @@ class SessiondSessionService(BaseSessionService):
             requests that wait, each of which is then sent once more. A plain function is called in a thread, so it
             may block; an `async` one runs in the event loop of one of the requests.
           headers: Sent with every request. An `Authorization` among them takes the place of `token`.
-          timeout: Seconds to wait for the server to connect, to take and to send the next bytes, in each attempt.
-          retry_for: Seconds in which a request that found no connection, got no answer, or was refused for now (429,
-            503) is tried again, with growing pauses and never sooner than `Retry-After` says. No attempt begins later.
-            0 tries once.
+          timeout: Seconds that one attempt of a request may take, from the connection, for which it has 2 s at most, to
+            the end of the answer.
+          retry_for: Seconds in which a request that found no connection, got no answer, was refused for now (429, 503)
+            or whose outcome the server does not know is tried again: up to five attempts in all, with growing pauses,
+            never sooner than `Retry-After` says, and none beyond this time. 0 tries once.
           ssl_context: For `https:`; the default trusts the usual authorities.
-          lease: Whether the invocations of a session take turns, those of all services that say so, in all processes.
-            The first event of an invocation takes the lease of its session. While another invocation has it, `"wait"`
-            waits, and then shows what that one did in the session object; `"fail"` raises `SessionBusyError`. It is
-            released when the runner is done with the invocation. Events without an invocation take none.
-          lease_wait: Seconds for which `"wait"` waits, before it raises `SessionBusyError`.
+          lease_wait: Seconds for which `"lease"` waits for others until it raises `SessionBusyError`; 0 waits for none.
           lease_ttl: Seconds, 1 to 900, after the last event of an invocation, in which none can take over from it. One
             that was superseded stores no event any more: `append_event` raises `StaleSessionError`.
 
         Raises:
           ValueError: The URL is not of that form or has a credential, the token or a header cannot be sent, there are
-            a token and a header `Authorization`, or `lease` is another word.
+            a token and a header `Authorization`, or `concurrency` is another word.
         """
-        self._strict = strict
-        sent = httpx.Headers({"User-Agent": f"sessiond-adk/{__version__}"})
+        if concurrency not in ("none", "session", "lease"):
+            raise ValueError('`concurrency` is "none", "session" or "lease".')
+        self._if_seen = concurrency == "session"
+        sent = httpx.Headers({"User-Agent": f"sessiond-python/{__version__}"})
         sent.update(headers)
         for name, value in sent.items():
             # The HTTP library shows the value in its error.
@@ -131,10 +123,7 @@ class SessiondSessionService(BaseSessionService):
             retry_for=retry_for,
             ssl_context=ssl_context,
         )
-        if lease not in ("off", "wait", "fail"):
-            raise ValueError('`lease` is "off", "wait" or "fail".')
-        wait = lease_wait if lease == "wait" else 0.0
-        self._leases = None if lease == "off" else Leases(self._http, wait=wait, ttl=lease_ttl)
+        self._leases = Leases(self._http, wait=lease_wait, ttl=lease_ttl) if concurrency == "lease" else None
         # Whose turn it is to append through a session object. The loop is part of the name because a lock belongs to
         # one; an entry lives as long as somebody holds or awaits its lock.
         self._turns: weakref.WeakValueDictionary[tuple[asyncio.AbstractEventLoop, int], asyncio.Lock] = (
@@ -148,36 +137,34 @@ class SessiondSessionService(BaseSessionService):
         user_id: str,
         state: dict[str, Any] | None = None,
         session_id: str | None = None,
+        display_name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        ttl: float | None = None,
     ) -> Session:
         """Creates a session, once, also if the first answer gets lost.
 
-        `app:` and `user:` keys of `state` go to app and user state, `temp:` keys nowhere. White space around
-        `session_id` is not part of it; if it is None or blank, one is generated.
+        Args:
+          app_name: The app.
+          user_id: The user.
+          state: What it begins with: `app:` and `user:` keys go to app and user state, `temp:` keys nowhere.
+          session_id: Its id, without white space around it; if it is None or blank, one is generated.
+          display_name: A name for people.
+          labels: What `list_sessions` can filter by: names of `a-z0-9_.-`, up to 64.
+          ttl: Seconds until it expires, that is, until there is no such session any more; by default it never does.
 
         Raises:
           AlreadyExistsError: There is such a session; it is left as it is.
           SessiondInputError: An id or a value breaks a rule of sessiond.
           SessiondError: sessiond cannot be reached.
         """
-        initial = state_to_wire(state or {})
+        wanted = {"displayName": display_name, "labels": labels and dict(labels), "ttl": ttl}
+        body = {"state": state_to_wire(state or {}), **_given(wanted)}
         name = (session_id or "").strip()
         if not name:
             # Nobody else knows this id: what a get-or-create gets can only be what an attempt before has created.
-            created = await self._http.send(
-                "PUT", _sessions(app_name, user_id) + segments(str(uuid.uuid4())), body={"state": initial}
-            )
-            return session_from_wire(created.success())
-
-        created = await self._http.send(
-            "POST",
-            _sessions(app_name, user_id),
-            body={"sessionId": name, "state": initial},
-            # By which sessiond knows what an attempt before has created.
-            headers={"Idempotency-Key": str(uuid.uuid4())},
-        )
-        if created.code == "session_already_exists":
-            raise AlreadyExistsError(f"Session with id {name} already exists.") from created.error
-        return session_from_wire(created.success())
+            path = _session(app_name, user_id, str(uuid.uuid4()))
+            return session_from_wire((await self._http.send("PUT", path, body=body)).success())
+        return session_from_wire(await self._make(_sessions(app_name, user_id), {"sessionId": name, **body}, name))
 
     async def get_session(
         self,
@@ -186,22 +173,94 @@ class SessiondSessionService(BaseSessionService):
         user_id: str,
         session_id: str,
         config: GetSessionConfig | None = None,
+        at_revision: int | None = None,
     ) -> Session | None:
         """Returns a session with its merged state and its events, as of one moment; None if there is none.
 
-        `config` limits the events: first to the last `num_recent_events`, of these to those not before
-        `after_timestamp`.
+        Args:
+          app_name: The app.
+          user_id: The user.
+          session_id: The session.
+          config: Limits the events: first to the last `num_recent_events`, of these to those not before
+            `after_timestamp`.
+          at_revision: As it was after so many events, with the app and user state of that moment; 0 for the moment of
+            its creation. It is what is in the store now by default.
+
+        Raises:
+          SessiondInputError: `at_revision` is beyond the last event.
+          SessiondError: sessiond cannot be reached.
         """
         name = session_id.strip()
-        return await self._get(app_name, user_id, name, config) if name else None
+        if not name:
+            return None
+        if at_revision is not None:
+            return await self._get_at(app_name, user_id, name, at_revision, config)
+        return await self._get(app_name, user_id, name, config)
 
-    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+    async def get_metadata(self, *, app_name: str, user_id: str, session_id: str) -> SessionMetadata | None:
+        """Returns what is known of a session beside its state and events; None if there is none."""
+        stored, _ = await self._read(_session(app_name, user_id, session_id), {"numRecentEvents": "0"})
+        return None if stored is None else _metadata(stored)
+
+    async def get_state(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        scope: Literal["app", "user", "session"] | None = None,
+        at_revision: int | None = None,
+    ) -> dict[str, Any] | None:
+        """Returns the merged state of a session without its events; None if there is none.
+
+        Args:
+          app_name: The app.
+          user_id: The user.
+          session_id: The session.
+          scope: Only the state of this scope; keys keep their prefixes.
+          at_revision: As it was after so many events, also app and user state; 0 for the moment of its creation.
+
+        Raises:
+          SessiondInputError: `at_revision` is beyond the last event.
+          SessiondError: sessiond cannot be reached.
+        """
+        params = _params({"scope": scope, "atRevision": at_revision})
+        state, _ = await self._read(_session(app_name, user_id, session_id) + "/state", params)
+        return state
+
+    async def list_sessions(
+        self,
+        *,
+        app_name: str,
+        user_id: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
+    ) -> SessionList:
         """Returns the sessions of a user, or of all users of the app, with merged state and without events.
 
         By last update, the latest at the end, then by user and id. What changes meanwhile may or may not be seen.
+
+        Args:
+          app_name: The app.
+          user_id: The user; all users of the app by default.
+          labels: Only sessions that have all of these.
+          page_size: Return one page of at most so many, 1 to 1000, instead of all. A page of large states has fewer.
+          page_token: Return the page behind the one that had this `next_page_token`; everything else must be as it was
+            for that one.
+
+        Raises:
+          SessiondInputError: `page_size` or `page_token` is none.
+          SessiondError: sessiond cannot be reached.
         """
         path = "/v1/apps" + segments(app_name) + "/sessions" if user_id is None else _sessions(app_name, user_id)
-        params = {"includeState": "true", "pageSize": "1000"}
+        params = {"includeState": "true", **{f"label.{name}": value for name, value in (labels or {}).items()}}
+        if page_size is not None or page_token is not None:
+            params |= _params({"pageSize": page_size, "pageToken": page_token})
+            page = (await self._http.send("GET", path, params=params)).success()
+            found: list[Session] = [session_from_wire(stored) for stored in page["sessions"]]
+            return SessionList(sessions=found, next_page_token=page.get("nextPageToken"))
+        params["pageSize"] = "1000"
         sessions: dict[tuple[str, str], Session] = {}
         while True:
             page = (await self._http.send("GET", path, params=params)).success()
@@ -211,13 +270,102 @@ class SessiondSessionService(BaseSessionService):
                 sessions.pop((session.user_id, session.id), None)
                 sessions[session.user_id, session.id] = session
             if "nextPageToken" not in page:
-                return ListSessionsResponse(sessions=list(sessions.values()))
+                return SessionList(sessions=list(sessions.values()))
             params["pageToken"] = page["nextPageToken"]
+
+    async def update_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        display_name: str | EllipsisType | None = ...,
+        labels: Mapping[str, str] | EllipsisType | None = ...,
+        ttl: float | EllipsisType | None = ...,
+    ) -> SessionMetadata:
+        """Changes the metadata of a session; it appends no event.
+
+        What is not given stays, None clears it. `labels` take the place of all that there were, `ttl` counts from now.
+
+        Raises:
+          SessionNotFoundError: There is no such session.
+          SessiondInputError: A value breaks a rule of sessiond.
+          SessiondError: sessiond cannot be reached.
+        """
+        replaced = dict(labels) if isinstance(labels, Mapping) else labels
+        given = {"displayName": display_name, "labels": replaced, "ttl": ttl}
+        body = {name: value for name, value in given.items() if value is not ...}
+        reply = await self._http.send("PATCH", _session(app_name, user_id, session_id), body=body)
+        return _metadata(_success(reply, session_id))
+
+    async def fork_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        at_revision: int | None = None,
+        new_session_id: str | None = None,
+    ) -> Session:
+        """Makes a session of the same user that begins with the events of another one, once.
+
+        The events are the same, with their ids and times, and so is the session's own state after them. App and user
+        state are shared by both. Display name, labels and expiry are copied. The source stays as it is.
+
+        Args:
+          app_name: The app.
+          user_id: The user.
+          session_id: The session that is forked.
+          at_revision: With how many of its events the fork begins; with all by default.
+          new_session_id: The id of the fork; if it is None or blank, one is generated.
+
+        Raises:
+          SessionNotFoundError: There is no such session.
+          AlreadyExistsError: There is a session `new_session_id`; it is left as it is.
+          SessiondInputError: `at_revision` is beyond the last event, or an id breaks a rule of sessiond.
+          SessiondError: sessiond cannot be reached.
+        """
+        body = _given({"atRevision": at_revision, "sessionId": new_session_id})
+        path = _session(app_name, user_id, session_id) + "/fork"
+        return session_from_wire(await self._make(path, body, new_session_id or "", source=session_id))
+
+    async def render_template(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        template: str,
+        braces: Literal["adk", "literal"] = "adk",
+        missing: Literal["error", "empty", "keep"] = "error",
+    ) -> str:
+        """Fills in an instruction template from the merged state of a session, as ADK does it for agents.
+
+        `{key}`, `{app:key}` and `{user:key}` become the value, texts as they are, None as nothing, all else as compact
+        JSON; `{key?}` becomes nothing if there is no such key. What else is in braces stays.
+
+        Args:
+          app_name: The app.
+          user_id: The user.
+          session_id: The session.
+          template: The template.
+          braces: What `{{key}}` is: `"adk"` the value, `"literal"` the text `{key}`.
+          missing: What becomes of a key that is not there: `"error"` raises, `"empty"` is nothing, `"keep"` leaves it.
+
+        Raises:
+          SessionNotFoundError: There is no such session.
+          SessiondInputError: Keys are missing, which it names.
+          SessiondError: sessiond cannot be reached.
+        """
+        body = {"template": template, "braces": braces, "missing": missing}
+        reply = await self._http.send("POST", _session(app_name, user_id, session_id) + "/render", body=body)
+        text: str = _success(reply, session_id)["text"]
+        return text
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Deletes a session with its events and its own state, if there is one. App and user state stay."""
         if name := session_id.strip():
-            (await self._http.send("DELETE", _sessions(app_name, user_id) + segments(name))).success()
+            _success(await self._http.send("DELETE", _session(app_name, user_id, name)), name)
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Returns the state of a user in an app, keys without `user:`; needs no session."""
@@ -234,9 +382,9 @@ class SessiondSessionService(BaseSessionService):
 
         Raises:
           SessionNotFoundError: There is no such session, or no more.
-          StaleSessionError: With `strict`: others have appended events that `session` has not seen. With `lease`:
-            another turn has taken over from this one.
-          SessionBusyError: With `lease`: another turn has the session.
+          StaleSessionError: In the mode `session`: others have appended events that `session` has not seen. In the mode
+            `lease`: another turn has taken over from this one.
+          SessionBusyError: In the mode `lease`: another turn has the session. It is a `StaleSessionError`, too.
           AlreadyExistsError: The session has another event with this id.
           SessiondInputError: The event or a value breaks a rule of sessiond, such as its limit of size.
           SessiondError: sessiond cannot be reached. Append the same event again, to the same session object.
@@ -244,7 +392,7 @@ class SessiondSessionService(BaseSessionService):
         if event.partial:
             return event
         async with self._turn(session):
-            _, replayed = await self._append(session, event_to_wire(event), if_seen=self._strict)
+            _, replayed = await self._append(session, event_to_wire(event), if_seen=self._if_seen)
             if not (replayed and any(known.id == event.id for known in session.events)):
                 await super().append_event(session, event)
                 session.last_update_time = event.timestamp
@@ -255,18 +403,20 @@ class SessiondSessionService(BaseSessionService):
         session: Session,
         ops: Sequence[Mapping[str, Any]],
         *,
+        preconditions: Sequence[Mapping[str, Any]] = (),
         author: str = "user",
         invocation_id: str = "",
     ) -> dict[str, Any]:
         """Changes state by operators, which the server applies to what is there: nothing is lost between writers.
 
         They are applied in order, all or none, through one event that is appended to the session, also to `session`.
-        `strict` does not matter here. After a lost answer they are not applied twice.
+        It does not matter here whether `session` is stale. After a lost answer they are not applied twice.
 
         Args:
           session: The session whose state, user state and app state the keys are of.
           ops: What to do, each `{"op": ..., "key": ..., "value": ...}`; the operators are sessiond's: `set`, `remove`
             (without value), `increment`, `append`, `union`, `max`, `min`, `merge`.
+          preconditions: What must hold right before, or nothing is changed; see `sessiond_adk.ops` for what makes them.
           author: The author of the event.
           invocation_id: The invocation that the event is part of.
 
@@ -275,6 +425,7 @@ class SessiondSessionService(BaseSessionService):
 
         Raises:
           SessionNotFoundError: There is no such session.
+          StaleSessionError: A precondition does not hold; it says which. Nothing was changed.
           SessiondInputError: An operator does not fit the value that is there, or is unknown. Nothing was changed.
           SessiondError: sessiond cannot be reached.
         """
@@ -283,7 +434,10 @@ class SessiondSessionService(BaseSessionService):
             "timestamp": time.time(),
             "author": author,
             "invocationId": invocation_id,
-            "actions": {"stateOps": [dict(op) for op in ops]},
+            "actions": {
+                "stateOps": [dict(op) for op in ops],
+                **({"preconditions": [dict(condition) for condition in preconditions]} if preconditions else {}),
+            },
         }
         async with self._turn(session):
             stored, _ = await self._append(session, event, if_seen=False)
@@ -296,6 +450,37 @@ class SessiondSessionService(BaseSessionService):
             session.events.append(appended)
             session.last_update_time = appended.timestamp
         return values
+
+    async def rewind_session(
+        self, session: Session, *, before_invocation_id: str | None = None, to_revision: int | None = None
+    ) -> None:
+        """Takes a session back, in the store and in `session`, through one event that the server appends.
+
+        The session's own state becomes what it was then: keys get back their values, also those of the initial state,
+        and later keys are removed. App and user state stay, and so do the events; ADK's agents do not see those that
+        were taken back. (`Runner.rewind_async` computes what to restore from the events that it can see instead.)
+
+        Args:
+          session: The session. In the mode `session`, it must not be stale.
+          before_invocation_id: To before the first event of this invocation.
+          to_revision: Or to right after the event of this number; 0 for before all.
+
+        Raises:
+          SessionNotFoundError: There is no such session.
+          InvocationNotFoundError: It has no event of this invocation.
+          StaleSessionError: As `append_event` raises it.
+          SessiondInputError: Not one of the two was given, or `to_revision` is beyond the last event.
+          SessiondError: sessiond cannot be reached. It is unknown then whether the session was taken back.
+        """
+        body = _given({"beforeInvocationId": before_invocation_id, "toRevision": to_revision})
+        path = _session(session.app_name, session.user_id, session.id) + "/rewind"
+        async with self._turn(session):
+            # By which sessiond knows the event that an attempt before has appended: it is its id.
+            headers = {"Idempotency-Key": Event.new_id(), **self._conditions(session, if_seen=self._if_seen)}
+            reply = await self._http.send("POST", path, body=body, headers=headers)
+            if reply.code == "fenced" and self._leases:
+                raise self._leases.fenced(session, reply)
+            catch_up(session, session_from_wire(_success(reply, session.id)))
 
     def watch(
         self,
@@ -336,7 +521,7 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: An argument breaks a rule of sessiond.
         """
         name = session_id.strip()
-        path = _sessions(app_name, user_id) + segments(name) + "/watch"
+        path = _session(app_name, user_id, name) + "/watch"
         return watch(self._http, path, name, after=after, include_state=include_state)
 
     async def mint_token(
@@ -359,8 +544,7 @@ class SessiondSessionService(BaseSessionService):
           SessiondError: sessiond cannot be reached.
         """
         wanted = {"app": app_name, "user": user_id, "role": role, "ttl": ttl}
-        body = {name: value for name, value in wanted.items() if value is not None}
-        minted = (await self._http.send("POST", "/v1/tokens", body=body)).success()
+        minted = (await self._http.send("POST", "/v1/tokens", body=_given(wanted))).success()
         return MintedToken(token=minted["token"], expire_time=minted["expireTime"])
 
     async def flush(self) -> None:
@@ -389,51 +573,91 @@ class SessiondSessionService(BaseSessionService):
         """Closes the connections."""
         await self.close()
 
+    async def _make(self, path: str, body: dict[str, Any], name: str, *, source: str = "") -> dict[str, Any]:
+        """Makes a session by a POST, once."""
+        # By the key sessiond knows what an attempt before has made.
+        reply = await self._http.send("POST", path, body=body, headers={"Idempotency-Key": str(uuid.uuid4())})
+        if reply.code == "session_already_exists":
+            raise AlreadyExistsError(f"Session with id {name.strip()} already exists.") from reply.error
+        return _success(reply, source)
+
+    async def _read(self, path: str, params: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:
+        """Returns an answer about a session, None if there is no such session; and its incarnation."""
+        reply = await self._http.send("GET", path, params=params)
+        if reply.code == "session_not_found":
+            return None, ""
+        # "R.U.A.I", or "R.U.A.I-M".
+        incarnation = reply.headers.get("ETag", "").strip('"').rpartition(".")[2].partition("-")[0]
+        return reply.success(), incarnation
+
     async def _get(
         self, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> StoredSession | None:
-        params = {}
-        if config and config.num_recent_events is not None:
-            params["numRecentEvents"] = str(config.num_recent_events)
-        if config and config.after_timestamp is not None:
-            params["afterTimestamp"] = repr(config.after_timestamp)
-        reply = await self._http.send("GET", _sessions(app_name, user_id) + segments(session_id), params=params)
-        return None if reply.code == "session_not_found" else session_from_wire(reply.success())
+        limits = (
+            {"numRecentEvents": config.num_recent_events, "afterTimestamp": config.after_timestamp} if config else {}
+        )
+        stored, _ = await self._read(_session(app_name, user_id, session_id), _params(limits))
+        return None if stored is None else session_from_wire(stored)
 
-    async def _append(self, session: Session, event: dict[str, Any], *, if_seen: bool) -> tuple[dict[str, Any], bool]:
-        """Stores an event; returns it as stored, and whether it had been stored before."""
-        path = _sessions(session.app_name, session.user_id) + segments(session.id)
-        headers: dict[str, str] = {}
-        if self._leases:
-            if invocation_id := event.get("invocationId"):
-                await self._take_turn(self._leases, session, path, invocation_id)
-            headers |= self._leases.headers(session)
+    async def _get_at(
+        self, app_name: str, user_id: str, session_id: str, revision: int, config: GetSessionConfig | None
+    ) -> StoredSession | None:
+        """Puts a session together as it was. What is in the past does not change, so several requests show one moment.
+
+        Unless the session is made anew between them: then it begins anew, too.
+        """
+        path = _session(app_name, user_id, session_id)
+        recent, after = (config.num_recent_events, config.after_timestamp) if config else (None, None)
+        # Event `revision` is read in any case, for its time.
+        limit = revision if recent is None else min(revision, max(recent, 1))
+        while True:
+            stored, incarnation = await self._read(path, {"numRecentEvents": "0"})
+            state, seen = await self._read(f"{path}/state", {"atRevision": str(revision)})
+            if stored is None or state is None:
+                return None
+            same = seen == incarnation
+            events: list[dict[str, Any]] = []
+            params = {"order": "desc", "beforeSequence": str(revision + 1)}
+            while same and len(events) < limit:
+                params["pageSize"] = str(min(limit - len(events), 1000))
+                page, seen = await self._read(f"{path}/events", params)
+                same = page is not None and seen == incarnation
+                if page is None or not page["events"]:
+                    # Gone; or the events before were trimmed.
+                    break
+                events += page["events"]
+                params["beforeSequence"] = str(events[-1]["sequence"])
+            if same:
+                break
+        stored |= {"state": state, "revision": revision}
+        stored["lastUpdateTime"] = events[0]["timestamp"] if events else stored["createTime"]
+        kept = events if recent is None else events[:recent]
+        stored["events"] = [event for event in reversed(kept) if after is None or event["timestamp"] >= after]
+        return session_from_wire(stored)
+
+    def _conditions(self, session: Session, *, if_seen: bool) -> dict[str, str]:
+        """Returns the headers of a write that is refused if another writer came first."""
+        headers = self._leases.headers(session) if self._leases else {}
         if if_seen:
             if not isinstance(session, StoredSession):
                 raise StaleSessionError(f"Session {session.id} was not loaded from this service; get it first.")
             headers["If-Match"] = f'"{session.seen}"'
-        reply = await self._http.send(
-            "POST",
-            f"{path}/events",
-            body=event,
-            headers=headers,
-        )
-        match reply.code:
-            case "session_not_found":
-                raise SessionNotFoundError(f"Session {session.id} not found.") from reply.error
-            case "revision_mismatch":
-                raise StaleSessionError(
-                    f"Session {session.id} has been modified in storage since it was loaded; load it again."
-                ) from reply.error
-            case "fenced" if self._leases:
-                raise self._leases.fenced(session, reply)
-            case "lease_held":
-                raise SessionBusyError(reply.body.get("owner"), reply.body.get("expireTime")) from reply.error
-            case "event_id_conflict":
-                raise AlreadyExistsError(
-                    f"Session {session.id} has another event with the id {event['id']}."
-                ) from reply.error
-        stored: dict[str, Any] = reply.success()
+        return headers
+
+    async def _append(self, session: Session, event: dict[str, Any], *, if_seen: bool) -> tuple[dict[str, Any], bool]:
+        """Stores an event; returns it as stored, and whether it had been stored before."""
+        path = _session(session.app_name, session.user_id, session.id)
+        if self._leases and (invocation_id := event.get("invocationId")):
+            await self._take_turn(self._leases, session, path, invocation_id)
+        headers = self._conditions(session, if_seen=if_seen)
+        reply = await self._http.send("POST", f"{path}/events", body=event, headers=headers)
+        if reply.code == "fenced" and self._leases:
+            raise self._leases.fenced(session, reply)
+        if reply.code == "event_id_conflict":
+            raise AlreadyExistsError(
+                f"Session {session.id} has another event with the id {event['id']}."
+            ) from reply.error
+        stored = _success(reply, session.id)
         if isinstance(session, StoredSession):
             session.saw(stored["sequence"])
         return stored, "Idempotent-Replayed" in reply.headers
@@ -449,7 +673,7 @@ class SessiondSessionService(BaseSessionService):
             # Side writers may have appended more meanwhile.
             revision = stored.seen
             if revision - session.seen == missed:
-                session.catch_up(stored)
+                catch_up(session, stored)
 
     @asynccontextmanager
     async def _turn(self, session: Session) -> AsyncIterator[None]:
@@ -463,6 +687,50 @@ class SessiondSessionService(BaseSessionService):
 
 def _sessions(app_name: str, user_id: str) -> str:
     return "/v1/apps" + segments(app_name) + "/users" + segments(user_id) + "/sessions"
+
+
+def _session(app_name: str, user_id: str, session_id: str) -> str:
+    return _sessions(app_name, user_id) + segments(session_id.strip())
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _params(fields: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in _given(fields).items()}
+
+
+def _success(reply: Reply, session_id: str) -> dict[str, Any]:
+    """Returns the body of a success about a session, and raises otherwise, ADK's error if it has one."""
+    match reply.code:
+        case "session_not_found":
+            raise SessionNotFoundError(f"Session {session_id} not found.") from reply.error
+        case "event_not_found":
+            raise InvocationNotFoundError(f"Session {session_id} has no event of this invocation.") from reply.error
+        case "revision_mismatch" if "errors" in reply.body:
+            raise StaleSessionError(f"Session {session_id}: {reply.body.get('detail')}.") from reply.error
+        case "revision_mismatch":
+            raise StaleSessionError(
+                f"Session {session_id} has been modified in storage since it was loaded; load it again."
+            ) from reply.error
+        case "lease_held":
+            raise SessionBusyError(reply.body.get("owner"), reply.body.get("expireTime")) from reply.error
+    body: dict[str, Any] = reply.success()
+    return body
+
+
+def _metadata(stored: dict[str, Any]) -> SessionMetadata:
+    source = stored.get("forkedFrom")
+    return SessionMetadata(
+        revision=stored["revision"],
+        create_time=stored["createTime"],
+        last_update_time=stored["lastUpdateTime"],
+        display_name=stored.get("displayName"),
+        labels=stored.get("labels") or {},
+        expire_time=stored.get("expireTime"),
+        forked_from=source and ForkedFrom(source["sessionId"], source["revision"]),
+    )
 
 
 def split_url(url: str) -> SplitResult:

@@ -1,12 +1,16 @@
 """Processes of the tests."""
 
 import json
+import multiprocessing
 import os
+import runpy
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +24,20 @@ def free_port() -> int:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
         return port
+
+
+class Guard:
+    """Kills a process when the tests end, be it by SIGKILL: then the pipe ends from which it reads."""
+
+    def __init__(self, pid: int) -> None:
+        # It leads a session of its own, for Ctrl-C not to end it before.
+        self._shell = subprocess.Popen(
+            ["sh", "-c", 'read -r _ || kill -9 "$1"', "guard", str(pid)], stdin=subprocess.PIPE, start_new_session=True
+        )
+
+    def leave(self) -> None:
+        """The process has ended: its number may be another's."""
+        self._shell.communicate(b"ended\n")
 
 
 class Server:
@@ -55,6 +73,7 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stderr=log,
             )
+        self._guard = Guard(self._process.pid)
         deadline = time.monotonic() + 30
         while not (line := self._listening()):
             assert self._process.poll() is None and time.monotonic() < deadline, self._log.read_text()
@@ -64,33 +83,95 @@ class Server:
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         self._process.send_signal(how)
         self._process.wait(30)
+        self._guard.leave()
 
     def _listening(self) -> str | None:
         return next((line for line in self._log.read_text().splitlines() if '"message":"listening"' in line), None)
 
 
+class Program:
+    """A Python program in a process of its own, which is forked from one that has ADK loaded: that takes seconds."""
+
+    def __init__(
+        self, *command: str, cwd: Path | None = None, env: dict[str, str] | None = None, said: str = ""
+    ) -> None:
+        """Starts `python COMMAND`, a script or `-m` and a module, and says something to it."""
+        self._files = tempfile.TemporaryDirectory()
+        self._stdout, self._stderr = (Path(self._files.name, name) for name in ("stdout", "stderr"))
+        stdin = Path(self._files.name, "stdin")
+        stdin.write_text(said)
+        streams = [str(path) for path in (stdin, self._stdout, self._stderr)]
+        environment = {**os.environ, **(env or {})}
+        self._process = _forks.Process(target=_run, args=(command, str(cwd or Path.cwd()), environment, streams))
+        self._process.start()
+        assert self._process.pid is not None
+        self._guard = Guard(self._process.pid)
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.is_alive()
+
+    @property
+    def output(self) -> str:
+        """What it printed so far."""
+        return self._stdout.read_text() if self._stdout.exists() else ""
+
+    @property
+    def errors(self) -> str:
+        return self._stderr.read_text() if self._stderr.exists() else ""
+
+    def wait(self) -> int:
+        """Waits for its end, and returns its exit code."""
+        self._process.join(120)
+        assert self._process.exitcode is not None, self.errors
+        self._guard.leave()
+        return self._process.exitcode
+
+    def terminate(self) -> None:
+        self._process.terminate()
+        self.wait()
+
+
+_forks = multiprocessing.get_context("forkserver")
+_forks.set_forkserver_preload(["tests.support.process", "google.adk.runners", "google.adk.cli.cli_tools_click"])
+
+
+def _run(command: Sequence[str], cwd: str, env: dict[str, str], streams: Sequence[str]) -> None:
+    for number, (path, mode) in enumerate(zip(streams, (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY), strict=True)):
+        os.dup2(os.open(path, mode | os.O_CREAT), number)
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(number, mode, closefd=False) for number, mode in enumerate(("r", "w", "w"))
+    )
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(env)
+    sys.path[:0] = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
+    try:
+        if command[0] == "-m":
+            sys.path.insert(0, cwd)
+            sys.argv = list(command[1:])
+            runpy.run_module(command[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.path.insert(0, str(Path(cwd, command[0]).parent))
+            sys.argv = list(command)
+            runpy.run_path(command[0], run_name="__main__")
+    finally:
+        sys.stdout.flush()
+
+
 @contextmanager
 def running(*command: str, url: str, env: dict[str, str] | None = None) -> Iterator[None]:
-    """Runs another server, from when `url` answers on."""
-    with subprocess.Popen(
-        command,
-        env={**os.environ, **(env or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        try:
-            deadline = time.monotonic() + 60
-            while True:
-                try:
-                    httpx.get(url).raise_for_status()
-                    break
-                except httpx.HTTPError:
-                    ended = process.poll() is not None
-                    assert not ended and time.monotonic() < deadline, process.stdout and process.stdout.read()
-                    time.sleep(0.1)
-            yield
-        finally:
-            process.terminate()
-            process.communicate(timeout=30)
+    """Runs a server that is a Python program, from when `url` answers on."""
+    program = Program(*command, env=env)
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                httpx.get(url).raise_for_status()
+                break
+            except httpx.HTTPError:
+                assert program.is_running and time.monotonic() < deadline, program.errors
+                time.sleep(0.05)
+        yield
+    finally:
+        program.terminate()

@@ -1,0 +1,163 @@
+package sessiond
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// build returns a program of a folder.
+func build(t *testing.T, folder, program string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "program")
+	command := exec.CommandContext(t.Context(), "go", "build", "-o", path, program)
+	command.Dir = folder
+	if said, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return path
+}
+
+// start runs a program on a server, until the test ends, when its input does.
+func start(t *testing.T, on *server, path string, arguments ...string) (io.WriteCloser, *bufio.Scanner) {
+	t.Helper()
+	command := exec.Command(path, arguments...)
+	command.Env = append(os.Environ(), "SESSIOND_URL="+on.url())
+	input, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	command.Stderr = &said
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = input.Close()
+		_ = command.Wait()
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	return input, bufio.NewScanner(output)
+}
+
+func TestTheCafe(t *testing.T) {
+	const example = "../../examples/adk-go"
+	readme, err := os.ReadFile(filepath.Join(example, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Its commands count from one.
+	own := ownServer(t)
+	cafe := build(t, example, ".")
+	for _, c := range [][]string{
+		{"ada", "I am Ada. A green tea, please."}, {"bob", "I am Bob. A coffee, please."}, {"ada", "The usual, please."},
+	} {
+		command := exec.CommandContext(t.Context(), cafe, c...)
+		command.Env = append(os.Environ(), "SESSIOND_URL="+own.url())
+		said, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+		if shown := fmt.Sprintf("$ go run . %s \"%s\"\n%s", c[0], c[1], said); !bytes.Contains(readme, []byte(shown)) {
+			t.Errorf("README.md does not show\n%s", shown)
+		}
+	}
+
+	// ADK's launcher, and one who follows what is said there.
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	_ = listener.Close()
+	start(t, own, "sh", "-c", guard, "guard", build(t, example, "./serve"), "web", "-port", port, "api")
+	api := "http://127.0.0.1:" + port + "/api"
+	sessions := serviceAt(t, own.url())
+	created := create(t, sessions, "cafe", "user", "s", nil)
+	said := `{"appName":"cafe","userId":"user","sessionId":"s","newMessage":{"role":"user","parts":[{"text":"I am Eve. A mint tea, please."}]}}`
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		answer, err := http.Post(api+"/run", "application/json", strings.NewReader(said))
+		if err == nil {
+			defer answer.Body.Close()
+			equal(t, answer.StatusCode, http.StatusOK)
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	_, output := start(t, own, "sh", "-c", guard, "guard", build(t, example, "./follow"), "user")
+	for _, want := range []string{
+		"user: I am Eve. A mint tea, please.", "waiter: Coming.", "barista: one mint tea, hot",
+		"server: Order 4: one mint tea, hot, for Eve.",
+	} {
+		if !output.Scan() || output.Text() != want {
+			t.Fatal(output.Text(), output.Err())
+		}
+	}
+	remove(t, sessions, created)
+	if !output.Scan() || output.Text() != "The session is gone: deleted." {
+		t.Fatal(output.Text(), output.Err())
+	}
+}
+
+func TestTheMatrixProgram(t *testing.T) {
+	s, app := service(t), app()
+	one := create(t, s, app, "u", "s", map[string]any{"app:n": 1 << 53})
+	input, output := start(t, shared, build(t, ".", "./internal/matrix"))
+	do := func(said string) string {
+		t.Helper()
+		said = fmt.Sprintf(`{"app":%q,"user":"u","session":"s",%s}`, app, said)
+		if _, err := io.WriteString(input, said+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if !output.Scan() {
+			t.Fatal(output.Err())
+		}
+		return output.Text()
+	}
+	sent := `"do":"append","event":{"id":"e","author":"a","invocationId":"i","timestamp":1795373279.249704,"text":"hi",` +
+		`"stateDelta":{"user:x":12345678901234567890}}`
+	for range 2 {
+		equal(t, do(sent), `{"ok":true,"state":{"app:n":9007199254740992,"user:x":12345678901234567890}}`)
+	}
+	equal(t, do(`"do":"increment","key":"app:n","by":1`), `{"ok":true,"value":9007199254740993}`)
+	found := load(t, s, one)
+	ids := jsonOf(t, idsOf(found))
+	equal(t, do(`"do":"watch","count":2`), fmt.Sprintf(`{"events":%s,"ok":true}`, ids))
+	equal(t, do(`"do":"get"`), fmt.Sprintf(`{"events":%s,"lastUpdateTime":%s,"ok":true,"state":%s}`, ids,
+		jsonOf(t, float64(found.LastUpdateTime().UnixMicro())/1e6), jsonOf(t, stateOf(found))))
+	remove(t, s, one)
+	var failure struct {
+		OK     bool
+		Error  string
+		Code   string
+		Status int
+	}
+	if err := json.Unmarshal([]byte(do(`"do":"get"`)), &failure); err != nil {
+		t.Fatal(err)
+	}
+	if failure.OK || failure.Error == "" || failure.Code != "session_not_found" || failure.Status != http.StatusNotFound {
+		t.Fatalf("%+v", failure)
+	}
+	_ = input.Close()
+	if output.Scan() {
+		t.Fatal("it goes on at the end of its input")
+	}
+}

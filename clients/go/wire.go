@@ -1,0 +1,294 @@
+package sessiond
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/adk/v2/session"
+)
+
+// refusedFields is where the CustomMetadata of an event has what ADK cannot read of it.
+const refusedFields = "sessiond_refused"
+
+// wireSession is a session as sessiond answers it.
+type wireSession struct {
+	ID             string            `json:"id"`
+	AppName        string            `json:"appName"`
+	UserID         string            `json:"userId"`
+	Revision       int64             `json:"revision"`
+	State          map[string]value  `json:"state"`
+	Events         []json.RawMessage `json:"events"`
+	LastUpdateTime float64           `json:"lastUpdateTime"`
+}
+
+// wireEvent is what sessiond says of a stored event.
+type wireEvent struct {
+	Sequence   int64   `json:"sequence"`
+	CommitTime float64 `json:"commitTime"`
+	Actions    struct {
+		StateDelta map[string]json.RawMessage `json:"stateDelta"`
+	} `json:"actions"`
+}
+
+func (w *wireSession) session(service *Service) *stored {
+	s := &stored{
+		service:   service,
+		id:        w.ID,
+		appName:   w.AppName,
+		userID:    w.UserID,
+		turn:      make(chan struct{}, 1),
+		state:     plain(w.State),
+		events:    make([]*session.Event, 0, len(w.Events)),
+		updatedAt: unixTime(w.LastUpdateTime),
+		revision:  w.Revision,
+	}
+	if s.state == nil {
+		s.state = map[string]any{}
+	}
+	for _, event := range w.Events {
+		s.events = append(s.events, decodeEvent(event, w.ID, service.client.logger))
+	}
+	return s
+}
+
+func unixTime(seconds float64) time.Time {
+	return time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC()
+}
+
+// value is a JSON value that keeps its numbers: see exactNumber.
+type value struct{ any }
+
+func (v *value) UnmarshalJSON(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&v.any); err != nil {
+		return err
+	}
+	v.any = exactNumbers(v.any)
+	return nil
+}
+
+// plain returns the values of a map; nil for nil.
+func plain(values map[string]value) map[string]any {
+	if values == nil {
+		return nil
+	}
+	bare := make(map[string]any, len(values))
+	for key, value := range values {
+		bare[key] = value.any
+	}
+	return bare
+}
+
+func exactNumbers(decoded any) any {
+	switch decoded := decoded.(type) {
+	case json.Number:
+		return exactNumber(decoded)
+	case []any:
+		for i, element := range decoded {
+			decoded[i] = exactNumbers(element)
+		}
+	case map[string]any:
+		for key, element := range decoded {
+			decoded[key] = exactNumbers(element)
+		}
+	}
+	return decoded
+}
+
+// exactNumber returns a float64, as encoding/json and the services of ADK do, if that would be written as the same
+// number again, and the number as it was otherwise.
+func exactNumber(number json.Number) any {
+	float, err := number.Float64()
+	if err != nil {
+		return number
+	}
+	digits, exponent := decimal(number.String())
+	again, power := decimal(strconv.FormatFloat(float, 'e', -1, 64))
+	if digits != again || exponent != power {
+		return number
+	}
+	return float
+}
+
+// decimal returns a number's sign and digits, without zeros at either end, and the power of ten of the last one.
+func decimal(number string) (string, int) {
+	sign := ""
+	if after, negative := strings.CutPrefix(number, "-"); negative {
+		sign, number = "-", after
+	}
+	exponent := 0
+	if at := strings.IndexAny(number, "eE"); at >= 0 {
+		var err error
+		if exponent, err = strconv.Atoi(number[at+1:]); err != nil {
+			// No float64 has such an exponent.
+			return number, 0
+		}
+		number = number[:at]
+	}
+	whole, fraction, _ := strings.Cut(number, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	short := strings.TrimRight(digits, "0")
+	if short == "" {
+		return sign, 0
+	}
+	return sign + short, exponent - len(fraction) + len(digits) - len(short)
+}
+
+// decodeEvent returns ADK's event for one that sessiond answered, whoever wrote it.
+//
+// Fields that ADK does not know are left out. Other clients may store what ADK cannot read, such as a content that is a
+// string. One such event must not make the session unreadable: it comes without those fields, with an ErrorMessage that
+// names them and with their values in its CustomMetadata, and there is a warning in the log.
+func decodeEvent(text json.RawMessage, sessionID string, logger *slog.Logger) *session.Event {
+	event := &session.Event{}
+	if json.Unmarshal(text, event) != nil {
+		text = standardBase64(text)
+		event = &session.Event{}
+		if json.Unmarshal(text, event) != nil {
+			event = decodeKnown(text, sessionID, logger)
+		}
+	}
+	keepNumbers(event, text)
+	return event
+}
+
+// keepNumbers replaces what the event holds as any, where encoding/json has made every number a float64.
+func keepNumbers(event *session.Event, text json.RawMessage) {
+	// Each on its own, since one may be of another form than ADK's.
+	var fields struct {
+		CustomMetadata, Output, Content, Actions, RequestedInput json.RawMessage
+	}
+	if json.Unmarshal(text, &fields) != nil {
+		return
+	}
+	var metadata map[string]value
+	if event.CustomMetadata != nil && json.Unmarshal(fields.CustomMetadata, &metadata) == nil {
+		maps.Copy(event.CustomMetadata, plain(metadata))
+	}
+	var output value
+	if event.Output != nil && json.Unmarshal(fields.Output, &output) == nil {
+		event.Output = output.any
+	}
+	var actions struct{ StateDelta map[string]value }
+	if event.Actions.StateDelta != nil && json.Unmarshal(fields.Actions, &actions) == nil {
+		event.Actions.StateDelta = plain(actions.StateDelta)
+	}
+	var input struct{ Payload value }
+	if event.RequestedInput != nil && json.Unmarshal(fields.RequestedInput, &input) == nil {
+		event.RequestedInput.Payload = input.Payload.any
+	}
+	var content struct {
+		Parts []struct {
+			FunctionCall     struct{ Args map[string]value }
+			FunctionResponse struct{ Response map[string]value }
+		}
+	}
+	if event.Content == nil || json.Unmarshal(fields.Content, &content) != nil || len(content.Parts) != len(event.Content.Parts) {
+		return
+	}
+	for i, part := range event.Content.Parts {
+		if part == nil {
+			continue
+		}
+		if part.FunctionCall != nil {
+			part.FunctionCall.Args = plain(content.Parts[i].FunctionCall.Args)
+		}
+		if part.FunctionResponse != nil {
+			part.FunctionResponse.Response = plain(content.Parts[i].FunctionResponse.Response)
+		}
+	}
+}
+
+// decodeKnown returns the event with those fields that ADK can read.
+func decodeKnown(text json.RawMessage, sessionID string, logger *slog.Logger) *session.Event {
+	event := &session.Event{}
+	refused := map[string]any{}
+	each(text, func(name string, field json.RawMessage) {
+		try := func(of string, fields any, name string, field json.RawMessage) {
+			alone, _ := json.Marshal(fields)
+			if json.Unmarshal(alone, &session.Event{}) == nil {
+				_ = json.Unmarshal(alone, event)
+				return
+			}
+			var kept value
+			_ = kept.UnmarshalJSON(field)
+			refused[of+name] = kept.any
+		}
+		if name != "actions" || !bytes.HasPrefix(field, []byte("{")) {
+			try("", map[string]any{name: field}, name, field)
+			return
+		}
+		each(field, func(name string, field json.RawMessage) {
+			try("actions.", map[string]any{"actions": map[string]any{name: field}}, name, field)
+		})
+	})
+	names := strings.Join(slices.Sorted(maps.Keys(refused)), ", ")
+	if event.ErrorMessage == "" {
+		event.ErrorMessage = fmt.Sprintf("ADK cannot read what is stored as %s.", names)
+	}
+	if event.CustomMetadata == nil {
+		event.CustomMetadata = map[string]any{}
+	}
+	event.CustomMetadata[refusedFields] = refused
+	logger.Warn("sessiond: ADK cannot read some fields of an event; it is shown without them",
+		"session", sessionID, "event", event.ID, "fields", names)
+	return event
+}
+
+func each(object json.RawMessage, take func(name string, field json.RawMessage)) {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(object, &fields)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		take(name, fields[name])
+	}
+}
+
+// standardBase64 rewrites the bytes in the content of an event, which ADK for Python writes in the alphabet for URLs.
+func standardBase64(text json.RawMessage) json.RawMessage {
+	return within(text, "content", func(content json.RawMessage) json.RawMessage {
+		return within(content, "parts", standardParts)
+	})
+}
+
+func standardParts(parts json.RawMessage) json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(parts, &list) != nil {
+		return parts
+	}
+	for i, part := range list {
+		part = within(part, "thoughtSignature", standardText)
+		part = within(part, "inlineData", func(blob json.RawMessage) json.RawMessage {
+			return within(blob, "data", standardText)
+		})
+		list[i] = within(part, "functionResponse", func(response json.RawMessage) json.RawMessage {
+			return within(response, "parts", standardParts)
+		})
+	}
+	written, _ := json.Marshal(list)
+	return written
+}
+
+func standardText(text json.RawMessage) json.RawMessage {
+	text = bytes.ReplaceAll(text, []byte("-"), []byte("+"))
+	return bytes.ReplaceAll(text, []byte("_"), []byte("/"))
+}
+
+// within changes one field of an object, if it is one and has it.
+func within(object json.RawMessage, name string, change func(json.RawMessage) json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(object, &fields) != nil || fields[name] == nil {
+		return object
+	}
+	fields[name] = change(fields[name])
+	written, _ := json.Marshal(fields)
+	return written
+}

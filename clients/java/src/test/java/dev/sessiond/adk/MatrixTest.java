@@ -1,0 +1,48 @@
+package dev.sessiond.adk;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** The program that tests over several languages drive. */
+class MatrixTest {
+  private final Server server = Server.shared();
+  private final SessiondSessionService service = server.client().build();
+  private final String app = Server.app();
+
+  private Map<String, Object> ask(String asked) {
+    String where = "\"app\": \"%s\", \"user\": \"ada\", \"session\": \"s\", ".formatted(app);
+    String answer = new Matrix(service).answer("{" + where + asked + "}");
+    return Json.object(answer.getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void itDoesWhatTheLinesAsk() {
+    service.createSession(app, "ada", Map.of("user:x", 1), "s").blockingGet();
+    String event =
+        """
+        "event": {"id": "e", "author": "a", "invocationId": "i", "timestamp": 1700000000.25,
+                  "text": "hi", "stateDelta": {"k": 1}}
+        """;
+    Map<String, Object> state = Map.of("user:x", 1, "k", 1);
+    assertEquals(Map.of("ok", true, "state", state), ask("\"do\": \"append\", " + event));
+    assertEquals(
+        Map.of("ok", true, "state", state, "events", List.of("e"), "lastUpdateTime", 1700000000.25),
+        ask("\"do\": \"get\""));
+    assertEquals(
+        Map.of("ok", true, "value", 2),
+        ask("\"do\": \"increment\", \"key\": \"app:n\", \"by\": 2"));
+    ask("\"do\": \"append\", " + event);
+    Map<String, Object> watched = ask("\"do\": \"watch\", \"count\": 2");
+    assertEquals("e", ((List<?>) watched.get("events")).get(0));
+    assertEquals(2, ((List<?>) watched.get("events")).size());
+    Map<String, Object> conflict =
+        ask("\"do\": \"append\", " + event.replace("hi", "something else"));
+    assertEquals(false, conflict.get("ok"));
+    assertEquals("event_id_conflict", conflict.get("code"));
+    assertEquals(409, conflict.get("status"));
+  }
+}

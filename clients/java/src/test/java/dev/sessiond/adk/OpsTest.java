@@ -1,0 +1,148 @@
+package dev.sessiond.adk;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.adk.sessions.Session;
+import com.google.adk.sessions.State;
+import io.reactivex.rxjava3.core.Single;
+import java.math.BigInteger;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Operators of programs that have a session; those of tools are in RunnerTest. */
+class OpsTest {
+  private final Server server = Server.shared();
+  private final SessiondSessionService service = server.client().build();
+  private final String app = Server.app();
+
+  private Session create(Map<String, Object> state) {
+    return service.createSession(app, "ada", state, "s").blockingGet();
+  }
+
+  private Session load() {
+    return service.getSession(app, "ada", "s", Optional.empty()).blockingGet();
+  }
+
+  private Map<String, Object> apply(Session session, Op... ops) {
+    return service.applyOps(session, List.of(ops), List.of(), "agent", "inv").blockingGet();
+  }
+
+  @Test
+  void eachOperatorDoesWhatItSays() {
+    Session session = create(Map.of("n", 5, "list", List.of(1), "gone", 1, "o", Map.of("a", 1)));
+    Map<String, Object> values =
+        apply(
+            session,
+            Op.increment("app:n", 2),
+            Op.append("list", List.of(2, 2)),
+            Op.union("list", List.of(2, 3)),
+            Op.remove("gone"),
+            Op.set("user:name", "Ada"),
+            Op.max("n", 7),
+            Op.min("n", 6),
+            Op.merge("o", Map.of("b", 2)));
+    Map<String, Object> expected =
+        Map.of(
+            "app:n",
+            2,
+            "list",
+            List.of(1, 2, 2, 3),
+            "user:name",
+            "Ada",
+            "n",
+            6,
+            "o",
+            Map.of("a", 1, "b", 2));
+    assertEquals(expected, values);
+    assertEquals(expected, session.state());
+    Session stored = load();
+    assertEquals(expected, stored.state());
+    assertEquals(1, stored.events().size());
+    assertEquals("agent", stored.events().get(0).author());
+    assertEquals("inv", stored.events().get(0).invocationId());
+    assertEquals(stored.events().get(0).id(), session.events().get(0).id());
+    assertEquals(stored.lastUpdateTime(), session.lastUpdateTime());
+    assertEquals(State.REMOVED, session.events().get(0).actions().stateDelta().get("gone"));
+  }
+
+  @Test
+  void countsAreExact() {
+    Session session = create(Map.of("n", BigInteger.TWO.pow(70)));
+    assertEquals(
+        BigInteger.TWO.pow(70).add(BigInteger.ONE), apply(session, Op.increment("n", 1)).get("n"));
+  }
+
+  @Test
+  void noneOfManyIsLost() {
+    Session session = create(Map.of());
+    Single<Map<String, Object>> one =
+        Single.defer(
+            () ->
+                service.applyOps(
+                    session, List.of(Op.increment("app:n", 1)), List.of(), "agent", ""));
+    Single.mergeDelayError(Collections.nCopies(20, one)).ignoreElements().blockingAwait();
+    assertEquals(20, load().state().get("app:n"));
+    assertEquals(20, session.state().get("app:n"));
+  }
+
+  @Test
+  void aSecondSubscriptionAppliesNothingAgain() {
+    Session session = create(Map.of());
+    var increment =
+        service.applyOps(session, List.of(Op.increment("n", 1)), List.of(), "agent", "");
+    assertEquals(Map.of("n", 1), increment.blockingGet());
+    assertEquals(Map.of("n", 1), increment.blockingGet());
+    assertEquals(1, session.events().size());
+    assertEquals(Map.of("n", 1), load().state());
+  }
+
+  @Test
+  void anOperatorThatDoesNotFitChangesNothing() {
+    Session session = create(Map.of("text", "x"));
+    var error =
+        assertThrows(
+            SessiondException.class,
+            () -> apply(session, Op.increment("n", 1), Op.increment("text", 1)));
+    assertEquals("invalid_argument", error.code().orElseThrow());
+    assertTrue(error.getMessage().contains("text"), error.getMessage());
+    assertEquals(Map.of("text", "x"), session.state());
+    assertFalse(load().state().containsKey("n"));
+  }
+
+  @Test
+  void whatMustHoldIsAskedFirst() {
+    Session session = create(Map.of("n", 1, "app:open", true));
+    Precondition[] held = {
+      Precondition.exists("n", true),
+      Precondition.exists("none", false),
+      Precondition.isValue("app:open", true),
+      Precondition.unchanged("n", 0),
+    };
+    applyIf(session, Op.increment("n", 1), held);
+    assertEquals(2, session.state().get("n"));
+    for (Precondition broken :
+        List.of(
+            Precondition.exists("n", false),
+            Precondition.exists("none", true),
+            Precondition.isValue("n", 3),
+            Precondition.unchanged("n", 0))) {
+      assertThrows(
+          StaleSessionException.class, () -> applyIf(session, Op.increment("n", 1), broken));
+    }
+    assertEquals(2, load().state().get("n"));
+    assertEquals(1, load().events().size());
+  }
+
+  private void applyIf(Session session, Op op, Precondition... conditions) {
+    service
+        .applyOps(session, List.of(op), List.of(conditions), "agent", "inv")
+        .ignoreElement()
+        .blockingAwait();
+  }
+}

@@ -1,0 +1,268 @@
+"""Agents of every language work on one session.
+
+Each client has a program that does through its framework what a line on its standard input says, and answers with a
+line. The programs reach the server through a proxy, which can cut a connection after the server has done what it was
+asked.
+"""
+
+import json
+import os
+import queue
+import socket
+import subprocess
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.support.process import Server
+
+# Whoever waits longer than this waits for ever.
+PATIENCE = 120
+
+
+class Program:
+    """A client at work."""
+
+    def __init__(self, name: str, command: list[str], url: str) -> None:
+        self.name = name
+        environment = {name: value for name, value in os.environ.items() if name != "SESSIOND_TOKEN"}
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment | {"SESSIOND_URL": url}
+        )
+        self._answers: queue.Queue[bytes] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            self._answers.put(line)
+        self._answers.put(b"")
+
+    def ask(self, do: str, session: dict[str, str], **more: object) -> dict:
+        """What it answers, which may be an error."""
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps({"do": do} | session | more).encode() + b"\n")
+        self._process.stdin.flush()
+        answer = self._answers.get(timeout=PATIENCE)
+        assert answer, f"{self.name} ended"
+        return json.loads(answer)
+
+    def do(self, do: str, session: dict[str, str], **more: object) -> dict:
+        """What it answers, which is no error."""
+        answer = self.ask(do, session, **more)
+        assert answer["ok"], f"{self.name}: {do}: {answer}"
+        return answer
+
+    def end(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+
+class Proxy:
+    """Passes bytes on, until an answer is to be lost."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://{}:{}".format(*self._listener.getsockname())
+        self.lose = 0
+        """So many of the next answers to a POST get lost, each with its connection."""
+        self._lock = threading.Lock()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self._port))
+            posts: queue.SimpleQueue[bool] = queue.SimpleQueue()
+            threading.Thread(target=self._requests, args=(client, server, posts), daemon=True).start()
+            threading.Thread(target=self._answers, args=(client, server, posts), daemon=True).start()
+
+    def _requests(self, client: socket.socket, server: socket.socket, posts: queue.SimpleQueue) -> None:
+        try:
+            while data := client.recv(65536):
+                if data.startswith(b"POST "):
+                    posts.put(True)
+                server.sendall(data)
+        except OSError:
+            pass
+        finally:
+            shut(server)
+
+    def _answers(self, client: socket.socket, server: socket.socket, posts: queue.SimpleQueue) -> None:
+        try:
+            while data := server.recv(65536):
+                is_post = not posts.empty() and posts.get()
+                with self._lock:
+                    lost = is_post and self.lose > 0
+                    self.lose -= lost
+                if lost:
+                    break
+                client.sendall(data)
+        except OSError:
+            pass
+        finally:
+            shut(client)
+            shut(server)
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+def shut(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[Program], Proxy]]:
+    folder = tmp_path_factory.mktemp("matrix")
+    with ExitStack() as stack:
+        server = Server(f"sqlite://{folder}/test.db", folder / "sessiond.log")
+        stack.callback(server.stop)
+        proxy = Proxy(int(server.url.rsplit(":", 1)[1]))
+        stack.callback(proxy.close)
+        programs = []
+        for name, command in json.loads(Path(os.environ["MATRIX_PROGRAMS"]).read_text()).items():
+            programs.append(Program(name, command, proxy.url))
+            stack.callback(programs[-1].end)
+        yield programs, proxy
+
+
+def event(name: str, text: str, delta: dict | None = None) -> dict:
+    return {
+        "id": f"{name}-{uuid.uuid4().hex}",
+        "author": "waiter",
+        "invocationId": f"turn-{name}",
+        "timestamp": 1_790_000_000.25,
+        "text": text,
+        "role": "model",
+        "stateDelta": delta or {},
+    }
+
+
+def new_session(programs: list[Program]) -> dict[str, str]:
+    session = {"app": f"café {uuid.uuid4().hex}", "user": "ada/1", "session": f"séance-{uuid.uuid4().hex}"}
+    python = next(program for program in programs if program.name == "python")
+    python.do("create", session, state={"user:x": "written by Python", "app:n": 0, "turn": "python"})
+    return session
+
+
+def test_each_reads_what_all_wrote(world: tuple[list[Program], Proxy]) -> None:
+    programs, _ = world
+    session = new_session(programs)
+    expected = {"user:x": "written by Python", "app:n": 0, "turn": "python"}
+    events = []
+    for at, program in enumerate(programs, 1):
+        delta = {"turn": program.name, f"user:{program.name}": {"at": at, "of": [1, "zwei", None, True, 2.5]}}
+        said = event(program.name, f"{program.name} says “hello”", delta)
+        local = program.do("append", session, event=said)["state"]
+        expected |= delta
+        assert local == expected, f"the session object of {program.name}"
+        events.append(said["id"])
+        assert program.do("increment", session, key="app:n", by=1)["value"] == at
+        expected["app:n"] = at
+    assert programs
+    reads = {program.name: program.do("get", session) for program in programs}
+    for name, read in reads.items():
+        assert read["state"] == expected, name
+        assert read["events"][::2] == events, name
+    assert len({json.dumps(read["events"]) for read in reads.values()}) == 1
+    assert {round(read["lastUpdateTime"], 3) for read in reads.values()} == {
+        round(reads["python"]["lastUpdateTime"], 3)
+    }
+
+
+def test_the_same_event_from_another_language_is_recognised(world: tuple[list[Program], Proxy]) -> None:
+    programs, _ = world
+    session = new_session(programs)
+    for first in programs:
+        said = event(first.name, "the same to all", {"by": first.name, "app:list": [1, {"a": "b"}]})
+        for program in (first, *programs):
+            program.do("append", session, event=said)
+    events = programs[0].do("get", session)["events"]
+    assert [name.split("-")[0] for name in events] == [program.name.split("-")[0] for program in programs]
+
+
+def test_the_same_id_with_another_content_is_refused_in_every_language(world: tuple[list[Program], Proxy]) -> None:
+    programs, _ = world
+    session = new_session(programs)
+    said = event("first", "one")
+    programs[0].do("append", session, event=said)
+    for program in programs:
+        refused = program.ask("append", session, event=said | {"text": "another"})
+        assert not refused["ok"], program.name
+        assert (refused["code"], refused["status"]) == ("event_id_conflict", 409), program.name
+    assert programs[0].do("get", session)["events"] == [said["id"]]
+
+
+def test_a_lost_answer_loses_and_doubles_nothing(world: tuple[list[Program], Proxy]) -> None:
+    programs, proxy = world
+    session = new_session(programs)
+    events = []
+    for program in programs:
+        said = event(program.name, "is this on?", {f"{program.name}": 1})
+        proxy.lose = 1
+        program.do("append", session, event=said)
+        assert proxy.lose == 0, f"{program.name}: no answer was lost"
+        events.append(said["id"])
+        proxy.lose = 1
+        program.do("increment", session, key="app:n", by=1)
+        assert proxy.lose == 0, f"{program.name}: no answer was lost"
+    for at, program in enumerate(programs):
+        read = program.do("get", session)
+        assert read["events"][::2] == events, program.name
+        assert len(read["events"]) == 2 * len(programs), program.name
+        assert read["state"]["app:n"] == len(programs), program.name
+        assert read["state"][programs[at].name] == 1
+
+
+def test_each_follows_all(world: tuple[list[Program], Proxy]) -> None:
+    programs, _ = world
+    session = new_session(programs)
+    said = [event(program.name, "followed") for program in programs]
+    for program, one in zip(programs, said, strict=True):
+        program.do("append", session, event=one)
+    for program in programs:
+        assert program.do("watch", session, count=len(said))["events"] == [one["id"] for one in said], program.name
+
+
+def test_writers_of_all_languages_at_once_lose_nothing(world: tuple[list[Program], Proxy]) -> None:
+    programs, _ = world
+    session = new_session(programs)
+    rounds = 10
+    failed: list[BaseException] = []
+
+    def work(program: Program) -> None:
+        try:
+            for at in range(rounds):
+                program.do("append", session, event=event(program.name, str(at), {f"{program.name}:{at}": at}))
+                program.do("increment", session, key="app:n", by=1)
+        except BaseException as error:
+            failed.append(error)
+
+    workers = [threading.Thread(target=work, args=(program,)) for program in programs]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not failed, failed
+    reads = [program.do("get", session) for program in programs]
+    for read in reads:
+        assert read["state"]["app:n"] == rounds * len(programs)
+        assert len(set(read["events"])) == len(read["events"]) == 2 * rounds * len(programs)
+        assert {f"{program.name}:{at}" for program in programs for at in range(rounds)} <= read["state"].keys()
+        assert read["events"] == reads[0]["events"]

@@ -1,0 +1,39 @@
+//! A session service for Google's Agent Development Kit for Rust (the crates `adk-*`) that keeps sessions in sessiond.
+//!
+//! ```no_run
+//! # fn f() -> Result<(), sessiond_adk::Error> {
+//! use std::sync::Arc;
+//!
+//! use adk_session::SessionService;
+//! use sessiond_adk::SessiondSessionService;
+//!
+//! let sessions: Arc<dyn SessionService> = Arc::new(SessiondSessionService::new("http://127.0.0.1:8080")?);
+//! // Runner::builder().session_service(sessions)
+//! # Ok(()) }
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`SessiondSessionService`] | the service, and its [`Builder`] |
+//! | [`ops`] | atomic changes of state, for tools |
+//! | [`SessiondSessionService::watch`] | following a session, as a stream of [`WatchItem`] |
+//! | [`Concurrency`], [`SessiondSessionService::turn`] | several writers of one session |
+//! | [`Error`] | what can go wrong |
+#![forbid(unsafe_code)]
+
+mod error;
+mod http;
+pub mod ops;
+mod service;
+mod sse;
+mod token;
+mod turn;
+mod watch;
+mod wire;
+
+pub use error::{Error, ErrorKind, Outcome};
+pub use service::{Builder, Concurrency, SessiondSessionService};
+pub use token::Token;
+pub use turn::Turn;
+pub use watch::{WatchFrom, WatchItem};
+pub use wire::UNKNOWN;

@@ -1,0 +1,12 @@
+//! The client against a real sessiond, on SQLite in a temporary folder.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
+
+mod access;
+mod concurrency;
+mod contract;
+mod faults;
+mod programs;
+mod runner;
+mod service;
+mod support;
+mod watch;

@@ -1,0 +1,288 @@
+//! ADK's own runner, with a scripted model.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use adk_agent::LlmAgentBuilder;
+use adk_core::{
+    Agent, Content, Event, Llm, LlmRequest, LlmResponse, LlmResponseStream, Part, Result, Tool, ToolContext,
+    async_trait, identity::AdkIdentity,
+};
+use adk_runner::Runner;
+use adk_session::SessionService;
+use futures::StreamExt as _;
+use serde_json::{Value, json};
+use sessiond_adk::{Concurrency, ErrorKind, SessiondSessionService, ops};
+
+use crate::support::{app, append, event, get_request, new_session, sessions, shared};
+
+/// Answers with what it is told to, in order, in two chunks if it streams; keeps what it was asked.
+#[derive(Default)]
+struct Scripted {
+    answers: Mutex<Vec<Part>>,
+    asked: Mutex<Vec<Vec<Content>>>,
+}
+
+impl Scripted {
+    fn of<const N: usize>(answers: [Part; N]) -> Arc<Self> {
+        Arc::new(Self { answers: Mutex::new(answers.into_iter().rev().collect()), asked: Mutex::default() })
+    }
+}
+
+#[async_trait]
+impl Llm for Scripted {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    async fn generate_content(&self, request: LlmRequest, _stream: bool) -> Result<LlmResponseStream> {
+        self.asked.lock().unwrap().push(request.contents);
+        let part = self.answers.lock().unwrap().pop().unwrap_or(Part::text_part("done"));
+        let chunk = |partial: bool| {
+            let content = Some(Content { role: "model".into(), parts: vec![part.clone()] });
+            // By this ADK knows that the last chunk repeats those before it.
+            let provider_metadata = (!partial).then(|| json!({"content_complete": true}));
+            let response = LlmResponse { content, partial, turn_complete: !partial, ..LlmResponse::default() };
+            Ok(LlmResponse { provider_metadata, ..response })
+        };
+        let chunks = if part.text().is_some() { vec![chunk(true), chunk(false)] } else { vec![chunk(false)] };
+        Ok(Box::pin(futures::stream::iter(chunks)))
+    }
+}
+
+fn call(tool: &str) -> Part {
+    Part::FunctionCall { name: tool.into(), args: json!({}), id: Some("c1".into()), thought_signature: None }
+}
+
+/// A tool that counts by an operator and sets keys of every scope.
+struct Count;
+
+#[async_trait]
+impl Tool for Count {
+    fn name(&self) -> &str {
+        "count"
+    }
+
+    fn description(&self) -> &str {
+        "Counts."
+    }
+
+    async fn execute(&self, ctx: Arc<dyn ToolContext>, _args: Value) -> Result<Value> {
+        let number = ops::increment(&ctx, "app:n", 2).await?;
+        let list = ops::append(&ctx, "list", ["a", "b"]).await?;
+        ops::union(&ctx, "list", ["b", "c"]).await?;
+        ops::apply(&ctx, &[ops::Op::set("gone", 1), ops::Op::max("top", 7)]).await?;
+        ops::remove(&ctx, "gone").await?;
+        let is = [json!({"key": "app:n", "equals": number})];
+        ops::apply_if(&ctx, &is, &[ops::Op::increment("app:n", 1)]).await?;
+        let stale = ops::apply_if(&ctx, &is, &[ops::Op::increment("app:n", 1)]).await.err().map(|error| error.kind);
+        assert_eq!(stale, Some(ErrorKind::Stale));
+        let mut actions = ctx.actions();
+        actions.state_delta.extend([("user:u".to_owned(), json!(1)), ("temp:t".to_owned(), json!(1))]);
+        ctx.set_actions(actions);
+        // What an agent is told when it misuses an operator.
+        let refused = ops::increment(&ctx, "list", 1).await.err().map(|error| error.kind);
+        assert_eq!(refused, Some(ErrorKind::InvalidInput));
+        Ok(json!({"number": number, "list": list}))
+    }
+}
+
+fn agent(model: Arc<Scripted>) -> Arc<dyn Agent> {
+    let agent = LlmAgentBuilder::new("agent").instruction("Be kind.").model(model).tool(Arc::new(Count));
+    Arc::new(agent.output_key("said").build().unwrap())
+}
+
+fn runner(sessions: &SessiondSessionService, app: &str, model: Arc<Scripted>) -> Runner {
+    let sessions = Arc::new(sessions.clone());
+    Runner::builder().app_name(app).agent(agent(model)).session_service(sessions).build().unwrap()
+}
+
+async fn run(runner: &Runner, identity: &AdkIdentity, said: &str) -> Result<Vec<Event>> {
+    let content = Content::new("user").with_text(said);
+    let mut events = runner.run(identity.user_id.clone(), identity.session_id.clone(), content).await?;
+    let mut yielded = Vec::new();
+    while let Some(event) = events.next().await {
+        yielded.push(event?);
+    }
+    Ok(yielded)
+}
+
+async fn stored(identity: &AdkIdentity) -> Vec<Event> {
+    sessions().get(get_request(identity)).await.unwrap().events().all()
+}
+
+#[tokio::test]
+async fn an_agent_runs_on_it() {
+    let (service, app) = (sessions(), app());
+    let identity = new_session(&service, &app).await;
+    // Operators find the service of the runner among several.
+    let viewer = SessiondSessionService::new("http://127.0.0.1:1").unwrap();
+    let model = Scripted::of([call("count"), Part::text_part("one"), Part::text_part("two")]);
+    let first = run(&runner(&service, &app, model.clone()), &identity, "hello").await.unwrap();
+    drop(viewer);
+    assert!(first.iter().any(|event| event.llm_response.partial));
+    let events = stored(&identity).await;
+    assert!(!events.iter().any(|event| event.llm_response.partial));
+    // Those of operators, and what the runner has yielded.
+    let text = |event: &Event| event.content().and_then(|content| content.parts.first()?.text().map(str::to_owned));
+    assert_eq!(text(&events[0]).as_deref(), Some("hello"));
+    assert_eq!(events.iter().filter_map(text).collect::<Vec<_>>(), ["hello", "one"]);
+    assert!(events[1..].iter().all(|event| event.invocation_id == events[0].invocation_id && event.author == "agent"));
+    assert!(events.iter().all(|event| event.llm_request.is_none()), "requests of the model are left out");
+    let response = events.iter().flat_map(|event| event.tool_results()).next().unwrap().response.clone();
+    assert_eq!(response, json!({"number": 2, "list": ["a", "b"]}));
+
+    let state = service.get(get_request(&identity)).await.unwrap().state().all();
+    let expected = json!({"app:n": 3, "list": ["a", "b", "c"], "top": 7, "user:u": 1, "said": "one"});
+    assert_eq!(serde_json::to_value(state).unwrap(), expected);
+
+    // Another process goes on, with what was said.
+    let other = sessions();
+    run(&runner(&other, &app, model.clone()), &identity, "again").await.unwrap();
+    let asked = model.asked.lock().unwrap().last().unwrap().clone();
+    let texts: Vec<_> =
+        asked.iter().flat_map(|content| &content.parts).filter_map(Part::text).map(str::to_owned).collect();
+    assert_eq!(texts, ["Be kind.", "hello", "one", "again"]);
+    assert!(asked.iter().flat_map(|content| &content.parts).any(|part| matches!(part, Part::FunctionResponse { .. })));
+
+    // And so does a runner after a rewind, without what was taken back.
+    let before = stored(&identity).await.iter().rposition(|event| text(event).as_deref() == Some("one")).unwrap();
+    let target = stored(&identity).await[before].id.clone();
+    service.rewind_for_identity(&identity, &target).await.unwrap();
+    run(&runner(&service, &app, model.clone()), &identity, "anew").await.unwrap();
+    let asked = model.asked.lock().unwrap().last().unwrap().clone();
+    let texts: Vec<_> =
+        asked.iter().flat_map(|content| &content.parts).filter_map(Part::text).map(str::to_owned).collect();
+    assert_eq!(texts, ["Be kind.", "hello", "one", "anew"]);
+}
+
+#[tokio::test]
+async fn a_missing_session_is_the_runners_error() {
+    let (service, app) = (sessions(), app());
+    let identity = crate::support::identity(&app, "ada", "none");
+    let error = run(&runner(&service, &app, Scripted::of([])), &identity, "hello").await.err().unwrap();
+    assert_eq!(error.code, "session.not_found");
+}
+
+#[tokio::test]
+async fn the_requests_of_the_model_are_kept_if_one_asks_for_them() {
+    let service = SessiondSessionService::builder(shared()).keep_model_requests(true).build().unwrap();
+    let app = app();
+    let identity = new_session(&service, &app).await;
+    let yielded = run(&runner(&service, &app, Scripted::of([])), &identity, "hello").await.unwrap();
+    let event = stored(&identity).await.into_iter().find(|event| event.llm_request.is_some()).unwrap();
+    let same = yielded.iter().find(|yielded| yielded.id == event.id && !yielded.llm_response.partial).unwrap();
+    assert_eq!(serde_json::to_value(&event).unwrap(), serde_json::to_value(same).unwrap());
+}
+
+#[tokio::test]
+async fn a_strict_runner_stops_when_another_one_writes() {
+    let service = SessiondSessionService::builder(shared()).concurrency(Concurrency::Session).build().unwrap();
+    let app = app();
+    let identity = new_session(&service, &app).await;
+    // With an operator in between, its own.
+    let model = Scripted::of([call("count"), Part::text_part("one")]);
+    run(&runner(&service, &app, model), &identity, "hello").await.unwrap();
+
+    let runner = runner(&service, &app, Scripted::of([Part::text_part("two")]));
+    let content = Content::new("user").with_text("hello");
+    let mut events = runner.run(identity.user_id.clone(), identity.session_id.clone(), content).await.unwrap();
+    let first = events.next().await.unwrap().unwrap();
+    assert!(first.llm_response.partial);
+    append(&sessions(), &identity, event("other", json!({}))).await.unwrap();
+    let error = loop {
+        if let Err(error) = events.next().await.unwrap() {
+            break error;
+        }
+    };
+    assert_eq!(error.code, "session.stale");
+}
+
+#[tokio::test]
+async fn runners_take_turns() {
+    let (app, wait) = (app(), Duration::from_secs(60));
+    let identity = new_session(&sessions(), &app).await;
+    let runs = (0..4).map(|number| {
+        let (app, identity) = (app.clone(), identity.clone());
+        tokio::spawn(async move {
+            let concurrency = Concurrency::Lease { wait, ttl: wait };
+            let service = SessiondSessionService::builder(shared()).concurrency(concurrency).build().unwrap();
+            let model = Scripted::of([call("count"), Part::text_part("one")]);
+            let runner = runner(&service, &app, model);
+            let turn = service.turn(&identity, wait, wait).await.unwrap();
+            let content = Content::new("user").with_text(format!("hello {number}"));
+            let events = runner.run(identity.user_id.clone(), identity.session_id.clone(), content).await.unwrap();
+            let mut events = turn.hold(events);
+            while let Some(event) = events.next().await {
+                event.unwrap();
+            }
+        })
+    });
+    for run in runs.collect::<Vec<_>>() {
+        run.await.unwrap();
+    }
+    let mut invocations: Vec<_> = stored(&identity).await.into_iter().map(|event| event.invocation_id).collect();
+    invocations.dedup();
+    assert_eq!(invocations.len(), 4, "{invocations:?}");
+}
+
+#[tokio::test]
+async fn a_runner_lets_go_when_it_is_done() {
+    let app = app();
+    let identity = new_session(&sessions(), &app).await;
+    let leasing = |wait| {
+        let concurrency = Concurrency::Lease { wait, ttl: Duration::from_secs(600) };
+        SessiondSessionService::builder(shared()).concurrency(concurrency).build().unwrap()
+    };
+    let (one, other) = (leasing(Duration::ZERO), leasing(Duration::from_secs(60)));
+    let runner = runner(&one, &app, Scripted::of([call("count"), Part::text_part("one")]));
+    run(&runner, &identity, "hello").await.unwrap();
+    // Its lease would last for ten minutes.
+    other.turn(&identity, Duration::from_secs(60), Duration::from_secs(1)).await.unwrap().end().await.unwrap();
+    // Its events were part of one turn: none took another lease.
+    let url = format!("{}/v1/apps/{app}/users/ada/sessions/s/lease", shared());
+    assert_eq!(crate::support::plain(reqwest::Method::GET, url, Value::Null).await["epoch"], 2);
+}
+
+#[tokio::test]
+async fn an_operator_needs_the_service_of_the_runner() {
+    struct Lonely;
+
+    #[async_trait]
+    impl adk_core::ReadonlyContext for Lonely {
+        fn invocation_id(&self) -> &str {
+            "i"
+        }
+
+        fn agent_name(&self) -> &str {
+            "agent"
+        }
+
+        fn user_id(&self) -> &str {
+            "nobody"
+        }
+
+        fn app_name(&self) -> &str {
+            "none"
+        }
+
+        fn session_id(&self) -> &str {
+            "none"
+        }
+
+        fn branch(&self) -> &str {
+            ""
+        }
+
+        fn user_content(&self) -> &Content {
+            static NOTHING: std::sync::OnceLock<Content> = std::sync::OnceLock::new();
+            NOTHING.get_or_init(|| Content::new("user"))
+        }
+    }
+    // Two, none of which has read the session.
+    let _services = (sessions(), sessions());
+    let error = ops::increment(&Arc::new(Lonely), "app:n", 1).await.err().unwrap();
+    assert_eq!(error.kind, ErrorKind::InvalidInput);
+}

@@ -1,0 +1,154 @@
+/**
+ * Keeps the sessions of `@google/adk` in sessiond.
+ *
+ * ```ts
+ * const runner = new Runner({ appName, agent, sessionService: new SessiondSessionService("http://127.0.0.1:8080") });
+ * ```
+ */
+import {
+  type AppendEventRequest,
+  BaseSessionService,
+  type CreateSessionRequest,
+  createEvent,
+  createSession,
+  type DeleteSessionRequest,
+  type Event,
+  type EventActions,
+  type GetSessionRequest,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  type ReadonlyContext,
+  type Session,
+} from "@google/adk";
+import { opsOf, type SessiondOptions, Sessions } from "./core/index.js";
+import { type JsonObject, put } from "./core/json.js";
+
+export * from "./shared.js";
+
+/**
+ * A session service of `@google/adk` on sessiond. Times are Unix milliseconds, as everywhere in `@google/adk`; in the store
+ * they are seconds with microseconds.
+ *
+ * When `appendEvent` is fulfilled, the event and all its state changes are on disk, and every later read through any process
+ * shows them. If it rejects, the session object and the event are as they were before, and the same event may be appended
+ * again: its id makes sure that it is stored once. Concurrent writers of different keys never undo one another.
+ *
+ * What is refused rejects with a {@link SessiondError}.
+ */
+export class SessiondSessionService extends BaseSessionService {
+  /** What sessiond can do beyond what `@google/adk` asks of a session service: operators, watch, turns, tokens. */
+  readonly sessiond: Sessions<Session, Event>;
+
+  /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
+  constructor(options: SessiondOptions | string) {
+    super();
+    this.sessiond = new Sessions<Session, Event>(
+      {
+        ticks: 1000,
+        session: createSession,
+        event: (fields) => {
+          const event = createEvent(fields as object as Partial<Event> & { actions: EventActions });
+          // It takes 0 for absent.
+          event.timestamp = Number(fields["timestamp"]);
+          return event;
+        },
+        written: (event) => ({ ...event }),
+        state: (session) => session.state,
+        assign: (session, set, removed) => {
+          for (const key of removed) delete session.state[key];
+          for (const key of Object.keys(set)) put(session.state, key, set[key]);
+        },
+        applied: async (session, event) => {
+          // It also takes the `temp:` keys from the event, and leaves what a tool has assigned meanwhile.
+          await super.appendEvent({ session, event });
+        },
+      },
+      options,
+    );
+  }
+
+  /**
+   * Creates a session. `app:` and `user:` keys of `state` go to app and user state, `temp:` keys nowhere. White space around
+   * `sessionId` is not part of it; without one, or with a blank one, it is generated.
+   *
+   * @throws AlreadyExistsError if there is such a session; it is left as it is.
+   */
+  override async createSession({ appName, userId, state, sessionId }: CreateSessionRequest): Promise<Session> {
+    return await this.sessiond.create(appName, userId, state, sessionId);
+  }
+
+  /**
+   * Returns a session, with merged state and all events, after creating it if there is none. Of several callers at once, one
+   * creates it, and all get the same.
+   */
+  override async getOrCreateSession({ appName, userId, state, sessionId }: CreateSessionRequest): Promise<Session> {
+    return sessionId?.trim()
+      ? await this.sessiond.getOrCreate(appName, userId, state, sessionId)
+      : await this.sessiond.create(appName, userId, state);
+  }
+
+  /**
+   * Returns a session with its merged state and its events, as of one moment; undefined if there is none. The server limits
+   * the events: first to the last `numRecentEvents` (0: none), of these to those not before `afterTimestamp`.
+   */
+  override async getSession({ config, ...key }: GetSessionRequest): Promise<Session | undefined> {
+    return await this.sessiond.get(key, config);
+  }
+
+  /**
+   * Returns the sessions of a user, or of all users of the app, without events and state, by last update: ascending unless
+   * `order` says otherwise.
+   *
+   * The server's list has no numbered pages, so this one is read whole to count its items and pages, also for one page.
+   */
+  override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    const { appName, userId, limit, offset = 0, page, order = "asc" } = request;
+    const sessions = await this.sessiond.list(appName, userId, order, false);
+    const totalItems = sessions.length;
+    if (limit === undefined) {
+      return { sessions: sessions.slice(offset), page: 1, limit: totalItems, totalItems, totalPages: totalItems && 1 };
+    }
+    const start = page === undefined ? offset : (page - 1) * limit;
+    return {
+      sessions: sessions.slice(start, start + limit),
+      page: page ?? (limit === 0 ? 1 : Math.floor(start / limit) + 1),
+      limit,
+      totalItems,
+      totalPages: limit === 0 ? 0 : Math.ceil(totalItems / limit),
+    };
+  }
+
+  /** Deletes a session with its events and its own state, if there is one. App and user state stay. */
+  override async deleteSession(key: DeleteSessionRequest): Promise<void> {
+    await this.sessiond.delete(key);
+  }
+
+  /**
+   * Appends an event and applies its `stateDelta`, in the store and then in `session`.
+   *
+   * A partial event is returned as it is. `temp:` keys are put into `session.state` and are not sent; the event loses them.
+   * `session.lastUpdateTime` becomes the event's `timestamp`. An event that the session already has is not applied again.
+   *
+   * @throws SessionNotFoundError if there is no such session, or no more.
+   * @throws StaleSessionError with `concurrency: "session"`, if others have appended events that `session` has not seen;
+   *   with `"lease"`, if another turn has taken over.
+   * @throws SessionBusyError with `concurrency: "lease"`, if another turn has the session.
+   * @throws AlreadyExistsError if the session has another event with this id.
+   */
+  override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
+    return await this.sessiond.append(session, event);
+  }
+}
+
+/** The operators, for every context of `@google/adk` that leads to its invocation: of tools, of callbacks, of agents. */
+export const ops = opsOf<ReadonlyContext>((context) => {
+  const { sessionService: service, session } = context.invocationContext;
+  if (!(service instanceof SessiondSessionService)) {
+    throw new TypeError("The operators need a runner whose session service is a SessiondSessionService.");
+  }
+  return {
+    author: context.agentName,
+    invocationId: context.invocationId,
+    apply: (operations, options): Promise<JsonObject> => service.sessiond.apply(session, operations, options),
+  };
+});

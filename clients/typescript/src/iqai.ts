@@ -1,0 +1,158 @@
+/**
+ * Keeps the sessions of `@iqai/adk` in sessiond.
+ *
+ * ```ts
+ * const { runner } = await AgentBuilder.create("waiter")
+ *   .withModel(model)
+ *   .withSessionService(new SessiondSessionService("http://127.0.0.1:8080"), { appName: "cafe", userId: "ada" })
+ *   .build();
+ * ```
+ */
+import {
+  BaseSessionService,
+  Event,
+  EventActions,
+  type GetSessionConfig,
+  type ListSessionsResponse,
+  type ReadonlyContext,
+  type Session,
+} from "@iqai/adk";
+import { opsOf, type SessiondOptions, Sessions } from "./core/index.js";
+import { type JsonObject, put } from "./core/json.js";
+
+export * from "./shared.js";
+
+/**
+ * A session service of `@iqai/adk` on sessiond. Times are Unix seconds, as everywhere in `@iqai/adk`.
+ *
+ * When `appendEvent` is fulfilled, the event and all its state changes are on disk, and every later read through any process
+ * shows them. If it rejects, the session object and the event are as they were before, and the same event may be appended
+ * again: its id makes sure that it is stored once. Concurrent writers of different keys never undo one another.
+ *
+ * A key whose new value is null or undefined is removed, in the store as well as in the session object: that is what
+ * `@iqai/adk` means by it. What is refused rejects with a {@link SessiondError}.
+ */
+export class SessiondSessionService extends BaseSessionService {
+  /** What sessiond can do beyond what `@iqai/adk` asks of a session service: operators, watch, turns, tokens. */
+  readonly sessiond: Sessions<Session, Event>;
+
+  /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
+  constructor(options: SessiondOptions | string) {
+    super();
+    this.sessiond = new Sessions<Session, Event>(
+      {
+        ticks: 1,
+        session: (fields) => fields,
+        event: ({ actions, longRunningToolIds, ...fields }) =>
+          Object.assign(new Event({ author: String(fields["author"] ?? "") }), fields, {
+            actions: Object.assign(new EventActions(), actions),
+            ...(Array.isArray(longRunningToolIds) ? { longRunningToolIds: new Set(longRunningToolIds) } : {}),
+          }),
+        // `error` is an `Error`, whose code and message the event has, too.
+        written: ({ error: _, longRunningToolIds, actions, ...event }, known) => ({
+          ...event,
+          ...(longRunningToolIds === undefined ? {} : { longRunningToolIds: [...longRunningToolIds] }),
+          actions: known ? { ...actions } : withRemovals(actions),
+        }),
+        state: (session) => session.state,
+        assign,
+        applied: (session, event) => {
+          const delta = event.actions?.stateDelta ?? {};
+          for (const key of Object.keys(delta).filter((name) => name.startsWith("temp:"))) delete delta[key];
+          assign(session, delta, removals(delta));
+          session.events.push(event);
+        },
+      },
+      options,
+    );
+  }
+
+  /**
+   * Creates a session. `app:` and `user:` keys of `state` go to app and user state, `temp:` keys nowhere. White space around
+   * `sessionId` is not part of it; without one, or with a blank one, it is generated.
+   *
+   * @throws AlreadyExistsError if there is such a session; it is left as it is.
+   */
+  override async createSession(
+    appName: string,
+    userId: string,
+    state?: Record<string, unknown>,
+    sessionId?: string,
+  ): Promise<Session> {
+    return await this.sessiond.create(appName, userId, state, sessionId);
+  }
+
+  /**
+   * Returns a session with its merged state and its events, as of one moment; undefined if there is none. The server limits
+   * the events: first to the last `numRecentEvents` (0: none), of these to those not before `afterTimestamp`.
+   */
+  override async getSession(
+    appName: string,
+    userId: string,
+    sessionId: string,
+    config?: GetSessionConfig,
+  ): Promise<Session | undefined> {
+    return await this.sessiond.get({ appName, userId, sessionId }, config);
+  }
+
+  /** Returns the sessions of a user, without events and state, by last update, the latest at the end. */
+  override async listSessions(appName: string, userId: string): Promise<ListSessionsResponse> {
+    return { sessions: await this.sessiond.list(appName, userId, "asc", false) };
+  }
+
+  /** Deletes a session with its events and its own state, if there is one. App and user state stay. */
+  override async deleteSession(appName: string, userId: string, sessionId: string): Promise<void> {
+    await this.sessiond.delete({ appName, userId, sessionId });
+  }
+
+  /** Does nothing: a session in sessiond needs no end. `@iqai/adk` asks for it in some versions. */
+  async endSession(_appName: string, _userId: string, _sessionId: string): Promise<void> {}
+
+  /**
+   * Appends an event and applies its `stateDelta`, in the store and then in `session`.
+   *
+   * A partial event is returned as it is. `temp:` keys are put into `session.state` and are not sent; the event loses them.
+   * `session.lastUpdateTime` becomes the event's `timestamp`. An event that the session already has is not applied again.
+   *
+   * @throws SessionNotFoundError if there is no such session, or no more.
+   * @throws StaleSessionError with `concurrency: "session"`, if others have appended events that `session` has not seen;
+   *   with `"lease"`, if another turn has taken over.
+   * @throws SessionBusyError with `concurrency: "lease"`, if another turn has the session.
+   * @throws AlreadyExistsError if the session has another event with this id.
+   */
+  override async appendEvent(session: Session, event: Event): Promise<Event> {
+    return await this.sessiond.append(session, event);
+  }
+}
+
+/** The operators, for every context of `@iqai/adk`: of tools, of callbacks, of agents. */
+export const ops = opsOf<ReadonlyContext>((context) => {
+  // It has no public way from every kind of context to the service.
+  const { sessionService: service, session } = context["_invocationContext"];
+  if (!(service instanceof SessiondSessionService)) {
+    throw new TypeError("The operators need a runner whose session service is a SessiondSessionService.");
+  }
+  return {
+    author: context.agentName,
+    invocationId: context.invocationId,
+    apply: (operations, options): Promise<JsonObject> => service.sessiond.apply(session, operations, options),
+  };
+});
+
+function assign(session: Session, set: JsonObject, removed: readonly string[]): void {
+  for (const key of Object.keys(set)) put(session.state, key, set[key]);
+  for (const key of removed) delete session.state[key];
+}
+
+function removals(delta: JsonObject): string[] {
+  return Object.keys(delta).filter((key) => delta[key] === null || delta[key] === undefined);
+}
+
+/** Returns actions as JSON, in which keys that get null or undefined are removed. */
+function withRemovals(actions: EventActions): JsonObject {
+  const { stateDelta, stateOps, ...others } = actions as EventActions & { stateOps?: unknown[] };
+  const removed = removals(stateDelta ?? {}).filter((key) => !key.startsWith("temp:"));
+  const kept = Object.fromEntries(Object.entries(stateDelta ?? {}).filter(([key]) => !removed.includes(key)));
+  const asked = [...(stateOps ?? []), ...removed.map((key) => ({ op: "remove", key }))];
+  return { ...others, stateDelta: kept, ...(asked.length === 0 ? {} : { stateOps: asked }) };
+}

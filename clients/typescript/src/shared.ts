@@ -1,0 +1,20 @@
+/** What each entry of this package exports besides its session service. */
+export {
+  AlreadyExistsError,
+  type ApplyOptions,
+  type MintedToken,
+  type Operation,
+  type Ops,
+  PositionGoneError,
+  type Precondition,
+  SessionBusyError,
+  SessiondAccessError,
+  SessiondError,
+  SessiondInputError,
+  type SessiondOptions,
+  SessionNotFoundError,
+  StaleSessionError,
+  type Token,
+  type WatchItem,
+  type WatchRequest,
+} from "./core/index.js";

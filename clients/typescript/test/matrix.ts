@@ -1,0 +1,68 @@
+// One language of the cross-language test: node dist-test/test/matrix.js google|iqai|adk-typescript
+//
+// Reads a command a line, answers a line each, and ends with its input. SESSIOND_URL says where sessiond is.
+import { createInterface } from "node:readline";
+import { SessiondError } from "../src/core/index.js";
+import { type EventFields, type Framework, load, type Service } from "./support/frameworks.js";
+
+interface Command {
+  do: string;
+  app: string;
+  user: string;
+  session: string;
+  event: EventFields;
+  key: string;
+  by?: number;
+  count: number;
+}
+
+// Standard output is for the answers; some frameworks write there, too.
+console.log = console.error;
+const framework = await load(process.argv[2] ?? "");
+const service = framework.service(process.env["SESSIOND_URL"] ?? "http://127.0.0.1:8080");
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line.trim() === "") continue;
+  let answer: object;
+  try {
+    answer = { ok: true, ...(await done(JSON.parse(line) as Command, framework, service)) };
+  } catch (error) {
+    const { code = null, status = null } = error instanceof SessiondError ? error : {};
+    answer = { ok: false, error: String(error), code, status };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+await service.sessiond.close();
+
+async function done(command: Command, { event, state, ticks }: Framework, service: Service): Promise<object> {
+  const { app, user, session: id } = command;
+  if (command.do === "watch") return { events: await watched(command, service) };
+  const session = await service.get(app, user, id);
+  if (session === undefined)
+    throw new SessiondError("There is no such session.", { status: 404, code: "session_not_found" });
+  switch (command.do) {
+    case "get":
+      return {
+        state: state(session),
+        events: session.events.map((stored) => stored.id),
+        lastUpdateTime: (session.lastUpdateTime ?? 0) / ticks,
+      };
+    case "append":
+      await service.append(session, event(command.event));
+      return { state: state(session) };
+    case "increment": {
+      const { key, by = 1 } = command;
+      return { value: (await service.sessiond.apply(session, [{ op: "increment", key, value: by }]))[key] };
+    }
+    default:
+      throw new Error(`There is no command ${command.do}.`);
+  }
+}
+
+async function watched({ app, user, session, count }: Command, { sessiond }: Service): Promise<string[]> {
+  const ids: string[] = [];
+  if (count <= 0) return ids;
+  for await (const item of sessiond.watch({ appName: app, userId: user, sessionId: session })) {
+    if (item.type === "event" && ids.push(item.event.id) === count) break;
+  }
+  return ids;
+}

@@ -1,0 +1,177 @@
+import type { EventShape, SessiondOptions, SessionShape, Sessions } from "../../src/core/index.js";
+
+/** A session of any of the frameworks. */
+export type AnySession = SessionShape<AnyEvent>;
+
+/** An event of any of the frameworks. */
+export interface AnyEvent extends EventShape {
+  id: string;
+  author?: string;
+  timestamp: number;
+  content?: { role?: string; parts?: { text?: string }[] };
+  actions: { stateDelta: Record<string, unknown>; [field: string]: unknown };
+}
+
+/** Of what a test makes an event; `timestamp` in seconds. */
+export interface EventFields {
+  id?: string;
+  author?: string;
+  invocationId?: string;
+  timestamp?: number;
+  text?: string;
+  role?: string;
+  stateDelta?: Record<string, unknown>;
+  partial?: boolean;
+}
+
+/** A framework's session service, with the framework's signatures made one. */
+export interface Service {
+  sessiond: Sessions<AnySession, AnyEvent>;
+  create(app: string, user: string, state?: Record<string, unknown>, id?: string): Promise<AnySession>;
+  get(
+    app: string,
+    user: string,
+    id: string,
+    config?: { numRecentEvents?: number; afterTimestamp?: number },
+  ): Promise<AnySession | undefined>;
+  list(app: string, user: string): Promise<AnySession[]>;
+  remove(app: string, user: string, id: string): Promise<void>;
+  append(session: AnySession, event: AnyEvent): Promise<AnyEvent>;
+}
+
+/** A framework. */
+export interface Framework {
+  name: string;
+  /** Its units of time in a second. */
+  ticks: number;
+  service(options: SessiondOptions | string): Service;
+  event(fields: EventFields): AnyEvent;
+  /** The session's state as plain data. */
+  state(session: AnySession): Record<string, unknown>;
+}
+
+export const NAMES = ["google", "iqai", "adk-typescript"] as const;
+
+/** Loads a framework. */
+export async function load(name: string): Promise<Framework> {
+  switch (name) {
+    case "google":
+      return await google();
+    case "iqai":
+      return await iqai();
+    case "adk-typescript":
+      return await adkTypescript();
+    default:
+      throw new Error(`There is no framework ${name}; there are ${NAMES.join(", ")}.`);
+  }
+}
+
+// What differs in type alone is made one by these casts: that is what this file is for.
+type Any = never;
+
+async function google(): Promise<Framework> {
+  const { createEvent, createEventActions } = await import("@google/adk");
+  const { SessiondSessionService } = await import("../../src/index.js");
+  return {
+    name: "google",
+    ticks: 1000,
+    service: (options) => {
+      const service = new SessiondSessionService(options);
+      return {
+        sessiond: service.sessiond as Any,
+        create: async (appName, userId, state, sessionId) =>
+          (await service.createSession({
+            appName,
+            userId,
+            ...(state ? { state } : {}),
+            ...(sessionId === undefined ? {} : { sessionId }),
+          })) as Any,
+        get: async (appName, userId, sessionId, config) =>
+          (await service.getSession({ appName, userId, sessionId, ...(config ? { config } : {}) })) as Any,
+        list: async (appName, userId) => (await service.listSessions({ appName, userId })).sessions as Any,
+        remove: (appName, userId, sessionId) => service.deleteSession({ appName, userId, sessionId }),
+        append: async (session, event) =>
+          (await service.appendEvent({ session: session as Any, event: event as Any })) as Any,
+      };
+    },
+    event: (fields) =>
+      createEvent({
+        ...common(fields, 1000),
+        actions: createEventActions({ stateDelta: fields.stateDelta ?? {} }),
+      }) as Any,
+    state: (session) => plain((session as Any as { state: object }).state),
+  };
+}
+
+async function iqai(): Promise<Framework> {
+  const { Event, EventActions } = await import("@iqai/adk");
+  const { SessiondSessionService } = await import("../../src/iqai.js");
+  return {
+    name: "iqai",
+    ticks: 1,
+    service: (options) => {
+      const service = new SessiondSessionService(options);
+      return {
+        sessiond: service.sessiond as Any,
+        create: async (app, user, state, id) => (await service.createSession(app, user, state, id)) as Any,
+        get: async (app, user, id, config) => (await service.getSession(app, user, id, config)) as Any,
+        list: async (app, user) => (await service.listSessions(app, user)).sessions as Any,
+        remove: (app, user, id) => service.deleteSession(app, user, id),
+        append: async (session, event) => (await service.appendEvent(session as Any, event as Any)) as Any,
+      };
+    },
+    event: (fields) =>
+      new Event({ ...common(fields, 1), actions: new EventActions({ stateDelta: fields.stateDelta ?? {} }) }) as Any,
+    state: (session) => plain((session as Any as { state: object }).state),
+  };
+}
+
+async function adkTypescript(): Promise<Framework> {
+  // It tells the console whatever it does.
+  console.log = () => {};
+  const { Event, EventActions } = await import("adk-typescript/events");
+  const { SessiondSessionService } = await import("../../src/adk-typescript.js");
+  return {
+    name: "adk-typescript",
+    ticks: 1,
+    service: (options) => {
+      const service = new SessiondSessionService(options);
+      return {
+        sessiond: service.sessiond as Any,
+        create: async (appName, userId, state, sessionId) =>
+          (await service.createSession({
+            appName,
+            userId,
+            ...(state ? { state } : {}),
+            ...(sessionId === undefined ? {} : { sessionId }),
+          })) as Any,
+        get: async (appName, userId, sessionId, config) =>
+          ((await service.getSession({ appName, userId, sessionId, ...(config ? { config } : {}) })) ??
+            undefined) as Any,
+        list: async (appName, userId) => (await service.listSessions({ appName, userId })).sessions as Any,
+        remove: (appName, userId, sessionId) => service.deleteSession({ appName, userId, sessionId }),
+        append: async (session, event) =>
+          (await service.appendEvent({ session: session as Any, event: event as Any })) as Any,
+      };
+    },
+    event: (fields) =>
+      new Event({ ...common(fields, 1), actions: new EventActions({ stateDelta: fields.stateDelta ?? {} }) }) as Any,
+    state: (session) => plain((session as Any as { state: { getAll(): object } }).state.getAll()),
+  };
+}
+
+function common(fields: EventFields, ticks: number) {
+  const { id, author = "user", invocationId = "", timestamp, text, role, partial } = fields;
+  return {
+    ...(id === undefined ? {} : { id }),
+    author,
+    invocationId,
+    ...(timestamp === undefined ? {} : { timestamp: Math.round(timestamp * 1e6) / (1e6 / ticks) }),
+    ...(text === undefined ? {} : { content: { ...(role === undefined ? {} : { role }), parts: [{ text }] } }),
+    ...(partial === undefined ? {} : { partial }),
+  };
+}
+
+function plain(state: object): Record<string, unknown> {
+  return { ...state };
+}
