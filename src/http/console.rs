@@ -150,8 +150,7 @@ mod tests {
     #[test]
     fn the_files_are_those_of_the_folder() {
         let folder = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/console")).unwrap();
-        let mut there: Vec<String> =
-            folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut there: Vec<String> = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         there.sort_unstable();
         let mut listed: Vec<&str> = CONTENTS.iter().map(|(name, _)| *name).collect();
         listed.sort_unstable();
@@ -165,7 +164,16 @@ mod tests {
     fn nothing_is_loaded_from_elsewhere_or_made_of_text() {
         for (name, content) in CONTENTS {
             let text = str::from_utf8(content).unwrap();
-            for word in ["https:", "innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "new Function", "style=", "onclick="] {
+            for word in [
+                "https:",
+                "innerHTML",
+                "outerHTML",
+                "insertAdjacentHTML",
+                "eval(",
+                "new Function",
+                "style=",
+                "onclick=",
+            ] {
                 assert!(!text.contains(word), "{name}: {word}");
             }
             assert!(!text.replace("http://www.w3.org/2000/svg", "").contains("http:"), "{name}");

@@ -38,18 +38,20 @@ const STYLE: &str = include_str!("home.css");
 /// Allows the style of this page, and nothing else.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let digest = STANDARD.encode(Sha256::digest(STYLE));
-    format!("default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+    format!(
+        "default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
 });
 
 pub async fn home(call: Call) -> Result<Response, Problem> {
     let settings = &call.app.settings;
     let host = call.host().map_or_else(|| "127.0.0.1:8080".to_owned(), escape);
     let console = if settings.console { "<li><a href=\"/console/\">Console</a></li>" } else { "" };
-    let metrics = settings.metrics.as_deref().map_or_else(String::new, |metrics| {
-        format!("<dt>Metrics</dt><dd><code>{}</code></dd>", escape(metrics))
-    });
-    let credential =
-        if call.app.authenticator.is_on() { " -H \"Authorization: Bearer $SESSIOND_TOKEN\"" } else { "" };
+    let metrics = settings
+        .metrics
+        .as_deref()
+        .map_or_else(String::new, |metrics| format!("<dt>Metrics</dt><dd><code>{}</code></dd>", escape(metrics)));
+    let credential = if call.app.authenticator.is_on() { " -H \"Authorization: Bearer $SESSIOND_TOKEN\"" } else { "" };
     let page = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>sessiond</title>\
          <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body><main>\

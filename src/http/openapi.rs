@@ -11,8 +11,6 @@ mod yaml;
 
 use std::collections::BTreeMap;
 
-
-
 use axum::http::{Method, StatusCode};
 pub use page::escape;
 use schemas::{LABEL_NAME, label_value, reference};

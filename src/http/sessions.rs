@@ -230,8 +230,7 @@ const USER_PREFIX: Param =
     Param { name: "userPrefix", kind: Kind::Text, about: "Only sessions of users that begin with this, byte by byte." };
 const ID_PREFIX: Param =
     Param { name: "idPrefix", kind: Kind::Text, about: "Only sessions whose ids begin with this, byte by byte." };
-const LIST_QUERY: &[Param] =
-    &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, LABELS];
+const LIST_QUERY: &[Param] = &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, LABELS];
 const LIST_ANSWERS: &[Reply] = &[Reply {
     status: StatusCode::OK,
     about: "A page of sessions, without events.",
@@ -291,7 +290,8 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Response, Problem>
         .with(user.as_ref().map_or("", UserId::as_str))
         .with(if order_by == OrderBy::CreateTime { "createTime" } else { "lastUpdateTime" })
         .with(if descending { "desc" } else { "asc" });
-    let prefixes = [query.text(&USER_PREFIX), query.text(&ID_PREFIX)].map(|prefix| prefix.filter(|text| !text.is_empty()));
+    let prefixes =
+        [query.text(&USER_PREFIX), query.text(&ID_PREFIX)].map(|prefix| prefix.filter(|text| !text.is_empty()));
     for (param, prefix) in [USER_PREFIX, ID_PREFIX].iter().zip(prefixes) {
         if prefix.is_some_and(|text| text.chars().any(char::is_control)) {
             return Err(Problem::field(param.name, "must not contain control characters"));

@@ -187,7 +187,8 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let service = Arc::new(Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone()));
     let metrics_listener = metrics_listener::bind(&config).await?;
     let mut settings = config.http_settings();
-    settings.metrics = metrics_listener.as_ref().and_then(|listener| Some(url_of(listener.local_addr().ok()?, "/metrics")));
+    settings.metrics =
+        metrics_listener.as_ref().and_then(|listener| Some(url_of(listener.local_addr().ok()?, "/metrics")));
     welcome(&listener.local_addr()?, &settings, service.database());
     let origins = settings.origins.clone();
     let app = http::app(service.clone(), authenticator.clone(), audit.clone(), settings, metrics.clone(), clock);
