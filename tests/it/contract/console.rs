@@ -2,14 +2,12 @@
 
 use serde_json::json;
 
-use crate::support::client::Client;
 use crate::support::databases::on_both_databases;
 use crate::support::server::TestServer;
 
 on_both_databases! {
     async fn the_first_page_tells_where_to_go_on(server: &TestServer) {
-        let people = Client::new(server.address()).unchecked();
-        let page = people.get("/").await.expect(200);
+        let page = server.get("/").await.expect(200);
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
         let database = server.get("/v1/info").await.expect(200).json()["database"].clone();
         for part in ["href=\"/console/\"", "href=\"/docs\"", env!("CARGO_PKG_VERSION"), database.as_str().unwrap()] {
@@ -18,13 +16,13 @@ on_both_databases! {
         assert!(page.text().contains(&format!("curl -X POST http://{}/v1/apps/demo", server.address())));
         let policy = page.header("content-security-policy").unwrap();
         assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
-        people.head("/").await.expect(200);
+        server.head("/").await.expect(200);
     }
 
     async fn the_console_is_files_with_a_strict_policy(server: &TestServer) {
-        let people = Client::new(server.address()).unchecked();
-        assert_eq!(people.get("/console").await.expect(308).header("location"), Some("/console/"));
-        let page = people.get("/console/").await.expect(200);
+        let entrance = server.raw(b"GET /console HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
+        assert_eq!(entrance.expect(308).header("location"), Some("/console/"));
+        let page = server.get("/console/").await.expect(200);
         let policy = page.header("content-security-policy").unwrap();
         for part in ["default-src 'none'", "script-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"] {
             assert!(policy.contains(part), "{part}");
@@ -33,12 +31,12 @@ on_both_databases! {
         assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
         let tag = page.header("etag").unwrap().to_owned();
         assert!(tag.starts_with('"'), "{tag}");
-        let again = people.get("/console/").header("if-none-match", &tag).await.expect(304);
+        let again = server.get("/console/").header("if-none-match", &tag).await.expect(304);
         assert_eq!((again.header("etag"), again.text()), (Some(&*tag), ""));
-        assert_eq!(people.get("/console/index.html").await.expect(200).text(), page.text());
-        people.get("/console/../Cargo.toml").await.expect(404);
-        people.get("/console/none.js").await.problem(404, "not_found");
-        people.post("/console/").await.problem(405, "method_not_allowed");
+        assert_eq!(server.get("/console/index.html").await.expect(200).text(), page.text());
+        server.get("/console/..%2fCargo.toml").await.problem(404, "not_found");
+        server.get("/console/none.js").await.problem(404, "not_found");
+        server.post("/console/").await.problem(405, "method_not_allowed");
     }
 
     async fn info_tells_version_database_features_and_limits(server: &TestServer) {

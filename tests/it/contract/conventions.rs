@@ -299,7 +299,7 @@ on_both_databases! {
     }
 
     async fn unknown_paths_are_404_with_every_method(server: &TestServer) {
-        for path in ["/", "/v1", "/v2/apps", "/v1/bogus", "/v1/apps/app", "/v1/apps/app/users/user", "/V1/apps", "/healthz/x", "/v1/apps/a/users/u/sessions/s/events/e/x", "//v1/apps"] {
+        for path in ["/v1", "/v2/apps", "/v1/bogus", "/v1/apps/app", "/v1/apps/app/users/user", "/V1/apps", "/healthz/x", "/v1/apps/a/users/u/sessions/s/events/e/x", "//v1/apps"] {
             for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
                 server.request(method.parse().unwrap(), path).await.problem(404, "not_found");
             }
@@ -326,6 +326,9 @@ on_both_databases! {
             ("/readyz", "GET HEAD"),
             ("/openapi.yaml", "GET HEAD"),
             ("/docs", "GET HEAD"),
+            ("/v1/info", "GET HEAD"),
+            ("/", "GET HEAD"),
+            ("/console/", "GET HEAD"),
         ] {
             for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"] {
                 if allowed.split(' ').any(|known| known == method) {
