@@ -1,6 +1,6 @@
-// Dialogs that create a session, and that delete one.
+// The dialog that creates a session.
 
-import { path, sessionPath } from './api.js';
+import { path } from './api.js';
 import { field, h } from './dom.js';
 import { compose, quote, read } from './json.js';
 import { ask } from './request.js';
@@ -56,24 +56,4 @@ function stateOf(text) {
   if (text.trim() === '') return undefined;
   if (read(text).kind !== 'object') throw new Error('The state is an object: {"key": value}');
   return text.trim();
-}
-
-/** `done()` after a success. */
-export function deleteSession({ app, user, id, done }) {
-  const typed = h('input', { spellcheck: 'false', autocomplete: 'off' });
-  ask({
-    title: 'Delete session',
-    about: 'Its events and its own state go, for good. App and user state stay.',
-    fields: [field(['Type ', h('bdi.id', id), ' to confirm'], typed)],
-    action: 'Delete',
-    danger: true,
-    request: () => {
-      if (typed.value !== id) throw new Error('Type the id of the session.');
-      return { method: 'DELETE', path: sessionPath(app, user, id) };
-    },
-    done: async (_, box) => {
-      box.close();
-      await done();
-    },
-  });
 }

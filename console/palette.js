@@ -76,7 +76,8 @@ async function find(text, signal) {
     ? [names.length === 2 ? usersOf(app, user, signal) : names.length === 3 ? sessionsOf(path('apps', app, 'users', user, 'sessions'), { idPrefix: id }, signal)
       : eventOf(app, user, id, event, signal)]
     : [lately(text), ...(text ? anywhere(text, signal) : [])]);
-  const all = new Map(groups.flat().map((one) => [one.address, one]));
+  const exact = [undefined, undefined, user && place.user(app, user), id && place.session(app, user, id)][names.length];
+  const all = new Map([...groups.flat(), exact].filter(Boolean).map((one) => [one.address, one]));
   return [...all.values()].slice(0, 12);
 }
 

@@ -18,7 +18,7 @@ export class ScopeState {
     const isEmpty = json.members.length === 0;
     fill(this.element,
       h('h3', this.title, h('span.count', json.members.length),
-        h('span.changes.dim', { title: 'Grows by one with each change' }, `revision ${tag.replaceAll('"', '')}`)),
+        h('span.count.end', { title: 'Grows by one with each change' }, `revision ${tag.replaceAll('"', '')}`)),
       h('ul.keys', json.members.map((member) => this.#entry(member))),
       isEmpty && h('div.empty', h('p', 'No state yet.'), this.mayEdit && h('pre.example', curl(change))),
       h('div.bar',

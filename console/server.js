@@ -8,12 +8,13 @@ import { time } from './times.js';
 
 const PROBE = '/v1/apps?pageSize=1';
 const SIZES = ['B', 'KiB', 'MiB', 'GiB'];
+const DATABASES = { sqlite: 'SQLite', postgresql: 'PostgreSQL' };
+const KINDS = { none: 'none is asked for', key: 'API key', token: 'user token', jwt: 'JWT' };
 
 export async function openServer({ root, signal }) {
   const { info, json: whoami } = who;
   const readiness = h('dd', { 'aria-live': 'polite' });
   const check = async () => fill(readiness, await probe(signal));
-  const features = info.get('features').items.map((feature) => feature.string());
   await check();
   fill(root, h('div.plain',
     h('header.bar', h('h1', 'Server'), h('span.space'),
@@ -21,15 +22,15 @@ export async function openServer({ root, signal }) {
       h('button', { type: 'button', click: check }, 'Check again')),
     h('dl.facts.wide',
       h('dt', 'Version'), h('dd', info.get('version').string()),
-      h('dt', 'Database'), h('dd', info.get('database').string()),
+      h('dt', 'Database'), h('dd', DATABASES[info.get('database').string()] ?? info.get('database').string()),
       h('dt', 'Readiness'), readiness,
-      h('dt', 'Features'), h('dd', features.map((feature) => [h('span.label', feature), ' '])),
+      h('dt', 'Features'), h('dd', who.features.map((feature) => [h('span.label', feature), ' '])),
       h('dt', 'Reference'), h('dd', h('a', { href: '/docs' }, 'All operations'), ' · ', h('a', { href: '/openapi.yaml' }, 'openapi.yaml'))),
     h('h2', 'Limits'),
     h('dl.facts.wide', info.get('limits').members.map(({ key, value }) => [h('dt', key.string()), h('dd', limit(key.string(), value))])),
     h('header.bar', h('h2', 'Who you are'), h('span.space'), copyButton('Copy as curl', curl({ path: '/v1/whoami' }))),
     h('dl.facts.wide',
-      h('dt', 'Credential'), h('dd', who.kind === 'none' ? 'none is asked for' : { key: 'API key', token: 'user token', jwt: 'JWT' }[who.kind] ?? who.kind),
+      h('dt', 'Credential'), h('dd', KINDS[who.kind] ?? who.kind),
       who.id && [h('dt', who.kind === 'jwt' ? 'Subject' : 'Key id'), h('dd', h('bdi', who.id))],
       h('dt', 'Role'), h('dd', who.role),
       h('dt', 'Apps'), h('dd', names(who.apps)),

@@ -15,7 +15,7 @@ export class SessionList {
 
   /** Without `user`, those of all users. `remove(session)` is called for the button at the end of a row, if it is given. */
   constructor({ app, user, signal, remove }) {
-    Object.assign(this, { app, user, remove });
+    Object.assign(this, { app, user, signal, remove });
     this.path = user === undefined ? path('apps', app, 'sessions') : path('apps', app, 'users', user, 'sessions');
     this.inputs = Object.fromEntries([
       user === undefined && ['userPrefix', this.#prefix('userPrefix', 'User begins with')],
@@ -66,6 +66,7 @@ export class SessionList {
 
   #change(filters) {
     clearTimeout(this.waiting);
+    if (this.signal.aborted) return;
     note(this.#here(filters));
     this.update(filters).catch(complain);
   }

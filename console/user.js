@@ -1,9 +1,10 @@
 // The page of a user of an app: the user's sessions and state.
 
 import { hasApp, hasUser, mayWrite } from './access.js';
-import { path } from './api.js';
-import { h, toast } from './dom.js';
-import { createSession, deleteSession } from './newsession.js';
+import { path, sessionPath } from './api.js';
+import { confirmById } from './confirm.js';
+import { h } from './dom.js';
+import { createSession } from './newsession.js';
 import { appAddress } from './router.js';
 import { ScopeState } from './scopestate.js';
 import { SessionList } from './sessions.js';
@@ -11,12 +12,10 @@ import { sides } from './sides.js';
 
 export async function openUser({ root, names: [app, user], query, signal }) {
   const mayEdit = mayWrite() && hasApp(app) && hasUser(user);
-  const remove = (id) => deleteSession({
-    app, user, id,
-    async done() {
-      toast('Session deleted');
-      await list.table.load();
-    },
+  const remove = (id) => confirmById({
+    title: 'Delete session', id, action: 'Delete', request: { method: 'DELETE', path: sessionPath(app, user, id) },
+    about: 'Its events and its own state go, for good. App and user state stay.',
+    said: 'Session deleted', done: () => list.table.load(),
   });
   const list = new SessionList({ app, user, signal, remove: mayEdit && remove });
   const state = new ScopeState({ path: path('apps', app, 'users', user, 'state'), title: 'User state', mayEdit, signal });

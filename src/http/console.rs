@@ -45,6 +45,7 @@ const CONTENTS: &[(&str, &[u8])] = files![
     "app.css",
     "app.js",
     "apps.js",
+    "confirm.js",
     "dom.js",
     "edit.js",
     "event.js",
