@@ -11,6 +11,7 @@ const MOST = 6;
 export function openPalette() {
   let [places, chosen, turn, waiting] = [[], 0, new AbortController(), 0];
   const list = h('ul.places', { role: 'listbox', id: 'places', 'aria-label': 'Places' });
+  const hint = h('p.hint', { 'aria-live': 'polite' });
   const input = h('input', {
     role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'places', 'aria-label': 'App, user, session or event',
     placeholder: 'app, session id, or app / user / session / event', spellcheck: 'false', autocomplete: 'off',
@@ -41,8 +42,8 @@ export function openPalette() {
     if (signal.aborted) return;
     [places, chosen, shownFor] = [found, 0, text];
     fill(list, places.map((place, index) => h('li', { role: 'option', id: `place-${index}`, click: () => open(place) },
-      h('span.tag', place.kind), h('bdi', place.name), place.about && h('bdi.dim', place.about))),
-    places.length === 0 && h('li.empty', text ? 'Nothing begins with this.' : 'Names between slashes; write %2F for a slash in a name.'));
+      h('span.tag', place.kind), h('bdi', place.name), place.about && h('bdi.dim', place.about))));
+    hint.textContent = places.length > 0 ? '' : text ? 'Nothing begins with this.' : 'Names between slashes; write %2F for a slash in a name.';
     mark();
   }
   function mark() {
@@ -51,7 +52,7 @@ export function openPalette() {
     if (places.length) input.setAttribute('aria-activedescendant', `place-${chosen}`);
     else input.removeAttribute('aria-activedescendant');
   }
-  const box = dialog('Go to', h('form', { submit }, input), list);
+  const box = dialog('Go to', h('form', { submit }, input), list, hint);
   box.classList.add('palette');
   box.addEventListener('close', () => turn.abort());
   input.focus();

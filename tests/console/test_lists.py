@@ -99,6 +99,19 @@ def test_filters_are_in_the_address(api, app, page, browser, server):
     other.wait("document.querySelector('.chip') === null")
 
 
+def test_filters_that_are_typed_at_once(api, app, page):
+    made(api, app, ("ada", "r1", {}), ("bob", "r2", {}), ("ada", "q3", {}))
+    page.open(f"#/app/{app}")
+    wait_ids(page, "q3", "r2", "r1")
+    page.js("""for (const [name, text] of [['User begins with', 'a'], ['Id begins with', 'r']]) {
+        const input = document.querySelector(`[aria-label="${name}"]`);
+        input.value = text;
+        input.dispatchEvent(new Event('input'));
+    }""")
+    wait_ids(page, "r1")
+    assert page.address() == f"#/app/{app}?userPrefix=a&idPrefix=r"
+
+
 def test_a_filter_that_fits_nothing_shows_its_request(api, app, page):
     api.session(app)
     page.open(f"#/app/{app}?idPrefix=nothing")

@@ -206,3 +206,15 @@ def test_the_server_page_says_who_one_is(server, app, page):
     page.find("dd", "user token")
     text = page.text("#main")
     assert f"Role\nreader\nApps\n{app}\nUsers\nada\nExpires\nin " in text
+
+
+def test_an_address_opens_nothing_while_nobody_is_signed_in(server, page):
+    page.open("#/")
+    page.fill(FIELD, "half a")
+    page.go("#/server")
+    page.go("#/keys")
+    assert page.find(FIELD).get_attribute("value") == "half a"
+    assert links(page) == ["sessiond"]
+    page.find(FIELD).clear()
+    sign_in(page, server.key)
+    page.find("h1", "Keys")
