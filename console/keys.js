@@ -12,6 +12,7 @@ import { exact, time } from './times.js';
 const [HOUR, DAY] = [3600, 86_400];
 const TOKEN_TIMES = [['in 15 minutes', HOUR / 4], ['in an hour', HOUR], ['in 8 hours', 8 * HOUR], ['in a day', DAY]];
 const KEY_TIMES = [['never', 'null'], ['in an hour', HOUR], ['in a day', DAY], ['in 30 days', 30 * DAY], ['in 90 days', 90 * DAY], ['in a year', 365 * DAY]];
+const FIRST = { method: 'POST', path: '/v1/keys', body: '{"name":"shop agent","role":"agent","apps":["shop"]}' };
 
 export async function openKeys({ root, signal }) {
   if (who.kind === 'none') return fill(root, noSignIn());
@@ -44,7 +45,7 @@ function keyTable(signal) {
     label: 'Keys', items: 'keys', signal,
     columns: [{ title: 'Name' }, { title: 'Role', look: 'role-name' }, { title: 'Apps', look: 'names' }, { title: 'Users', look: 'names' },
       { title: 'Used', look: 'when' }, { title: 'Expires', look: 'when' }, { title: h('span.unseen', 'Actions'), look: 'acts' }],
-    address: () => '/v1/keys', row: (json) => row(keyOf(json), table), empty: () => h('p.empty', 'No key is within your grant.'),
+    address: () => '/v1/keys', row: (json) => row(keyOf(json), table), empty: () => h('div.empty', h('p', 'No key is within your grant. One for an agent:'), h('pre.example', curl(FIRST))),
   });
   table.element.classList.add('keyring');
   return table;

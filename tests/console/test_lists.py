@@ -27,15 +27,10 @@ def made(api, app, *rows):
         api.append(session, event("e1", text="Hello", timestamp=1_700_000_000 + number))
 
 
-def test_without_apps_the_next_command_is_shown(tmp_path, browser):
-    from server import Server
-
-    server = Server(tmp_path)
-    try:
-        page = browser.page(server).open()
-        page.wait_text(".empty .example", f"{server.url}/v1/apps/shop/users/ada/sessions")
-    finally:
-        server.stop()
+@pytest.mark.server()
+def test_without_apps_the_next_command_is_shown(server, page):
+    page.open()
+    page.wait_text(".empty .example", f"{server.url}/v1/apps/shop/users/ada/sessions")
 
 
 def test_apps_with_their_last_session(api, app, page):
@@ -335,6 +330,22 @@ def test_palette(api, app, page):
     page.press(Keys.ENTER)
     page.find("h1", app)
     assert page.address() == f"#/app/{app}"
+
+
+@pytest.mark.server()
+def test_palette_finds_a_session_from_the_first_page(api, page):
+    api.session("shop", user="ada", id="return-1")
+    api.session("bank", user="returning", id="s1")
+    page.open("#/")
+    page.find("h1", "Apps")
+    page.chord(Keys.CONTROL, "k")
+    page.fill(".palette input", "return")
+    page.wait("document.querySelectorAll('.places [role=option]').length === 2")
+    assert sorted(places(page)) == ["session return-1", "user returning"]
+    page.fill(".palette input", "100% no")
+    page.find(".palette .hint", "Nothing begins with this")
+    page.click(".palette .close")
+    page.wait("!document.querySelector('dialog')")
 
 
 def test_the_server_page(api, page):
