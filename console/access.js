@@ -1,10 +1,15 @@
 // Who is signed in and what the server can do: decides what is shown. The server alone decides what is allowed.
 
-const ROLES = ['reader', 'user', 'agent', 'operator', 'admin'];
+export const ROLES = ['reader', 'user', 'agent', 'operator', 'admin'];
 
-export const who = { kind: 'none', role: 'admin', features: [], json: undefined, info: undefined };
+export const who = { kind: 'none', role: 'admin', apps: ['*'], users: ['*'], features: [], json: undefined, info: undefined };
+
+const covers = (names, name) => names.some((one) => one === name || (one.endsWith('*') && name.startsWith(one.slice(0, -1))));
 
 export const hasRole = (role) => ROLES.indexOf(who.role) >= ROLES.indexOf(role);
+export const hasApp = (app) => covers(who.apps, app);
+export const hasUser = (user) => covers(who.users, user);
 export const mayWrite = () => hasRole('user');
-export const mayWriteApp = () => hasRole('agent');
+/** What all users of an app share is written by those who may write for all users. */
+export const mayWriteApp = (app) => hasRole('agent') && hasApp(app) && who.users.includes('*');
 export const hasFeature = (name) => who.features.includes(name);

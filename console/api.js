@@ -41,7 +41,7 @@ export function sessionPath(app, user, session) {
 /** Adds what is set to a path. */
 export function withQuery(address, query) {
   const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '' && value !== null);
-  return set.length ? `${address}?${new URLSearchParams(set)}` : address;
+  return set.length ? `${address}${address.includes('?') ? '&' : '?'}${new URLSearchParams(set)}` : address;
 }
 
 export function authorization() {
@@ -54,6 +54,7 @@ export function authorization() {
  */
 export async function send({ method = 'GET', path: address, body, headers = {}, signal }) {
   const content = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const used = credential.get();
   let answer;
   let text;
   try {
@@ -66,7 +67,8 @@ export async function send({ method = 'GET', path: address, body, headers = {}, 
   const json = (answer.headers.get('content-type') ?? '').includes('json') && text ? read(text) : undefined;
   if (answer.ok) return { status: answer.status, text, json, tag: answer.headers.get('etag') };
   const problem = new Problem(answer.status, json, `${answer.status} ${answer.statusText}`);
-  if (answer.status === 401) onUnauthenticated(problem);
+  // Of several requests with a credential that is refused, the first one counts.
+  if (answer.status === 401 && used === credential.get()) onUnauthenticated(problem);
   throw problem;
 }
 

@@ -2,14 +2,18 @@
 
 import { hasFeature, hasRole, who } from './access.js';
 import { credential, get, whenUnauthenticated } from './api.js';
+import { openApp } from './app.js';
+import { openApps } from './apps.js';
 import { fill, h } from './dom.js';
 import { listen } from './keyboard.js';
-import { openApp, openApps, openUser } from './lists.js';
+import { openKeys } from './keys.js';
+import { forgetAll } from './recent.js';
 import { problemText } from './request.js';
 import { href, parse } from './router.js';
-import { openKeys, openServer } from './server.js';
+import { openServer } from './server.js';
 import { openSession } from './session.js';
 import { openSignIn } from './signin.js';
+import { openUser } from './user.js';
 
 const root = document.getElementById('main');
 let current = { names: undefined, page: undefined, stop: new AbortController() };
@@ -43,6 +47,7 @@ function drawNavigation(active) {
 
 function signOut() {
   credential.clear();
+  forgetAll();
   location.reload();
 }
 
@@ -52,6 +57,7 @@ function setTitle(text) {
 
 async function show() {
   if (location.hash === '#main') return;
+  if (!who.json) return root.querySelector('form') ? undefined : start();
   const route = parse(location.hash);
   const found = route && find(route.names);
   if (found && current.names?.join('\n') === route.names.join('\n') && current.page?.update) {
@@ -82,18 +88,25 @@ function fail(error) {
   fill(root, h('div.plain', h('h1', title), problemText(error), h('p', h('a', { href: '#/' }, 'To the apps'))));
 }
 
-function signIn(problem) {
+function signIn() {
+  const wasRefused = credential.get() !== '';
+  if (!who.json && !wasRefused && root.querySelector('form')) return; // it is asked for already
+  who.json = undefined;
   current.stop.abort();
   current = { names: undefined, page: undefined, stop: new AbortController() };
-  openSignIn({ root, wasRefused: credential.get() !== '', problem, done: start });
+  document.querySelectorAll('dialog').forEach((box) => box.close());
+  openSignIn({ root, wasRefused, done: start });
 }
 
 async function start() {
   try {
     const [whoami, info] = await Promise.all([get('/v1/whoami'), get('/v1/info')]);
     const word = (name) => whoami.json.get(name)?.string();
-    const features = info.json.get('features').items.map((feature) => feature.string());
-    Object.assign(who, { kind: word('kind'), id: word('id'), role: word('role'), features, json: whoami.json, info: info.json });
+    const words = (json, name) => json.get(name).items.map((one) => one.string());
+    Object.assign(who, {
+      kind: word('kind'), id: word('id'), role: word('role'), apps: words(whoami.json, 'apps'), users: words(whoami.json, 'users'),
+      features: words(info.json, 'features'), json: whoami.json, info: info.json,
+    });
   } catch (error) {
     if (error.status !== 401) fail(error);
     return;

@@ -1,36 +1,132 @@
-// Ctrl K: one field that takes an address or names: app / user / session / event.
+// Ctrl K: finds apps, users, sessions and events by the beginning of their names, and goes there.
 
-import { dialog, h } from './dom.js';
+import { get, path, sessionPath, withQuery } from './api.js';
+import { dialog, fill, h } from './dom.js';
 import { recent } from './recent.js';
-import { appAddress, go, sessionAddress, userAddress } from './router.js';
+import { appAddress, go, parse, sessionAddress, userAddress } from './router.js';
+
+const DEBOUNCE = 120;
+const MOST = 6;
 
 export function openPalette() {
-  const input = h('input', { 'aria-label': 'app / user / session / event id', placeholder: 'app / user / session / event id', spellcheck: 'false', autocomplete: 'off' });
-  const submit = (event) => {
+  let [places, chosen, turn, waiting] = [[], 0, new AbortController(), 0];
+  const lines = h('ul.places', { role: 'listbox', id: 'places', 'aria-label': 'Places' });
+  const hint = h('p.hint', { 'aria-live': 'polite' });
+  const input = h('input', {
+    role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'places', 'aria-label': 'App, user, session or event',
+    placeholder: 'app, session id, or app / user / session / event', spellcheck: 'false', autocomplete: 'off',
+    input: () => { clearTimeout(waiting); waiting = setTimeout(look, DEBOUNCE); },
+    keydown: (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      chosen = Math.min(Math.max(chosen + step, 0), places.length - 1);
+      mark();
+    },
+  });
+  const open = (place) => { box.close(); go(place.address); };
+  const submit = async (event) => {
     event.preventDefault();
-    const address = addressOf(input.value);
-    if (!address) return;
-    box.close();
-    go(address);
+    clearTimeout(waiting);
+    await look();
+    if (places[chosen]) open(places[chosen]);
   };
-  const links = recent().map(({ app, user, id, title }) =>
-    h('li', h('a', { href: sessionAddress(app, user, id), click: () => box.close() }, h('bdi', title || id), h('span.dim', ` ${app} / ${user}`))));
-  const box = dialog('Go to', h('form', { submit }, input),
-    h('p.hint', 'Names between slashes; write %2F for a slash in a name.'), links.length > 0 && [h('h3', 'Recent'), h('ul.links', links)]);
+  let shownFor;
+  async function look() {
+    const text = input.value.trim();
+    if (text === shownFor) return;
+    turn.abort();
+    turn = new AbortController();
+    const { signal } = turn;
+    const found = await find(text, signal);
+    if (signal.aborted) return;
+    [places, chosen, shownFor] = [found, 0, text];
+    fill(lines, places.map((place, index) => h('li', { role: 'option', id: `place-${index}`, click: () => open(place) },
+      h('span.tag', place.kind), h('bdi', place.name), place.about && h('bdi.dim', place.about))));
+    hint.textContent = places.length > 0 ? '' : text ? 'Nothing begins with this.' : 'Names between slashes; write %2F for a slash in a name.';
+    mark();
+  }
+  function mark() {
+    [...lines.children].forEach((line, index) => line.setAttribute('aria-selected', String(index === chosen)));
+    lines.children[chosen]?.scrollIntoView({ block: 'nearest' });
+    if (places.length) input.setAttribute('aria-activedescendant', `place-${chosen}`);
+    else input.removeAttribute('aria-activedescendant');
+  }
+  const box = dialog('Go to', h('form', { submit }, input), lines, hint);
   box.classList.add('palette');
+  box.addEventListener('close', () => turn.abort());
   input.focus();
+  look();
 }
 
-export function addressOf(text) {
-  if (text.includes('#/')) return text.slice(text.indexOf('#'));
-  let names;
+const place = {
+  app: (app) => ({ kind: 'app', name: app, address: appAddress(app) }),
+  user: (app, user) => ({ kind: 'user', name: user, about: app, address: userAddress(app, user) }),
+  session: (app, user, id, title) => ({ kind: 'session', name: title || id, about: `${app} / ${user}${title ? ` / ${id}` : ''}`, address: sessionAddress(app, user, id) }),
+  event: (app, user, id, event) => ({ kind: 'event', name: event, about: `${app} / ${user} / ${id}`, address: sessionAddress(app, user, id, { event }) }),
+};
+
+/** What fits a text: the beginning of a name, or names between slashes of which the last may be a beginning. */
+async function find(text, signal) {
+  const pasted = text.indexOf('#/');
+  if (pasted >= 0) return [{ kind: 'address', name: text.slice(pasted), address: text.slice(pasted) }];
+  const [app, user, id, event, ...rest] = namesOf(text);
+  if (user === undefined) return distinct([...lately(text), ...text ? await anywhere(text, signal) : []]);
+  if (id === undefined) return distinct([...await usersOf(app, user, signal), user && place.user(app, user)]);
+  if (event !== undefined) return rest.length > 0 ? [] : eventOf(app, user, id, event, signal);
+  const own = await sessionsOf(path('apps', app, 'users', user, 'sessions'), id, signal);
+  return distinct([...own, id && place.session(app, user, id)]);
+}
+
+function namesOf(text) {
   try {
-    names = text.split('/').map((part) => decodeURIComponent(part.trim())).filter(Boolean);
+    return text.split('/').map((part) => decodeURIComponent(part.trim()));
   } catch {
-    return undefined;
+    return [text]; // a percent sign that is one
   }
-  const [app, user, session, event] = names;
-  if (session) return sessionAddress(app, user, session, { event });
-  if (user) return userAddress(app, user);
-  return app ? appAddress(app) : undefined;
+}
+
+function distinct(found) {
+  const all = found.filter(Boolean);
+  return all.filter((one, index) => all.findIndex((other) => other.address === one.address) === index).slice(0, 2 * MOST);
+}
+
+const lately = (text) => recent().filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(text.toLowerCase()))
+  .map(({ app, user, id, title }) => place.session(app, user, id, title));
+
+/** Apps; and what the app and the session that are open, or else the first apps, have of this name. */
+async function anywhere(text, signal) {
+  const [, app, , user, , id] = parse(location.hash)?.names ?? [];
+  const apps = await list('/v1/apps?pageSize=1000', 'apps', (one) => one.get('appName').string(), signal);
+  const searched = app === undefined ? apps.slice(0, MOST) : [app];
+  const groups = await Promise.all([
+    apps.filter((name) => name.startsWith(text)).slice(0, MOST).map(place.app),
+    id === undefined ? [] : eventOf(app, user, id, text, signal),
+    ...searched.flatMap((one) => [usersOf(one, text, signal), sessionsOf(path('apps', one, 'sessions'), text, signal)]),
+  ]);
+  return groups.flat();
+}
+
+/** The elements of a list; none if it cannot be read. */
+async function list(address, name, make, signal) {
+  const answer = await get(address, signal).catch(() => undefined);
+  return (answer?.json.get(name).items ?? []).map(make);
+}
+
+async function usersOf(app, userPrefix, signal) {
+  const address = withQuery(path('apps', app, 'sessions'), { userPrefix, pageSize: 100 });
+  const users = await list(address, 'sessions', (one) => one.get('userId').string(), signal);
+  return [...new Set(users)].slice(0, MOST).map((user) => place.user(app, user));
+}
+
+function sessionsOf(address, idPrefix, signal) {
+  const query = { idPrefix, orderBy: 'lastUpdateTime', order: 'desc', pageSize: MOST };
+  const make = (one) => place.session(...['appName', 'userId', 'id', 'displayName'].map((name) => one.get(name)?.string()));
+  return list(withQuery(address, query), 'sessions', make, signal);
+}
+
+async function eventOf(app, user, id, event, signal) {
+  if (!event) return [];
+  const found = await get(`${sessionPath(app, user, id)}/events/${encodeURIComponent(event)}`, signal).catch(() => undefined);
+  return found ? [place.event(app, user, id, event)] : [];
 }

@@ -27,7 +27,12 @@ export function go(address) {
   location.hash = address;
 }
 
-/** Writes where one is without a step of history, and without opening the page again. */
+let opened = location.hash;
+addEventListener('hashchange', () => { opened = location.hash; });
+
+/** Writes where one is without a step of history, and without opening the page again; not if one is about to leave it. */
 export function note(address) {
-  if (location.hash !== address) history.replaceState(null, '', address);
+  if (location.hash !== opened || location.hash === address) return;
+  history.replaceState(null, '', address);
+  opened = location.hash;
 }

@@ -1,0 +1,39 @@
+// The page of a user of an app: the user's sessions and state.
+
+import { hasApp, hasUser, mayWrite } from './access.js';
+import { path, sessionPath } from './api.js';
+import { confirmById } from './confirm.js';
+import { copyButton, h } from './dom.js';
+import { createSession } from './newsession.js';
+import { appAddress } from './router.js';
+import { ScopeState } from './scopestate.js';
+import { SessionList } from './sessions.js';
+import { sides } from './sides.js';
+
+export async function openUser({ root, names: [app, user], query, signal }) {
+  const mayEdit = mayWrite() && hasApp(app) && hasUser(user);
+  const remove = (id) => confirmById({
+    title: 'Delete session', id, action: 'Delete', request: { method: 'DELETE', path: sessionPath(app, user, id) },
+    about: 'Its events and its own state go, for good. App and user state stay.',
+    said: 'Session deleted', done: () => list.table.load(),
+  });
+  const list = new SessionList({ app, user, owner: mayEdit && user, signal, remove: mayEdit && remove });
+  const state = new ScopeState({ path: path('apps', app, 'users', user, 'state'), title: 'User state', mayEdit, signal });
+  const create = mayEdit && (() => createSession({ app, user }));
+  await Promise.all([list.update(query), state.load()]);
+  sides(root, {
+    head: [
+      h('nav.crumbs', { 'aria-label': 'Where this is' },
+        h('a', { href: appAddress(app) }, h('bdi', app)), h('span.slash', '/'), h('h1', h('bdi', user))),
+      h('span.space'),
+      copyButton('Copy as curl', () => list.curl(), { title: 'The request of this list (y)' }),
+      create && h('button.primary', { type: 'button', title: 'Create a session (n)', click: create }, 'New session'),
+    ],
+    main: ['Sessions', list.element],
+    side: ['User state', state.element],
+  });
+  return {
+    update: (changed) => list.update(changed),
+    keys: () => ({ ...list.keys(), ...(create && { n: create, e: () => state.edit() }) }),
+  };
+}

@@ -1,0 +1,70 @@
+"""Fixtures: a server, its API, a browser, a page. A test fails if a script failed or the content security policy was broken.
+
+`@pytest.mark.server("--require-auth")` gives a test a server of its own with these flags; without, all share one, and each
+has an `app` of its own there. `@pytest.mark.page(width=360, dark=True)` is for the `page`.
+"""
+
+import itertools
+
+import pytest
+
+from browser import Browser
+from server import Server
+
+numbers = itertools.count(1)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "server(*flags): a server of its own, with these flags")
+    config.addinivalue_line("markers", "page(**options): width, height, dark, kind, credential of the page")
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("shared"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def server(request):
+    mark = request.node.get_closest_marker("server")
+    if mark is None:
+        yield request.getfixturevalue("shared_server")
+        return
+    server = Server(request.getfixturevalue("tmp_path"), *mark.args)
+    yield server
+    if server.process.poll() is None:
+        server.stop()
+
+
+@pytest.fixture
+def api(server):
+    return server.api
+
+
+@pytest.fixture
+def app():
+    """A name that no other test uses."""
+    return f"app-{next(numbers)}"
+
+
+@pytest.fixture(scope="session")
+def shared_browser():
+    browser = Browser()
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def browser(shared_browser, server):
+    shared_browser.new_faults()
+    yield shared_browser
+    shared_browser.close_pages()
+    assert shared_browser.new_faults() == []
+
+
+@pytest.fixture
+def page(request, browser, server):
+    mark = request.node.get_closest_marker("page")
+    return browser.page(server, **(mark.kwargs if mark else {}))

@@ -1,0 +1,406 @@
+"""Apps, the sessions of an app and of a user, their shared state, and the palette."""
+
+import json
+import re
+
+import pytest
+
+from browser import Keys
+from server import event, path
+
+HOSTILE = ["<img src=x onerror=alert(1)>", "a/b?c#d&e", "\u202edlrow", "100% + 1", "'\"`", "x" * 256]
+
+
+def ids(page):
+    return page.value("[...document.querySelectorAll('.sessions tbody tr')].map((row) => row.querySelector('a').href.split('/').at(-1))")
+
+
+def wait_ids(page, *expected):
+    page.wait("""[...document.querySelectorAll('.sessions table:not([hidden]) tbody tr')]
+        .map((row) => decodeURIComponent(row.querySelector('a').href.split('/').at(-1))).join() === arguments[0]""", ",".join(expected))
+
+
+def made(api, app, *rows):
+    """Sessions, the last of them with the newest event: (user, id, fields)."""
+    for number, (user, id, fields) in enumerate(rows):
+        session = api.session(app, user, id, **fields)
+        api.append(session, event("e1", text="Hello", timestamp=1_700_000_000 + number))
+
+
+@pytest.mark.server()
+def test_without_apps_the_next_command_is_shown(server, page):
+    page.open()
+    page.wait_text(".empty .example", f"{server.url}/v1/apps/shop/users/ada/sessions")
+
+
+def test_apps_with_their_last_session(api, app, page):
+    made(api, app, ("ada", "older", {}), ("bob", "newest", {"displayName": "Return of a coat"}))
+    page.open(f"#/?filter={app}")
+    page.find("td.last a", "Return of a coat")
+    row = page.find("tbody tr:not([hidden])")
+    assert re.fullmatch(r"\d+y ago", row.find_element("css selector", "time").text)
+    assert re.fullmatch(r"2023-11-1[45] \d\d:\d\d:\d\d\.000", row.find_element("css selector", "time").get_attribute("title"))
+    page.fill("[data-filter]", "no such app")
+    page.wait("[...document.querySelectorAll('tbody tr')].every((row) => row.hidden)")
+    assert page.address() == "#/?filter=no+such+app"
+
+
+def test_what_was_opened_is_listed_until_it_is_forgotten(api, app, page):
+    api.session(app, id="s1", displayName="Return of a coat")
+    page.open(f"#/app/{app}/user/ada/session/s1")
+    page.find(".crumbs h1", "Return of a coat")
+    page.go("#/")
+    page.find(".links a", "Return of a coat")
+    page.click("button", "Forget these")
+    page.find("p.empty", "Sessions that you open")
+    page.reload()
+    page.find("p.empty", "Sessions that you open")
+
+
+def test_sessions_newest_first_with_titles_and_labels(api, app, page):
+    made(api, app, ("ada", "s1", {"displayName": "Return of a coat", "labels": {"team": "returns"}}), ("bob", "s2", {}))
+    page.open(f"#/app/{app}")
+    wait_ids(page, "s2", "s1")
+    row = page.all(".sessions tbody tr")[1]
+    assert [cell.text for cell in row.find_elements("css selector", "td")][:4] == ["Return of a coat s1", "ada", "team=returns", "1"]
+
+
+def test_filters_are_in_the_address(api, app, page, browser, server):
+    made(api, app, ("ada", "r1", {"labels": {"team": "a"}}), ("adam", "r2", {"labels": {"team": "a", "x": "1=2 &"}}),
+         ("bob", "r3", {"labels": {"team": "a"}}), ("ada", "q4", {}))
+    page.open(f"#/app/{app}")
+    wait_ids(page, "q4", "r3", "r2", "r1")
+    page.press("/")
+    page.press("ada")
+    wait_ids(page, "q4", "r2", "r1")
+    page.fill("[aria-label='Id begins with']", "r")
+    wait_ids(page, "r2", "r1")
+    page.fill("[aria-label^=Label]", "x=1=2 &")
+    page.press(Keys.ENTER)
+    wait_ids(page, "r2")
+    page.find(".chip", "x=1=2 &")
+    assert page.address() == f"#/app/{app}?userPrefix=ada&idPrefix=r&label.x=1%3D2+%26"
+
+    other = browser.page(server).open(page.address())
+    wait_ids(other, "r2")
+    assert other.value("document.querySelector('[aria-label=\"Id begins with\"]').value") == "r"
+    other.click(".chip")
+    wait_ids(other, "r2", "r1")
+    other.click("td a.label", "team=a")
+    wait_ids(other, "r2", "r1")
+    assert other.address().endswith("label.team=a")
+    other.js("history.back()")
+    other.wait("!location.hash.includes('label')")
+    other.wait("document.querySelector('.chip') === null")
+
+
+def test_filters_that_are_typed_at_once(api, app, page):
+    made(api, app, ("ada", "r1", {}), ("bob", "r2", {}), ("ada", "q3", {}))
+    page.open(f"#/app/{app}")
+    wait_ids(page, "q3", "r2", "r1")
+    page.js("""for (const [name, text] of [['User begins with', 'a'], ['Id begins with', 'r']]) {
+        const input = document.querySelector(`[aria-label="${name}"]`);
+        input.value = text;
+        input.dispatchEvent(new Event('input'));
+    }""")
+    wait_ids(page, "r1")
+    assert page.address() == f"#/app/{app}?userPrefix=a&idPrefix=r"
+
+
+def test_a_filter_that_fits_nothing_shows_its_request(api, app, page):
+    api.session(app)
+    page.open(f"#/app/{app}?idPrefix=nothing")
+    page.find(".empty", "No session fits")
+    assert "idPrefix=nothing" in page.text(".example")
+    page.click("a", "Show all")
+    wait_ids(page, "s1")
+    assert page.address() == f"#/app/{app}"
+
+
+def test_a_filter_that_the_server_refuses_can_be_mended(api, app, page):
+    api.session(app)
+    page.open(f"#/app/{app}?label.UPPER=1")
+    page.find(".failure", "label")
+    page.click(".chip")
+    wait_ids(page, "s1")
+
+
+def test_more_pages(api, app, page):
+    made(api, app, *[("ada", f"s{number:03}", {}) for number in range(120)])
+    newest = [f"s{number:03}" for number in reversed(range(120))]
+    page.open(f"#/app/{app}")
+    wait_ids(page, *newest[:50])
+    api.session(app, id="arrived-meanwhile")
+    page.click("button", "More")
+    wait_ids(page, *newest[:100])
+    assert page.value("document.activeElement.textContent") == newest[50]
+    page.click("button", "More")
+    wait_ids(page, *newest)
+    assert page.all(".sessions button.open:not([hidden])") == []
+
+
+def test_keyboard(api, app, page):
+    made(api, app, ("ada", "s1", {}), ("ada", "s2", {}), ("ada", "s3", {}))
+    page.open(f"#/app/{app}")
+    wait_ids(page, "s3", "s2", "s1")
+    focus = "document.activeElement.textContent"
+    page.press("j")
+    assert page.value(focus) == "s3"
+    page.press("j", "j", "j", "k")
+    assert page.value(focus) == "s2"
+    page.press(Keys.ENTER)
+    page.wait(f"location.hash.startsWith('#/app/{app}/user/ada/session/s2')")
+    page.press("g", "u")
+    page.find("h1", "ada")
+    page.press("g", "l")
+    page.find("h1", app)
+    page.press("n")
+    page.find("dialog", "New session")
+    page.press(Keys.ESCAPE)
+    page.wait("!document.querySelector('dialog')")
+    page.press("g", "a")
+    page.find("h1", "Apps")
+    page.press("g", "s")
+    page.find("h1", "Server")
+    page.press("?")
+    help = page.text("dialog")
+    assert all(word in help for word in ("Ctrl", "next, previous row", "new session", "copy as curl"))
+
+
+def test_create_a_session(api, app, page):
+    page.open(f"#/app/{app}")
+    assert "sessiond" not in page.text(".empty .example")
+    page.click("button", "New session")
+    fields = page.all("dialog input, dialog textarea")
+    state = '{"big": 123456789012345678901234567890, "price": 1.10, "app:currency": "EUR"}'
+    for field, text in zip(fields, ["ada l/ove", "s 1", "Return of a coat", state, "team=returns\nx=a=b"]):
+        field.send_keys(text)
+    shown = page.text("dialog .request")
+    assert "/users/ada%20l%2Fove/sessions" in shown and '"price": 1.10' in shown
+    page.click("dialog button", "Create")
+    page.find(".crumbs h1", "Return of a coat")
+    stored = api.get(path("apps", app, "users", "ada l/ove", "sessions", "s 1"))
+    assert stored.json["labels"] == {"team": "returns", "x": "a=b"}
+    assert '"big":123456789012345678901234567890' in stored.text and '"price":1.10' in stored.text
+    assert api.get(path("apps", app, "state")).json == {"currency": "EUR"}
+
+
+def test_what_is_wrong_with_a_new_session_is_said(api, app, page):
+    api.session(app)
+    page.open(f"#/app/{app}/user/ada")
+    page.click("button", "New session")
+    id, title = page.all("dialog input")[1:3]
+    state = page.find("dialog textarea")
+    state.send_keys("[1]")
+    page.wait_text("dialog .request", "The state is an object")
+    state.clear()
+    state.send_keys('{"a": tru}')
+    page.wait_text("dialog .request", "no JSON at character 7")
+    assert not page.find("dialog button", "Create").is_enabled()
+    state.clear()
+    id.send_keys("s1")
+    page.click("dialog button", "Create")
+    page.wait_text("dialog .trouble", "exists")
+
+
+def test_deleting_takes_the_id(api, app, page):
+    made(api, app, ("ada", "s1", {}), ("ada", "s2", {}))
+    page.open(f"#/app/{app}/user/ada")
+    wait_ids(page, "s2", "s1")
+    page.press("j", Keys.TAB)
+    assert page.value("document.activeElement.getAttribute('aria-label')") == "Delete s2"
+    page.press(Keys.ENTER)
+    page.fill("dialog input", "s1")
+    assert not page.find("dialog button", "Delete").is_enabled()
+    page.fill("dialog input", "s2")
+    assert f"-X DELETE" in page.text("dialog .request")
+    page.click("dialog button", "Delete")
+    wait_ids(page, "s1")
+    assert api.send("GET", path("apps", app, "users", "ada", "sessions", "s2")).status == 404
+
+
+def test_app_state_as_it_is_stored(api, app, page):
+    text = '{"stateDelta":{"z":1.10,"a":{"n":123456789012345678901234567890,"list":[1E2,"\\u00e9"]},"<b>":"<img src=x onerror=alert(1)>"}}'
+    api.ask("PATCH", path("apps", app, "state"), text)
+    page.open(f"#/app/{app}")
+    page.find(".scope summary", "1.10")
+    page.click(".scope summary", "list")
+    tree = page.text(".opened")
+    assert "123456789012345678901234567890" in tree and "1E2" in tree and '"\\u00e9"' in tree
+    page.find(".scope summary", '<b>"<img src=x onerror=alert(1)>"')
+    assert page.all("img, b > bdi + *") == []
+
+
+@pytest.mark.parametrize("owner", ["app", "user"])
+def test_shared_state_is_edited_with_what_is_on_screen(api, app, page, owner):
+    scope = path("apps", app, "state") if owner == "app" else path("apps", app, "users", "ada", "state")
+    api.ask("PATCH", scope, {"stateDelta": {"count": 1, "other": 1}})
+    page.open(f"#/app/{app}" + ("" if owner == "app" else "/user/ada"))
+    page.click(".scope summary", "count")
+    page.click(".opened button", "Edit")
+    page.choose("dialog select", "increment")
+    page.fill("dialog textarea", "41")
+    assert 'If-Match: "1"' in page.text("dialog .request")
+    api.ask("PATCH", scope, {"stateDelta": {"other": 2}})
+    page.click("dialog button", "Apply")
+    page.wait_text("dialog .trouble", "Somebody changed it meanwhile")
+    assert page.text("dialog .meanwhile li").split() == ["~", "other", "1", "→", "2"]
+    assert api.get(scope).json == {"count": 1, "other": 2}
+    page.click("dialog button", "Apply")
+    page.find(".scope summary", "count42")
+    page.find(".scope h3", "revision 3")
+    assert api.get(scope).json == {"count": 42, "other": 2}
+
+
+def test_a_user_without_anything(app, page):
+    page.open(f"#/app/{app}/user/nobody")
+    assert "/users/nobody/sessions" in page.text(".sessions .example")
+    assert "/users/nobody/state" in page.text(".scope .example")
+
+
+def overflow(page):
+    return page.overflow() + page.value("(({scrollWidth, clientWidth}) => scrollWidth - clientWidth)(document.querySelector('.plain'))")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_text(api, app, page, name):
+    state = {name: name, f"app:{name}": name, f"user:{name}": name}
+    api.session(app, user=name, id=name, displayName=name, labels={"x": name}, state=state)
+    for width in (1280, 360):
+        page.resize(width, 800)
+        page.open(f"#/app/{app}")
+        link = page.find(".sessions tbody a")
+        assert link.text.startswith(name[:4].strip())
+        assert overflow(page) <= 0
+        link.click()
+        page.wait("document.querySelector('.crumbs h1')")
+        page.press("g", "u")
+        page.wait("document.querySelector('.crumbs h1')?.textContent === arguments[0] && document.querySelector('.sessions')", name)
+        assert overflow(page) <= 0
+        page.go("#/")
+        if width == 360:
+            page.click(".chooser button", "Recent")
+        page.find(".links a")
+        assert overflow(page) <= 0
+    assert page.all("img, script:not([src='main.js'])") == []
+
+
+@pytest.mark.page(width=360, height=720)
+def test_narrow_pages_show_one_part(api, app, page):
+    api.session(app, state={"app:currency": "EUR"})
+    page.open(f"#/app/{app}")
+    wait_ids(page, "s1")
+    assert not page.all(".scope")[0].is_displayed()
+    page.click(".chooser button", "App")
+    page.find(".scope summary", "EUR")
+    assert not page.all(".sessions")[0].is_displayed()
+    assert overflow(page) <= 0
+
+
+def places(page):
+    return page.value("[...document.querySelectorAll('.places [role=option]')].map((line) => [...line.children].slice(0, 2).map((one) => one.textContent).join(' '))")
+
+
+def test_palette(api, app, page):
+    session = api.session(app, user="ada", id="return-1", displayName="A coat")
+    api.append(session, event("e1", text="One"), event("e2", text="Two"))
+    api.session(app, user="adam", id="return-2")
+    page.open()
+    page.find("h1", "Apps")
+    page.chord(Keys.CONTROL, "k")
+    page.fill(".palette input", f"{app}/ad")
+    page.wait("document.querySelectorAll('.places [role=option]').length === 3")
+    assert places(page) == ["user ada", "user adam", "user ad"]
+    page.fill(".palette input", f"{app}/ada/ret")
+    page.find(".places li", "A coat")
+    page.fill(".palette input", f"{app}/ada/return-1/e1")
+    page.find(".places li", "evente1")
+    page.press(Keys.ENTER)
+    page.find(".crumbs h1", "A coat")
+    page.wait("document.querySelector('.row[aria-current=true]')?.textContent.includes('One')")
+
+    page.chord(Keys.CONTROL, "k")
+    page.fill(".palette input", "e2")
+    page.find(".places li", "evente2")
+    page.fill(".palette input", "return-")
+    page.wait("document.querySelectorAll('.places [role=option]').length === 2")
+    page.press(Keys.ARROW_DOWN)
+    page.wait("document.querySelector('.places [aria-selected=true]').textContent.includes('return-2')")
+    page.press(Keys.ENTER)
+    page.wait(f"location.hash.startsWith('#/app/{app}/user/adam/session/return-2')")
+
+    page.chord(Keys.CONTROL, "k")
+    page.fill(".palette input", app)
+    page.press(Keys.ENTER)
+    page.find("h1", app)
+    assert page.address() == f"#/app/{app}"
+
+
+@pytest.mark.server()
+def test_palette_finds_a_session_from_the_first_page(api, page):
+    api.session("shop", user="ada", id="return-1")
+    api.session("bank", user="returning", id="s1")
+    page.open("#/")
+    page.find("h1", "Apps")
+    page.chord(Keys.CONTROL, "k")
+    page.fill(".palette input", "return")
+    page.wait("document.querySelectorAll('.places [role=option]').length === 2")
+    assert sorted(places(page)) == ["session return-1", "user returning"]
+    page.fill(".palette input", "100% no")
+    page.find(".palette .hint", "Nothing begins with this")
+    page.click(".palette .close")
+    page.wait("!document.querySelector('dialog')")
+
+
+def test_the_server_page(api, page):
+    info = api.get("/v1/info").json
+    page.open("#/server")
+    page.find("dd", "Ready")
+    text = page.text("#main")
+    assert info["version"] in text and "SQLite" in text
+    assert all(feature in text for feature in info["features"])
+    assert "requestSeconds\n10 s" in text and "bodyBytes\n8 MiB" in text and "batchEvents\n1,000" in text
+    assert "none is asked for" in text
+
+
+def test_readiness_is_asked_for_again(server, page):
+    page.open("#/server")
+    page.find("dd", "Ready")
+    page.js("window.fetch = () => Promise.reject(new TypeError('gone'))")
+    page.click("button", "Check again")
+    page.find("dd .failure", "The server does not answer")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_contrast(api, app, browser, server, dark):
+    api.session(app, displayName="A coat", labels={"team": "returns"}, state={"app:currency": "EUR"})
+    page = browser.page(server, dark=dark)
+    for route, there in ((f"#/app/{app}", ".scope summary"), (f"#/app/{app}/user/ada", ".act button"), ("#/", "td.last a"), ("#/server", ".ready")):
+        page.open(route)
+        page.find(there)
+        weak = json.loads(page.value(CONTRAST))
+        assert weak == [], f"{route}: {weak}"
+
+
+# Texts of less than 4.5:1 against the background that is behind them.
+CONTRAST = r"""(() => {
+    const numbers = (colour) => colour.match(/[\d.]+/g).map(Number);
+    const light = (part) => (part /= 255) <= .04045 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4;
+    const luminance = ([r, g, b]) => .2126 * light(r) + .7152 * light(g) + .0722 * light(b);
+    const behind = (element) => {
+        for (let one = element; one; one = one.parentElement) {
+            const colour = numbers(getComputedStyle(one).backgroundColor);
+            if (colour[3] !== 0) return colour;
+        }
+    };
+    const weak = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const element = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !element.checkVisibility({opacityProperty: true}) || element.closest('.unseen, .skip')) continue;
+        const [a, b] = [numbers(getComputedStyle(element).color), behind(element)].map(luminance).sort((x, y) => y - x);
+        const ratio = (a + .05) / (b + .05);
+        if (ratio < 4.5) weak.push(`${element.tagName}.${element.className} ${ratio.toFixed(2)}`);
+    }
+    return JSON.stringify(weak);
+})()"""
