@@ -163,6 +163,7 @@ counts_stock() { # PLACE ITEMS DIFFERENCE
 refund_goes_wrong() {
     session shop/zoe/refund-1093 28 'Refund of postage, order A-1093' '"channel":"web","team":"returns","topic":"refund"' \
         '"order":"A-1093","step":"start"'
+    local now=$((clock + 28 * 60000))
     says user 'Olá! You charged me 1.10 EUR too much for postage. Could I have it back?' "$(delta '"user:name":"Zoë Brandão","user:language":"pt"')"
     thinks concierge 'A refund below 5 EUR: the returns agent may do it alone.' '"transferToAgent":"returns"'
     calls returns find_order '"order":"A-1093"'
@@ -180,8 +181,8 @@ refund_goes_wrong() {
     gets auditor check_refund '"allowed":false,"reason":"more than was paid","paid":54.80,"refund":110.00' \
         "$(delta '"alert":"refund is more than was paid"'),$(ops '{"op":"append","key":"app:alerts","value":["A-1093: refund of 110.00, paid 54.80"]}')"
     says auditor 'Stopped at the bank. This turn will be taken back.' "$(delta '"step":"stopped"')"
-    clock=$((clock + 24 * 60000))
     commit
+    clock=$now
     send POST "$path/rewind" '{"beforeInvocationId":"refund-1093-turn-2"}' --header 'idempotency-key: refund-1093-rewind'
     says user 'Once more, please: 1.10 EUR to my card.'
     calls returns refund '"order":"A-1093","amount":1.10,"currency":"EUR"'
