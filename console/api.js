@@ -41,7 +41,7 @@ export function sessionPath(app, user, session) {
 /** Adds what is set to a path. */
 export function withQuery(address, query) {
   const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '' && value !== null);
-  return set.length ? `${address}?${new URLSearchParams(set)}` : address;
+  return set.length ? `${address}${address.includes('?') ? '&' : '?'}${new URLSearchParams(set)}` : address;
 }
 
 export function authorization() {

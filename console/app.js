@@ -2,7 +2,7 @@
 
 import { hasApp, mayWrite, mayWriteApp, who } from './access.js';
 import { path } from './api.js';
-import { h } from './dom.js';
+import { copyButton, h } from './dom.js';
 import { createSession } from './newsession.js';
 import { PagedTable } from './paged.js';
 import { userAddress } from './router.js';
@@ -11,7 +11,9 @@ import { SessionList } from './sessions.js';
 import { sides } from './sides.js';
 
 export async function openApp({ root, names: [app], query, signal }) {
-  const list = new SessionList({ app, signal });
+  const only = who.users.length === 1 && !who.users[0].endsWith('*') ? who.users[0] : '';
+  const create = mayWrite() && hasApp(app) && (() => createSession({ app, suggestion: only }));
+  const list = new SessionList({ app, owner: create && (only || 'ada'), signal });
   const state = new ScopeState({ path: path('apps', app, 'state'), title: 'App state', mayEdit: mayWriteApp(app), signal });
   const users = new PagedTable({
     label: 'Users', items: 'users', signal, columns: [{ title: 'Users' }],
@@ -22,12 +24,10 @@ export async function openApp({ root, names: [app], query, signal }) {
     },
     empty: () => undefined,
   });
-  const only = who.users.length === 1 && !who.users[0].endsWith('*') ? who.users[0] : '';
-  const create = mayWrite() && hasApp(app) && (() => createSession({ app, suggestion: only }));
   await Promise.all([list.update(query), state.load(), users.load()]);
   sides(root, {
     head: [h('h1', h('bdi', app)), h('span.space'),
-      h('button', { type: 'button', title: 'The request of this list (y)', click: () => list.copyCurl() }, 'Copy as curl'),
+      copyButton('Copy as curl', () => list.curl(), { title: 'The request of this list (y)' }),
       create && h('button.primary', { type: 'button', title: 'Create a session (n)', click: create }, 'New session')],
     main: ['Sessions', list.element],
     side: ['App', state.element, users.element],

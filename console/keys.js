@@ -12,6 +12,7 @@ import { exact, time } from './times.js';
 const [HOUR, DAY] = [3600, 86_400];
 const TOKEN_TIMES = [['in 15 minutes', HOUR / 4], ['in an hour', HOUR], ['in 8 hours', 8 * HOUR], ['in a day', DAY]];
 const KEY_TIMES = [['never', 'null'], ['in an hour', HOUR], ['in a day', DAY], ['in 30 days', 30 * DAY], ['in 90 days', 90 * DAY], ['in a year', 365 * DAY]];
+const FIRST = { method: 'POST', path: '/v1/keys', body: '{"name":"shop agent","role":"agent","apps":["shop"]}' };
 
 export async function openKeys({ root, signal }) {
   if (who.kind === 'none') return fill(root, noSignIn());
@@ -43,8 +44,8 @@ function keyTable(signal) {
   const table = new PagedTable({
     label: 'Keys', items: 'keys', signal,
     columns: [{ title: 'Name' }, { title: 'Role', look: 'role-name' }, { title: 'Apps', look: 'names' }, { title: 'Users', look: 'names' },
-      { title: 'Used', look: 'when' }, { title: 'Expires', look: 'when' }, { title: '', look: 'acts' }],
-    address: () => '/v1/keys', row: (json) => row(keyOf(json), table), empty: () => h('p.empty', 'No key is within your grant.'),
+      { title: 'Used', look: 'when' }, { title: 'Expires', look: 'when' }, { title: h('span.unseen', 'Actions'), look: 'acts' }],
+    address: () => '/v1/keys', row: (json) => row(keyOf(json), table), empty: () => h('div.empty', h('p', 'No key is within your grant. One for an agent:'), h('pre.example', curl(FIRST))),
   });
   table.element.classList.add('keyring');
   return table;
@@ -122,27 +123,25 @@ function changeKey({ table, key, like, ttl = '' }) {
   });
 }
 
-/** A dialog about the tokens of a user of an app; `more` are its other fields by the names of the API. */
-function askForUser({ more = {}, address, ...rest }) {
+/** A dialog about the tokens of a user of an app. */
+function askForUser({ fields = [], more = () => ({}), address, ...rest }) {
   const [app, user] = [text(), text()];
   ask({
     ...rest,
-    fields: [field('App', app), field('User', user), Object.values(more).map(({ label, input }) => field(label, input))],
+    fields: [field('App', app), field('User', user), fields],
     request: () => {
       if (!app.value || !user.value) throw new Error('Name the app and the user.');
-      const others = Object.entries(more).map(([name, { input, write }]) => [name, write(input.value)]);
-      return { method: 'POST', path: address, body: compose({ app: quote(app.value), user: quote(user.value), ...Object.fromEntries(others) }) };
+      return { method: 'POST', path: address, body: compose({ app: quote(app.value), user: quote(user.value), ...more() }) };
     },
   });
 }
 
 function issueToken() {
+  const [role, ttl] = [roleChoice('user'), choice(TOKEN_TIMES, HOUR)];
   askForUser({
     title: 'Issue a token', action: 'Issue', address: '/v1/tokens',
-    more: {
-      role: { label: 'Role', input: roleChoice('user'), write: quote },
-      ttl: { label: 'Expires', input: choice(TOKEN_TIMES, HOUR), write: String },
-    },
+    fields: [field('Role', role), field('Expires', ttl)],
+    more: () => ({ role: quote(role.value), ttl: ttl.value }),
     done: (answer, box) => {
       box.close();
       showSecret(`Token, until ${exact(answer.json.get('expireTime').number())}`, answer.json.get('token').string());

@@ -57,6 +57,7 @@ function setTitle(text) {
 
 async function show() {
   if (location.hash === '#main') return;
+  if (!who.json) return root.querySelector('form') ? undefined : start();
   const route = parse(location.hash);
   const found = route && find(route.names);
   if (found && current.names?.join('\n') === route.names.join('\n') && current.page?.update) {
@@ -87,11 +88,14 @@ function fail(error) {
   fill(root, h('div.plain', h('h1', title), problemText(error), h('p', h('a', { href: '#/' }, 'To the apps'))));
 }
 
-function signIn(problem) {
+function signIn() {
+  const wasRefused = credential.get() !== '';
+  if (!who.json && !wasRefused && root.querySelector('form')) return; // it is asked for already
+  who.json = undefined;
   current.stop.abort();
   current = { names: undefined, page: undefined, stop: new AbortController() };
   document.querySelectorAll('dialog').forEach((box) => box.close());
-  openSignIn({ root, wasRefused: credential.get() !== '', problem, done: start });
+  openSignIn({ root, wasRefused, done: start });
 }
 
 async function start() {

@@ -10,7 +10,8 @@ const MOST = 6;
 
 export function openPalette() {
   let [places, chosen, turn, waiting] = [[], 0, new AbortController(), 0];
-  const list = h('ul.places', { role: 'listbox', id: 'places', 'aria-label': 'Places' });
+  const lines = h('ul.places', { role: 'listbox', id: 'places', 'aria-label': 'Places' });
+  const hint = h('p.hint', { 'aria-live': 'polite' });
   const input = h('input', {
     role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'places', 'aria-label': 'App, user, session or event',
     placeholder: 'app, session id, or app / user / session / event', spellcheck: 'false', autocomplete: 'off',
@@ -40,18 +41,18 @@ export function openPalette() {
     const found = await find(text, signal);
     if (signal.aborted) return;
     [places, chosen, shownFor] = [found, 0, text];
-    fill(list, places.map((place, index) => h('li', { role: 'option', id: `place-${index}`, click: () => open(place) },
-      h('span.tag', place.kind), h('bdi', place.name), place.about && h('bdi.dim', place.about))),
-    places.length === 0 && h('li.empty', text ? 'Nothing begins with this.' : 'Names between slashes; write %2F for a slash in a name.'));
+    fill(lines, places.map((place, index) => h('li', { role: 'option', id: `place-${index}`, click: () => open(place) },
+      h('span.tag', place.kind), h('bdi', place.name), place.about && h('bdi.dim', place.about))));
+    hint.textContent = places.length > 0 ? '' : text ? 'Nothing begins with this.' : 'Names between slashes; write %2F for a slash in a name.';
     mark();
   }
   function mark() {
-    [...list.children].forEach((line, index) => line.setAttribute('aria-selected', String(index === chosen)));
-    list.children[chosen]?.scrollIntoView({ block: 'nearest' });
+    [...lines.children].forEach((line, index) => line.setAttribute('aria-selected', String(index === chosen)));
+    lines.children[chosen]?.scrollIntoView({ block: 'nearest' });
     if (places.length) input.setAttribute('aria-activedescendant', `place-${chosen}`);
     else input.removeAttribute('aria-activedescendant');
   }
-  const box = dialog('Go to', h('form', { submit }, input), list);
+  const box = dialog('Go to', h('form', { submit }, input), lines, hint);
   box.classList.add('palette');
   box.addEventListener('close', () => turn.abort());
   input.focus();
@@ -69,64 +70,63 @@ const place = {
 async function find(text, signal) {
   const pasted = text.indexOf('#/');
   if (pasted >= 0) return [{ kind: 'address', name: text.slice(pasted), address: text.slice(pasted) }];
-  const names = namesOf(text);
-  if (!names) return [];
-  const [app, user, id, event] = names;
-  const groups = await Promise.all(names.length > 1
-    ? [names.length === 2 ? usersOf(app, user, signal) : names.length === 3 ? sessionsOf(path('apps', app, 'users', user, 'sessions'), { idPrefix: id }, signal)
-      : eventOf(app, user, id, event, signal)]
-    : [lately(text), ...(text ? anywhere(text, signal) : [])]);
-  const exact = [undefined, undefined, user && place.user(app, user), id && place.session(app, user, id)][names.length];
-  const all = new Map([...groups.flat(), exact].filter(Boolean).map((one) => [one.address, one]));
-  return [...all.values()].slice(0, 12);
+  const [app, user, id, event, ...rest] = namesOf(text);
+  if (user === undefined) return distinct([...lately(text), ...text ? await anywhere(text, signal) : []]);
+  if (id === undefined) return distinct([...await usersOf(app, user, signal), user && place.user(app, user)]);
+  if (event !== undefined) return rest.length > 0 ? [] : eventOf(app, user, id, event, signal);
+  const own = await sessionsOf(path('apps', app, 'users', user, 'sessions'), id, signal);
+  return distinct([...own, id && place.session(app, user, id)]);
 }
 
 function namesOf(text) {
   try {
     return text.split('/').map((part) => decodeURIComponent(part.trim()));
   } catch {
-    return undefined;
+    return [text]; // a percent sign that is one
   }
+}
+
+function distinct(found) {
+  const all = found.filter(Boolean);
+  return all.filter((one, index) => all.findIndex((other) => other.address === one.address) === index).slice(0, 2 * MOST);
 }
 
 const lately = (text) => recent().filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(text.toLowerCase()))
   .map(({ app, user, id, title }) => place.session(app, user, id, title));
 
-/** Apps, and what the app and the session that are open have of this name. */
-function anywhere(text, signal) {
+/** Apps; and what the app and the session that are open, or else the first apps, have of this name. */
+async function anywhere(text, signal) {
   const [, app, , user, , id] = parse(location.hash)?.names ?? [];
-  return [
-    appsOf(text, signal),
-    user !== undefined && id !== undefined && eventOf(app, user, id, text, signal),
-    app !== undefined && usersOf(app, text, signal),
-    app !== undefined && sessionsOf(path('apps', app, 'sessions'), { idPrefix: text }, signal),
-  ].filter(Boolean);
+  const apps = await list('/v1/apps?pageSize=1000', 'apps', (one) => one.get('appName').string(), signal);
+  const searched = app === undefined ? apps.slice(0, MOST) : [app];
+  const groups = await Promise.all([
+    apps.filter((name) => name.startsWith(text)).slice(0, MOST).map(place.app),
+    id === undefined ? [] : eventOf(app, user, id, text, signal),
+    ...searched.flatMap((one) => [usersOf(one, text, signal), sessionsOf(path('apps', one, 'sessions'), text, signal)]),
+  ]);
+  return groups.flat();
 }
 
-/** The answer, or nothing: what cannot be read is not found. */
-async function ask(address, signal) {
-  return (await get(address, signal).catch(() => undefined))?.json;
-}
-
-async function appsOf(text, signal) {
-  const apps = (await ask('/v1/apps?pageSize=1000', signal))?.get('apps').items ?? [];
-  return apps.map((one) => one.get('appName').string()).filter((name) => name.startsWith(text)).slice(0, MOST).map(place.app);
+/** The elements of a list; none if it cannot be read. */
+async function list(address, name, make, signal) {
+  const answer = await get(address, signal).catch(() => undefined);
+  return (answer?.json.get(name).items ?? []).map(make);
 }
 
 async function usersOf(app, userPrefix, signal) {
-  const sessions = (await ask(withQuery(path('apps', app, 'sessions'), { userPrefix, pageSize: 100 }), signal))?.get('sessions').items ?? [];
-  const users = new Set(sessions.map((one) => one.get('userId').string()));
-  return [...users].slice(0, MOST).map((user) => place.user(app, user));
+  const address = withQuery(path('apps', app, 'sessions'), { userPrefix, pageSize: 100 });
+  const users = await list(address, 'sessions', (one) => one.get('userId').string(), signal);
+  return [...new Set(users)].slice(0, MOST).map((user) => place.user(app, user));
 }
 
-async function sessionsOf(address, filters, signal) {
-  const query = { ...filters, orderBy: 'lastUpdateTime', order: 'desc', pageSize: MOST };
-  const sessions = (await ask(withQuery(address, query), signal))?.get('sessions').items ?? [];
-  return sessions.map((one) => place.session(...['appName', 'userId', 'id', 'displayName'].map((name) => one.get(name)?.string())));
+function sessionsOf(address, idPrefix, signal) {
+  const query = { idPrefix, orderBy: 'lastUpdateTime', order: 'desc', pageSize: MOST };
+  const make = (one) => place.session(...['appName', 'userId', 'id', 'displayName'].map((name) => one.get(name)?.string()));
+  return list(withQuery(address, query), 'sessions', make, signal);
 }
 
 async function eventOf(app, user, id, event, signal) {
   if (!event) return [];
-  const found = await ask(`${sessionPath(app, user, id)}/events/${encodeURIComponent(event)}`, signal);
+  const found = await get(`${sessionPath(app, user, id)}/events/${encodeURIComponent(event)}`, signal).catch(() => undefined);
   return found ? [place.event(app, user, id, event)] : [];
 }

@@ -1,6 +1,6 @@
 // What the server is, what it takes, whether it answers, and who is signed in.
 
-import { hasFeature, who } from './access.js';
+import { who } from './access.js';
 import { curl, get, Problem } from './api.js';
 import { copyButton, fill, h } from './dom.js';
 import { problemText } from './request.js';
@@ -35,9 +35,7 @@ export async function openServer({ root, signal }) {
       h('dt', 'Role'), h('dd', who.role),
       h('dt', 'Apps'), h('dd', names(who.apps)),
       h('dt', 'Users'), h('dd', names(who.users)),
-      who.kind !== 'none' && [h('dt', 'Expires'), h('dd', whoami.get('expireTime') ? time(whoami.get('expireTime').number()) : 'never')]),
-    who.kind === 'none' && hasFeature('keys') && h('p.dim', 'Everybody who reaches this server may do everything. The first key switches sign-in on: ',
-      h('code', 'sessiond keys create --role admin'))));
+      who.kind !== 'none' && [h('dt', 'Expires'), h('dd', whoami.get('expireTime') ? time(whoami.get('expireTime').number()) : 'never')])));
 }
 
 /** A read that needs the database. */

@@ -13,13 +13,16 @@ const PAGE = 50;
 export class SessionList {
   filters = {}; // by their names in the API
 
-  /** Without `user`, those of all users. `remove(session)` is called for the button at the end of a row, if it is given. */
-  constructor({ app, user, signal, remove }) {
-    Object.assign(this, { app, user, signal, remove });
+  /**
+   * Without `user`, those of all users. `owner` is whose first session the example makes, if one may.
+   * `remove(id)` is what the button at the end of a row does, if there is one.
+   */
+  constructor({ app, user, owner, signal, remove }) {
+    Object.assign(this, { app, user, owner, signal, remove });
     this.path = user === undefined ? path('apps', app, 'sessions') : path('apps', app, 'users', user, 'sessions');
     this.inputs = Object.fromEntries([
-      user === undefined && ['userPrefix', this.#prefix('userPrefix', 'User begins with')],
-      ['idPrefix', this.#prefix('idPrefix', 'Id begins with')],
+      user === undefined && ['userPrefix', this.#prefix('User begins with')],
+      ['idPrefix', this.#prefix('Id begins with')],
     ].filter(Boolean));
     this.label = h('input', {
       type: 'text', size: 16, 'aria-label': 'Label, as name=value', placeholder: 'label=value', spellcheck: 'false', autocomplete: 'off',
@@ -33,64 +36,68 @@ export class SessionList {
       label: 'Sessions', items: 'sessions', signal,
       columns: [
         { title: 'Session' }, user === undefined && { title: 'User', look: 'user' }, { title: 'Labels', look: 'labels' },
-        { title: 'Events', look: 'number' }, { title: 'Updated', look: 'when' }, remove && { title: '', look: 'act' },
+        { title: 'Events', look: 'number' }, { title: 'Updated', look: 'when' }, remove && { title: h('span.unseen', 'Actions'), look: 'act' },
       ].filter(Boolean),
-      address: () => this.address(), row: (session) => this.#row(session), empty: () => this.#empty(),
+      address: () => this.#address(), row: (session) => this.#row(session), empty: () => this.#empty(),
     });
     this.element = h('section.sessions', { 'aria-label': 'Sessions' }, form, this.table.element);
   }
 
-  /** The request of this list. */
-  address() {
+  #address() {
     return withQuery(this.path, { orderBy: 'lastUpdateTime', order: 'desc', pageSize: PAGE, ...this.filters });
   }
 
   /** Takes the filters that an address has. */
   async update(query) {
     const isFilter = (name) => name in this.inputs || name.startsWith('label.');
-    this.filters = Object.fromEntries(Object.entries(query).filter(([name, value]) => isFilter(name) && value !== ''));
-    for (const [name, input] of Object.entries(this.inputs)) {
-      if (document.activeElement !== input) input.value = this.filters[name] ?? '';
-    }
+    const filters = Object.fromEntries(Object.entries(query).filter(([name]) => isFilter(name)));
+    for (const [name, input] of Object.entries(this.inputs)) input.value = filters[name] ?? '';
+    await this.#apply(filters);
+  }
+
+  async #apply(filters) {
+    this.filters = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
     this.#drawLabels();
     await this.table.load();
   }
 
   keys() {
-    return { ...this.table.keys(), y: () => this.copyCurl() };
+    return { ...this.table.keys(), y: () => copy(this.curl()) };
   }
 
-  copyCurl() {
-    return copy(curl({ path: this.address() }));
+  /** The request of this list. */
+  curl() {
+    return curl({ path: this.#address() });
   }
 
-  #change(filters) {
+  /** Takes what is typed, and changes of labels. */
+  #change(labels) {
     clearTimeout(this.waiting);
     if (this.signal.aborted) return;
+    const typed = Object.entries(this.inputs).map(([name, input]) => [name, input.value]);
+    const filters = { ...this.filters, ...Object.fromEntries(typed), ...labels };
     note(this.#here(filters));
-    this.update(filters).catch(complain);
+    this.#apply(filters).catch(complain);
   }
 
   #here(filters) {
     return this.user === undefined ? href(['app', this.app], filters) : userAddress(this.app, this.user, filters);
   }
 
-  #prefix(name, label) {
-    const input = h('input', {
+  #prefix(label) {
+    return h('input', {
       type: 'search', size: 16, 'aria-label': label, placeholder: label, 'data-filter': true, spellcheck: 'false', autocomplete: 'off',
       input: () => {
         clearTimeout(this.waiting);
-        this.waiting = setTimeout(() => this.#change({ ...this.filters, [name]: input.value }), DEBOUNCE);
+        this.waiting = setTimeout(() => this.#change(), DEBOUNCE);
       },
     });
-    return input;
   }
 
   #addLabel() {
     const [, name, value] = /^([^=]+)=(.*)$/s.exec(this.label.value) ?? [];
-    const typed = Object.fromEntries(Object.entries(this.inputs).map(([key, input]) => [key, input.value]));
     this.label.value = '';
-    this.#change({ ...this.filters, ...typed, ...(name && { [`label.${name}`]: value }) });
+    this.#change(name && { [`label.${name}`]: value });
   }
 
   #drawLabels() {
@@ -98,7 +105,7 @@ export class SessionList {
     this.labels.replaceChildren(...chosen.map(([name, value]) => {
       const text = `${name.slice('label.'.length)}=${value}`;
       const drop = () => {
-        this.#change({ ...this.filters, [name]: '' });
+        this.#change({ [name]: '' });
         this.label.focus();
       };
       return h('button.chip', { type: 'button', 'aria-label': `Remove the filter ${text}`, click: drop }, h('bdi', text), ' ×');
@@ -125,10 +132,9 @@ export class SessionList {
   #empty() {
     if (Object.keys(this.filters).length > 0) {
       return h('div.empty', h('p', 'No session fits these filters. ', h('a', { href: this.#here({}) }, 'Show all')),
-        h('pre.example', curl({ path: this.address() })));
+        h('pre.example', this.curl()));
     }
-    const owner = this.user ?? 'ada';
-    const create = { method: 'POST', path: path('apps', this.app, 'users', owner, 'sessions'), body: '{"sessionId":"s1","state":{"topic":"billing"}}' };
-    return h('div.empty', h('p', 'There are no sessions here yet. The first one:'), h('pre.example', curl(create)));
+    const create = { method: 'POST', path: path('apps', this.app, 'users', this.owner ?? '', 'sessions'), body: '{"sessionId":"s1","state":{"topic":"billing"}}' };
+    return h('div.empty', h('p', 'There are no sessions here yet.', this.owner && ' The first one:'), this.owner && h('pre.example', curl(create)));
   }
 }

@@ -38,5 +38,7 @@ export function span(seconds) {
 /** A time that shows how long ago, and exactly when on hover. */
 export function time(seconds) {
   if (seconds === undefined) return h('span.dim', '–');
-  return h('time', { datetime: new Date(seconds * 1000).toISOString(), title: exact(seconds) }, ago(seconds));
+  return h('time', { datetime: new Date(seconds * 1000).toISOString(), title: exact(seconds), 'data-ago': seconds }, ago(seconds));
 }
+
+setInterval(() => document.querySelectorAll('[data-ago]').forEach((one) => { one.textContent = ago(Number(one.dataset.ago)); }), 30_000);

@@ -3,7 +3,7 @@
 import { hasApp, hasUser, mayWrite } from './access.js';
 import { path, sessionPath } from './api.js';
 import { confirmById } from './confirm.js';
-import { h } from './dom.js';
+import { copyButton, h } from './dom.js';
 import { createSession } from './newsession.js';
 import { appAddress } from './router.js';
 import { ScopeState } from './scopestate.js';
@@ -17,7 +17,7 @@ export async function openUser({ root, names: [app, user], query, signal }) {
     about: 'Its events and its own state go, for good. App and user state stay.',
     said: 'Session deleted', done: () => list.table.load(),
   });
-  const list = new SessionList({ app, user, signal, remove: mayEdit && remove });
+  const list = new SessionList({ app, user, owner: mayEdit && user, signal, remove: mayEdit && remove });
   const state = new ScopeState({ path: path('apps', app, 'users', user, 'state'), title: 'User state', mayEdit, signal });
   const create = mayEdit && (() => createSession({ app, user }));
   await Promise.all([list.update(query), state.load()]);
@@ -26,7 +26,7 @@ export async function openUser({ root, names: [app, user], query, signal }) {
       h('nav.crumbs', { 'aria-label': 'Where this is' },
         h('a', { href: appAddress(app) }, h('bdi', app)), h('span.slash', '/'), h('h1', h('bdi', user))),
       h('span.space'),
-      h('button', { type: 'button', title: 'The request of this list (y)', click: () => list.copyCurl() }, 'Copy as curl'),
+      copyButton('Copy as curl', () => list.curl(), { title: 'The request of this list (y)' }),
       create && h('button.primary', { type: 'button', title: 'Create a session (n)', click: create }, 'New session'),
     ],
     main: ['Sessions', list.element],

@@ -123,7 +123,10 @@ class Server:
         return run.stdout.strip()
 
     def as_key(self, *flags):
-        return Api(self.port, self.new_key(*flags))
+        return self.as_token(self.new_key(*flags))
+
+    def as_token(self, credential):
+        return Api(self.port, credential)
 
     def start(self):
         command = [*self._command, "serve", f"--listen=127.0.0.1:{self.port}", "--metrics-listen=off", *self.flags]

@@ -187,7 +187,7 @@ def test_nothing_moves_if_less_motion_is_asked_for(browser, shop):
             page.js("document.querySelector('.live')?.setAttribute('data-status', 'waiting')")
         assert page.value(MOVING) == 0, scene
     page.go(f"{REFUND}?at=9")
-    page.find(".row[aria-current=true]")
+    page.find(".live[data-status=live]")
     page.js("document.querySelector('.live').dataset.status = 'waiting'")
     media(page, prefers_reduced_motion="no-preference")
     assert page.value(MOVING) == 1
@@ -196,6 +196,8 @@ def test_nothing_moves_if_less_motion_is_asked_for(browser, shop):
 def test_what_is_chosen_is_seen_in_forced_colours(browser, shop):
     page = browser.page(shop, credential=shop.key)
     media(page, forced_colors="active")
+    page.open(f"{REFUND}-what-if")
+    page.find("h1", "What if")
     page.open(f"{REFUND}?at=9")
     page.find(".row[aria-current=true]", "refund")
     look = "(({outlineStyle, backgroundColor, textDecorationLine}) => [outlineStyle, backgroundColor, textDecorationLine].join())(getComputedStyle(document.querySelector(arguments[0])))"
