@@ -195,10 +195,10 @@ refund_goes_wrong() {
     says user 'Obrigada!'
 
     local source=$path
-    send POST "$source/fork" '{"atRevision":5,"sessionId":"refund-1093-what-if"}' --header 'idempotency-key: refund-1093-what-if'
-    path=/apps/shop/users/zoe/sessions/refund-1093-what-if
+    send POST "$source/fork" '{"atRevision":5,"sessionId":"voucher-1093"}' --header 'idempotency-key: voucher-1093'
+    path=/apps/shop/users/zoe/sessions/voucher-1093
     send PATCH "$path" '{"displayName":"What if: postage as a voucher","labels":{"team":"returns","topic":"refund","kind":"experiment"}}'
-    id=refund-1093-what-if number=5 turn=1 clock=$((now - 40000))
+    id=voucher-1093 number=5 turn=1 clock=$((now - 40000))
     says user 'As a voucher, please.'
     calls returns make_voucher '"order":"A-1093","amount":1.10'
     gets returns make_voucher '"code":"OLA-1093","amount":1.10' "$(delta '"voucher":{"code":"OLA-1093","amount":1.10},"step":"done"')"
