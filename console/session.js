@@ -200,7 +200,7 @@ class SessionPage {
         title && h('bdi.id', this.id),
         labels.map(({ key, value }) => h('bdi.label', `${key.string()}=${value.string()}`)),
         from && h('a.label', { href: sessionAddress(this.app, this.user, from, { at: this.session.at('forkedFrom', 'revision').text }) },
-          '⑂ from ', h('bdi', from), ` at ${this.session.at('forkedFrom', 'revision').text}`)),
+          'fork of ', h('bdi', from), ` at ${this.session.at('forkedFrom', 'revision').text}`)),
       this.live);
   }
 

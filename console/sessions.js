@@ -120,7 +120,7 @@ export class SessionList {
     const address = sessionAddress(this.app, user, id);
     return h('tr',
       h('td', h('a.open', { href: address, title: title ? `${title}\n${id}` : id }, h('bdi', title || id),
-        title && [' ', h('bdi.id', id)]), fork !== undefined && h('span.dim', { title: `Fork of ${fork}`, role: 'img', 'aria-label': 'fork' }, ' ⑂')),
+        title && [' ', h('bdi.id', id)]), fork !== undefined && h('span.label.fork', { title: `Fork of ${fork}` }, 'fork')),
       this.user === undefined && h('td.user', h('a', { href: userAddress(this.app, user), title: user }, h('bdi', user))),
       h('td.labels', labels.map(([name, value]) =>
         h('a.label', { href: filter(name, value), title: `Only sessions with ${name}=${value}` }, h('bdi', `${name}=${value}`)))),

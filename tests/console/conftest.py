@@ -8,6 +8,7 @@ import itertools
 
 import pytest
 
+import demo
 from browser import Browser
 from server import Server
 
@@ -36,6 +37,15 @@ def server(request):
     yield server
     if server.process.poll() is None:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory):
+    """A server that asks for a credential, with the week of the demo. It is only looked at."""
+    server = Server(tmp_path_factory.mktemp("shop"), "--require-auth")
+    demo.fill(server)
+    yield server
+    server.stop()
 
 
 @pytest.fixture

@@ -1,0 +1,54 @@
+"""The pictures of docs/console.md: `tests/console/run-tests screenshots.py`. They are made smaller by pngquant."""
+
+import os
+import subprocess
+
+import pytest
+
+from demo import ROOT
+from test_accessibility import REFUND
+
+PICTURES = ROOT / "docs/console"
+KEYS = [
+    ("dashboard", "--role=reader", "--apps=shop"),
+    ("support desk", "--role=operator", "--apps=shop,warehouse"),
+    ("shop agents", "--role=agent", "--apps=shop"),
+    ("stock agents", "--role=agent", "--apps=warehouse"),
+    ("zoe on her phone", "--role=user", "--apps=shop", "--users=zoe", "--ttl=30d"),
+]
+
+
+def pages(page):
+    """The pages of the pictures, in an order in which each has something to show."""
+    for session in ["soren/session/card-812", "lukasz/session/return-1088", "ada/session/parcel-1090", "zoe/session/voucher-1093"]:
+        page.go(f"#/app/shop/user/{session}")
+        page.find(".place", "of")
+    page.go(f"{REFUND}?at=9")
+    page.find(".live[data-status=live]")
+    page.find(".right .changed")
+    yield "session"
+    page.go("#/")
+    page.wait("document.querySelectorAll('td.last a').length === 2")
+    yield "apps"
+    page.go("#/app/shop")
+    page.find(".sessions td a")
+    yield "app"
+    page.go("#/keys")
+    page.find(".keyring td")
+    yield "keys"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_pictures(browser, shop, dark):
+    for name, *flags in KEYS if not dark else []:
+        shop.new_key("--name", name, *flags)
+    page = browser.page(shop, dark=dark, credential=shop.key)
+    page.open()
+    page.find("#nav [aria-current]")
+    PICTURES.mkdir(exist_ok=True)
+    for name in pages(page):
+        page.js("document.activeElement.blur()")
+        file = PICTURES / f"{name}-{'dark' if dark else 'light'}.png"
+        page.screenshot(file)
+        subprocess.run(["pngquant", "48", "--force", "--skip-if-larger", "--speed=1", "--strip", f"--output={file}", file], check=False)
+        assert os.path.getsize(file) < 100_000

@@ -1,0 +1,34 @@
+"""The demo fills a server, once, and says where to look."""
+
+import pytest
+
+import demo
+from server import path
+
+
+def everything(api):
+    sessions = [one for app in ["shop", "warehouse"] for one in api.get(f"{path('apps', app, 'sessions')}?pageSize=1000").json["sessions"]]
+    states = [api.get(path("apps", app, "state")).text for app in ["shop", "warehouse"]]
+    return [api.get(path("apps", one["appName"], "users", one["userId"], "sessions", one["id"])).text for one in sessions] + states
+
+
+@pytest.mark.server("--require-auth")
+def test_the_demo_again_changes_nothing(server, browser):
+    printed = demo.fill(server)
+    before = everything(server.api)
+    assert demo.fill(server) == printed
+    assert everything(server.api) == before
+    assert len(before) > 40
+    page = browser.page(server, credential=server.key)
+    page.driver.get(printed.split()[-1])
+    page.find("h1", "Refund of postage")
+    page.find(".row[aria-current=true]", "refund")
+    page.find(".right .changed .name", "step")
+
+
+def test_amounts_and_what_is_not_kept(shop):
+    text = shop.api.get(path("apps", "shop", "users", "zoe", "sessions", "refund-1093")).text
+    assert '"amount":1.10,' in text
+    assert "temp:" not in text
+    assert "Zoë Brandão" in text
+    assert '"app:refunded":1.10' in text
