@@ -29,7 +29,7 @@ export class ScopeState {
 
   #entry({ key, value }) {
     const name = key.string();
-    const details = h('details', h('summary', { title: name }, h('bdi.name', name), h('span.value', inline(value))));
+    const details = h('details.entry', h('summary', { title: name }, h('bdi.name', name), h('span.value', inline(value))));
     const show = () => details.append(h('div.opened', tree(value), h('div.bar', copyButton('Copy value', value.text),
       this.mayEdit && h('button.quiet', { type: 'button', click: () => this.edit(name) }, 'Edit…'))));
     details.addEventListener('toggle', show, { once: true });
