@@ -189,7 +189,7 @@ def test_what_is_wrong_with_a_new_session_is_said(api, app, page):
     api.session(app)
     page.open(f"#/app/{app}/user/ada")
     page.click("button", "New session")
-    id, title = page.all("dialog input")[1:3]
+    id, title = page.all("dialog input")
     state = page.find("dialog textarea")
     state.send_keys("[1]")
     page.wait_text("dialog .request", "The state is an object")
