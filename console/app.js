@@ -28,7 +28,7 @@ export async function openApp({ root, names: [app], query, signal }) {
   sides(root, {
     head: [h('h1', h('bdi', app)), h('span.space'),
       copyButton('Copy as curl', () => list.curl(), { title: 'The request of this list (y)' }),
-      create && h('button.primary', { type: 'button', title: 'Create a session (n)', click: create }, 'New session')],
+      create && h('button.primary', { title: 'Create a session (n)', click: create }, 'New session')],
     main: ['Sessions', list.element],
     side: ['App', state.element, users.element],
   });

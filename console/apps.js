@@ -2,7 +2,7 @@
 
 import { mayWrite } from './access.js';
 import { curl, get, path } from './api.js';
-import { fill, h } from './dom.js';
+import { fill, h, wordInput } from './dom.js';
 import { PagedTable } from './paged.js';
 import { forgetAll, recent } from './recent.js';
 import { complain } from './request.js';
@@ -40,8 +40,8 @@ export async function openApps({ root, query, signal }) {
     empty: () => h('div.empty', h('p', mayWrite() ? 'There are no apps yet. The first session makes one:' : 'There are no apps that you may see.'),
       mayWrite() && h('pre.example', curl(FIRST))),
   });
-  const filter = h('input', {
-    type: 'search', 'aria-label': 'Filter apps', placeholder: 'Filter', 'data-filter': true, spellcheck: 'false', autocomplete: 'off',
+  const filter = wordInput({
+    type: 'search', 'aria-label': 'Filter apps', placeholder: 'Filter', 'data-filter': true,
     input: () => { note(href([], { filter: filter.value })); show(); },
   });
   const show = () => rows.forEach((name, row) => { row.hidden = !name.toLowerCase().includes(filter.value.toLowerCase()); });
@@ -68,7 +68,7 @@ function recentSessions() {
       sessions.length === 0 ? h('p.empty', 'Sessions that you open are listed here.') : [
         h('ul.links', sessions.map(({ app, user, id, title }) => h('li',
           h('a', { href: sessionAddress(app, user, id), title: id }, h('bdi', title || id)), ' ', h('bdi.dim', `${app} / ${user}`)))),
-        h('div.bar', h('button.quiet', { type: 'button', click: forget }, 'Forget these')),
+        h('div.bar', h('button.quiet', { click: forget }, 'Forget these')),
       ]);
   };
   draw();

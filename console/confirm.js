@@ -1,11 +1,11 @@
 // A dialog for what cannot be undone: it is sent when the id has been typed.
 
-import { field, h, toast } from './dom.js';
+import { field, h, toast, wordInput } from './dom.js';
 import { ask } from './request.js';
 
 /** `request` is sent; then `said` is shown and `done()` called. */
 export function confirmById({ title, about, id, action, request, said, done }) {
-  const typed = h('input', { spellcheck: 'false', autocomplete: 'off' });
+  const typed = wordInput();
   ask({
     title,
     about,

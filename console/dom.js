@@ -5,6 +5,7 @@ export function h(name, ...rest) {
   const [tag, ...classes] = name.split('.');
   const element = document.createElement(tag);
   if (classes.length) element.className = classes.join(' ');
+  if (tag === 'button') element.type = 'button';
   const [first] = rest;
   if (first !== null && typeof first === 'object' && !(first instanceof Node) && !Array.isArray(first)) {
     set(element, rest.shift());
@@ -69,6 +70,9 @@ export function dialog(title, ...content) {
   box.showModal();
   return box;
 }
+
+/** A field for names and other words that no dictionary has. */
+export const wordInput = (attributes) => h('input', { spellcheck: 'false', autocomplete: 'off', ...attributes });
 
 /** A labelled field. */
 export function field(label, control, hint) {

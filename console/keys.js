@@ -3,7 +3,7 @@
 import { hasRole, ROLES, who } from './access.js';
 import { curl, path } from './api.js';
 import { confirmById } from './confirm.js';
-import { copyButton, dialog, field, fill, h, toast } from './dom.js';
+import { copyButton, dialog, field, fill, h, toast, wordInput } from './dom.js';
 import { compose, quote } from './json.js';
 import { PagedTable } from './paged.js';
 import { ask } from './request.js';
@@ -21,10 +21,10 @@ export async function openKeys({ root, signal }) {
   const table = isAdmin && keyTable(signal);
   const create = () => changeKey({ table });
   if (isAdmin) await table.load();
-  const button = (label, click) => h('button', { type: 'button', click }, label);
+  const button = (label, click) => h('button', { click }, label);
   fill(root, h('div.plain',
     h('header.bar', h('h1', 'Keys'), h('span.space'), isAdmin && [copyButton('Copy as curl', curl({ path: '/v1/keys' })),
-      h('button.primary', { type: 'button', title: 'Create a key (n)', click: create }, 'New key')]),
+      h('button.primary', { title: 'Create a key (n)', click: create }, 'New key')]),
     isAdmin ? table.element : h('p.dim', `Your role is ${who.role}; the role admin sees and makes keys.`),
     hasRole('agent') && [
       h('header.bar', h('h2', 'Tokens'), h('span.space'), button('Revoke tokens…', revokeTokens), mayIssue && button('Issue a token…', issueToken)),
@@ -61,14 +61,14 @@ const isOwn = (key) => who.kind === 'key' && who.id === key.id;
 const timeOrNever = (seconds) => (seconds === undefined ? 'never' : time(seconds));
 
 function row(key, table) {
-  const button = (label, click) => h('button.quiet', { type: 'button', 'aria-label': `${label} ${key.name}`, click }, label);
+  const button = (label, click) => h('button.quiet', { 'aria-label': `${label} ${key.name}`, click }, label);
   const revoke = () => confirmById({
     title: 'Revoke key', id: key.id, action: 'Revoke', request: { method: 'DELETE', path: path('keys', key.id) }, said: 'Key revoked', done: () => table.load(),
     about: [h('b', h('bdi', key.name)), ' and its tokens hold nowhere any more within 5 s. This cannot be undone.', isOwn(key) && ' You are signed in with this key.'],
   });
   return h('tr',
     h('td', { title: `${key.name}\n${key.id}` },
-      h('button.quiet.open', { type: 'button', 'aria-label': `Change ${key.name}`, click: () => changeKey({ table, key }) }, h('bdi', key.name)),
+      h('button.quiet.open', { 'aria-label': `Change ${key.name}`, click: () => changeKey({ table, key }) }, h('bdi', key.name)),
       h('span.id', key.id), isOwn(key) && h('span.label.you', 'you')),
     h('td.role-name', key.role),
     [key.apps, key.users].map((names) => h('td.names', { title: names.join('\n') }, h('bdi', names.join(', ')))),
@@ -76,7 +76,7 @@ function row(key, table) {
     h('td.acts', button('Rotate…', () => changeKey({ table, like: key })), button('Revoke…', revoke)));
 }
 
-const text = (value = '') => h('input', { value, spellcheck: 'false', autocomplete: 'off', required: true });
+const text = (value = '') => wordInput({ value, required: true });
 const names = (value) => h('textarea', { rows: 2, spellcheck: 'false', value: value.join('\n') });
 const list = (lines) => `[${lines.filter(Boolean).map(quote).join(',')}]`;
 
@@ -116,7 +116,7 @@ function changeKey({ table, key, like, ttl = '' }) {
       if (key) toast('Key changed');
       else {
         const expire = () => { shown.close(); changeKey({ table, key: like, ttl: DAY }); };
-        const shown = showSecret('New key', answer.json.get('key').string(), like && h('button', { type: 'button', click: expire }, 'Let the old key expire…'));
+        const shown = showSecret('New key', answer.json.get('key').string(), like && h('button', { click: expire }, 'Let the old key expire…'));
       }
       await table.load();
     },
@@ -164,6 +164,6 @@ function showSecret(title, secret, ...more) {
   const box = dialog(title,
     h('p', 'It is shown now and never again. Keep it like a password.'),
     h('pre.example.secret', { tabindex: 0, 'aria-label': 'The secret' }, secret),
-    h('div.bar', copyButton('Copy', secret), h('span.space'), more, h('button.primary', { type: 'button', click: () => box.close() }, 'I have it')));
+    h('div.bar', copyButton('Copy', secret), h('span.space'), more, h('button.primary', { click: () => box.close() }, 'I have it')));
   return box;
 }

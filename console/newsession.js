@@ -1,23 +1,22 @@
 // The dialog that creates a session.
 
 import { path } from './api.js';
-import { field, h } from './dom.js';
+import { field, h, wordInput } from './dom.js';
 import { compose, quote, read } from './json.js';
 import { ask } from './request.js';
 import { go, sessionAddress } from './router.js';
 
 /** `user` may be left out; then it is asked for. */
 export function createSession({ app, user, suggestion = '' }) {
-  const text = (attributes) => h('input', { spellcheck: 'false', autocomplete: 'off', ...attributes });
-  const owner = text({ value: user ?? suggestion, required: true, disabled: user !== undefined });
-  const id = text({ placeholder: 'generated' });
-  const title = text({ spellcheck: 'true' });
+  const owner = wordInput({ value: user ?? suggestion, required: true });
+  const id = wordInput({ placeholder: 'generated' });
+  const title = wordInput({ spellcheck: 'true' });
   const state = h('textarea', { rows: 4, spellcheck: 'false', placeholder: '{"topic": "billing", "user:name": "Ada"}' });
   const labels = h('textarea', { rows: 2, spellcheck: 'false', placeholder: 'team=returns' });
   ask({
     title: 'New session',
     fields: [
-      field('User', owner), field('Id', id), field('Title', title),
+      user === undefined && field('User', owner), field('Id', id), field('Title', title),
       field('State, as JSON', state, 'Keys that begin with app: or user: go to the shared state of the app or the user.'),
       field('Labels', labels, 'One name=value a line.'),
     ],

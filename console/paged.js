@@ -16,7 +16,7 @@ export class PagedTable {
     this.body = h('tbody');
     const head = h('tr', columns.map(({ title, look }) => h(`th${look ? `.${look}` : ''}`, { scope: 'col' }, title)));
     this.table = h('table', { 'aria-label': label }, h('thead', head), this.body);
-    this.button = h('button.open', { type: 'button', click: () => this.more().catch(complain) }, 'More');
+    this.button = h('button.open', { click: () => this.more().catch(complain) }, 'More');
     this.notice = h('div');
     this.element = h('div.paged', this.table, this.button, this.notice);
   }

@@ -1,7 +1,7 @@
 // Ctrl K: finds apps, users, sessions and events by the beginning of their names, and goes there.
 
 import { get, path, sessionPath, withQuery } from './api.js';
-import { dialog, fill, h } from './dom.js';
+import { dialog, fill, h, wordInput } from './dom.js';
 import { recent } from './recent.js';
 import { appAddress, go, parse, sessionAddress, userAddress } from './router.js';
 
@@ -12,9 +12,9 @@ export function openPalette() {
   let [places, chosen, turn, waiting] = [[], 0, new AbortController(), 0];
   const lines = h('ul.places', { role: 'listbox', id: 'places', 'aria-label': 'Places' });
   const hint = h('p.hint', { 'aria-live': 'polite' });
-  const input = h('input', {
+  const input = wordInput({
     role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'places', 'aria-label': 'App, user, session or event',
-    placeholder: 'app, session id, or app / user / session / event', spellcheck: 'false', autocomplete: 'off',
+    placeholder: 'app, session id, or app / user / session / event',
     input: () => { clearTimeout(waiting); waiting = setTimeout(look, DEBOUNCE); },
     keydown: (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -22,16 +22,16 @@ export class ScopeState {
       h('ul.keys', json.members.map((member) => this.#entry(member))),
       isEmpty && h('div.empty', h('p', 'No state yet.'), this.mayEdit && h('pre.example', curl(change))),
       h('div.bar',
-        this.mayEdit && h('button', { type: 'button', title: 'Change state by operators, with a preview (e)', click: () => this.edit() }, 'Edit state…'),
+        this.mayEdit && h('button', { title: 'Change state by operators, with a preview (e)', click: () => this.edit() }, 'Edit state…'),
         !isEmpty && copyButton('Copy as stored', text),
         copyButton('Copy as curl', curl({ path: this.path }))));
   }
 
   #entry({ key, value }) {
     const name = key.string();
-    const details = h('details', h('summary', { title: name }, h('bdi.name', name), h('span.value', inline(value))));
+    const details = h('details.entry', h('summary', { title: name }, h('bdi.name', name), h('span.value', inline(value))));
     const show = () => details.append(h('div.opened', tree(value), h('div.bar', copyButton('Copy value', value.text),
-      this.mayEdit && h('button.quiet', { type: 'button', click: () => this.edit(name) }, 'Edit…'))));
+      this.mayEdit && h('button.quiet', { click: () => this.edit(name) }, 'Edit…'))));
     details.addEventListener('toggle', show, { once: true });
     return h('li', details);
   }

@@ -19,7 +19,7 @@ export async function openServer({ root, signal }) {
   fill(root, h('div.plain',
     h('header.bar', h('h1', 'Server'), h('span.space'),
       copyButton('Copy as curl', curl({ path: '/v1/info' })),
-      h('button', { type: 'button', click: check }, 'Check again')),
+      h('button', { click: check }, 'Check again')),
     h('dl.facts.wide',
       h('dt', 'Version'), h('dd', info.get('version').string()),
       h('dt', 'Database'), h('dd', DATABASES[info.get('database').string()] ?? info.get('database').string()),

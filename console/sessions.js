@@ -1,7 +1,7 @@
 // The sessions of an app or of one of its users: newest first, with filters that the address of the page holds.
 
 import { curl, path, withQuery } from './api.js';
-import { copy, h } from './dom.js';
+import { copy, h, wordInput } from './dom.js';
 import { PagedTable } from './paged.js';
 import { complain } from './request.js';
 import { href, note, sessionAddress, userAddress } from './router.js';
@@ -24,8 +24,8 @@ export class SessionList {
       user === undefined && ['userPrefix', this.#prefix('User begins with')],
       ['idPrefix', this.#prefix('Id begins with')],
     ].filter(Boolean));
-    this.label = h('input', {
-      type: 'text', size: 16, 'aria-label': 'Label, as name=value', placeholder: 'label=value', spellcheck: 'false', autocomplete: 'off',
+    this.label = wordInput({
+      size: 16, 'aria-label': 'Label, as name=value', placeholder: 'label=value',
       pattern: '[a-z0-9_.\\-]{1,63}=.*', title: 'A label as name=value; Enter adds it',
     });
     this.labels = h('span.chips');
@@ -85,8 +85,8 @@ export class SessionList {
   }
 
   #prefix(label) {
-    return h('input', {
-      type: 'search', size: 16, 'aria-label': label, placeholder: label, 'data-filter': true, spellcheck: 'false', autocomplete: 'off',
+    return wordInput({
+      type: 'search', size: 16, 'aria-label': label, placeholder: label, 'data-filter': true,
       input: () => {
         clearTimeout(this.waiting);
         this.waiting = setTimeout(() => this.#change(), DEBOUNCE);
@@ -108,7 +108,7 @@ export class SessionList {
         this.#change({ [name]: '' });
         this.label.focus();
       };
-      return h('button.chip', { type: 'button', 'aria-label': `Remove the filter ${text}`, click: drop }, h('bdi', text), ' ×');
+      return h('button.chip', { 'aria-label': `Remove the filter ${text}`, click: drop }, h('bdi', text), ' ×');
     }));
   }
 
@@ -126,7 +126,7 @@ export class SessionList {
         h('a.label', { href: filter(name, value), title: `Only sessions with ${name}=${value}` }, h('bdi', `${name}=${value}`)))),
       h('td.number', session.get('revision').text),
       h('td.when', time(session.get('lastUpdateTime').number())),
-      this.remove && h('td.act', h('button.quiet', { type: 'button', 'aria-label': `Delete ${id}`, click: () => this.remove(id) }, 'Delete…')));
+      this.remove && h('td.act', h('button.quiet', { 'aria-label': `Delete ${id}`, click: () => this.remove(id) }, 'Delete…')));
   }
 
   #empty() {

@@ -9,7 +9,7 @@ export function sides(root, { head, main, side }) {
     part.classList.toggle('shown', index === chosen);
     buttons[index].setAttribute('aria-pressed', String(index === chosen));
   });
-  const buttons = [main, side].map(([name], index) => h('button', { type: 'button', click: () => show(index) }, name));
+  const buttons = [main, side].map(([name], index) => h('button', { click: () => show(index) }, name));
   show(0);
   fill(root, h('div.plain', h('header.bar', head),
     h('div.chooser', { role: 'group', 'aria-label': 'Part' }, buttons), h('div.columns', parts)));

@@ -27,7 +27,7 @@ export async function openUser({ root, names: [app, user], query, signal }) {
         h('a', { href: appAddress(app) }, h('bdi', app)), h('span.slash', '/'), h('h1', h('bdi', user))),
       h('span.space'),
       copyButton('Copy as curl', () => list.curl(), { title: 'The request of this list (y)' }),
-      create && h('button.primary', { type: 'button', title: 'Create a session (n)', click: create }, 'New session'),
+      create && h('button.primary', { title: 'Create a session (n)', click: create }, 'New session'),
     ],
     main: ['Sessions', list.element],
     side: ['User state', state.element],

@@ -184,14 +184,14 @@ refund_goes_wrong() {
     gets reviewer check_refund '"allowed":false,"reason":"more than was paid","paid":54.80,"refund":110.00' \
         "$(delta '"alert":"refund is more than was paid"'),$(ops '{"op":"append","key":"app:alerts","value":["A-1093: refund of 110.00, paid 54.80"]}')"
     says reviewer 'Stopped at the bank. This turn will be taken back.' "$(delta '"step":"stopped"')"
-    clock=$((now - 40000))
+    clock=$((now - 36000))
     send POST "$path/rewind" '{"beforeInvocationId":"refund-1093-turn-2"}' --header 'idempotency-key: refund-1093-rewind'
     says user 'Once more, please: 1.10 EUR to my card.'
     calls returns refund '"order":"A-1093","amount":1.10,"currency":"EUR"'
     gets returns refund '"id":"rf-8802","amount":1.10,"status":"done"' \
         "$(delta '"refund":{"id":"rf-8802","amount":1.10,"currency":"EUR","status":"done"},"step":"done"'),$(ops '{"op":"append","key":"user:notes","value":["postage corrected: 1.10"]},{"op":"increment","key":"app:refunded","value":1.10}')"
     says returns 'Sorry for that. 1.10 EUR is on its way to your card; the other refund was stopped.'
-    clock=$((clock - 40000))
+    clock=$((clock - 38000))
     says user 'Obrigada!'
 
     local source=$path

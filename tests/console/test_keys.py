@@ -3,6 +3,7 @@
 import pytest
 
 from browser import Keys
+from readable import faults
 from server import until
 
 pytestmark = pytest.mark.server("--require-auth")
@@ -166,3 +167,17 @@ def test_the_secret_is_copied(browser, keys_page):
 def test_a_server_that_asks_for_no_credential(shared_server, browser):
     page = browser.page(shared_server).open("#/keys")
     page.find(".example", "sessiond keys create --name me --role admin")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_all_can_be_read_and_has_a_name(server, browser, dark):
+    page = browser.page(server, dark=dark).open("#/keys")
+    page.find("h1", "Sign in")
+    assert faults(page) == []
+    page.fill("input", server.key)
+    page.press(Keys.ENTER)
+    page.find(".you")
+    assert faults(page) == []
+    page.press("n")
+    page.fill("dialog input", "shop agent")
+    assert faults(page) == []
