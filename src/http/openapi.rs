@@ -5,16 +5,16 @@
 
 #![expect(clippy::disallowed_methods, reason = "`json!` calls `to_value`; nothing here is a stored value")]
 
+mod fields;
+mod html;
 mod page;
 mod schemas;
 mod yaml;
 
 use std::collections::BTreeMap;
 
-
-
 use axum::http::{Method, StatusCode};
-pub use page::escape;
+pub use html::escape;
 use schemas::{LABEL_NAME, label_value, reference};
 use serde_json::{Map, Value, json};
 
