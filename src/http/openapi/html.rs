@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 pub fn markdown(source: &str) -> String {
     let block = |block: &str| {
         if let Some(title) = block.strip_prefix("## ") {
-            format!("<h3>{}</h3>", inline(title))
+            format!("<h3 id=\"{}\">{}</h3>", anchor(title), inline(title))
         } else if let Some(list) = block.strip_prefix("- ") {
             list.split("\n- ")
                 .map(|item| format!("<li>{}</li>", inline(item)))
@@ -19,6 +19,18 @@ pub fn markdown(source: &str) -> String {
     source.split("\n\n").filter(|part| !part.is_empty()).map(block).collect()
 }
 
+/// The headings of a text, as links to where [`markdown`] has them.
+pub fn headings(source: &str) -> String {
+    let titles = source.split("\n\n").filter_map(|block| block.strip_prefix("## "));
+    titles.map(|title| format!("<li><a href=\"#{}\">{}</a></li>", anchor(title), inline(title))).collect()
+}
+
+fn anchor(title: &str) -> String {
+    let words: String =
+        title.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+    format!("about-{words}")
+}
+
 /// Escaped, with `code` as code.
 pub fn inline(source: &str) -> String {
     let piece = |(n, piece)| if n % 2 == 1 { format!("<code>{}</code>", escape(piece)) } else { escape(piece) };
@@ -27,11 +39,6 @@ pub fn inline(source: &str) -> String {
 
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-pub fn table(title: &str, rows: &str) -> String {
-    let title = if title.is_empty() { String::new() } else { format!("<h4>{title}</h4>") };
-    if rows.is_empty() { String::new() } else { format!("{title}<table>{rows}</table>") }
 }
 
 pub fn text(value: &Value) -> &str {
@@ -52,9 +59,11 @@ mod tests {
 
     #[test]
     fn texts_become_html_and_nothing_else_does() {
+        let source = "## A b\n\n- `<b>`\n- c\n  d\n\ne & f";
         assert_eq!(
-            markdown("## A\n\n- `<b>`\n- c\n  d\n\ne & f"),
-            "<h3>A</h3><ul><li><code>&lt;b&gt;</code></li><li>c\n  d</li></ul><p>e &amp; f</p>"
+            markdown(source),
+            "<h3 id=\"about-a-b\">A b</h3><ul><li><code>&lt;b&gt;</code></li><li>c\n  d</li></ul><p>e &amp; f</p>"
         );
+        assert_eq!(headings(source), "<li><a href=\"#about-a-b\">A b</a></li>");
     }
 }
