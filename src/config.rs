@@ -65,7 +65,11 @@ pub enum Command {
     /// Apply pending database migrations and exit
     Migrate,
     /// Print the OpenAPI document of the HTTP API (YAML) and exit
-    Openapi,
+    Openapi {
+        /// That of the paths of ADK
+        #[arg(long)]
+        adk: bool,
+    },
     /// Check that all stored state follows from the events, while servers run or not; exit status 1 if any differs
     ///
     /// Recomputes each session from its events, and app and user state from their logs, and compares the result with what
@@ -1041,7 +1045,8 @@ mod tests {
     #[test]
     fn serve_is_the_default_and_flags_go_before_or_after_the_command() {
         assert_eq!(read(&[]).unwrap().command(), Command::Serve);
-        assert_eq!(read(&["openapi"]).unwrap().command(), Command::Openapi);
+        assert_eq!(read(&["openapi"]).unwrap().command(), Command::Openapi { adk: false });
+        assert_eq!(read(&["openapi", "--adk"]).unwrap().command(), Command::Openapi { adk: true });
         for args in [
             &["--listen=[::1]:1", "--metrics-listen=off"][..],
             &["--listen", "[::1]:1", "--metrics-listen=off", "serve"],

@@ -30,4 +30,4 @@ pub mod store;
 pub mod telemetry;
 pub mod verify;
 
-pub use http::openapi_yaml;
+pub use http::{openapi_adk_yaml, openapi_yaml};

@@ -59,8 +59,8 @@ fn main() -> ExitCode {
 
 fn start(cli: Cli) -> Result<(), Failure> {
     let command = cli.command();
-    if command == Command::Openapi {
-        return print(sessiond::openapi_yaml());
+    if let Command::Openapi { adk } = command {
+        return print(if adk { sessiond::openapi_adk_yaml() } else { sessiond::openapi_yaml() });
     }
     if matches!(command, Command::Serve | Command::Migrate) {
         telemetry::init(cli.config.log_format(), &cli.config.log).map_err(|error| Failure::new(error.to_string()))?;
@@ -76,7 +76,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Healthcheck => healthcheck(cli.config).await,
             Command::Verify => verify(cli.config).await,
             Command::Keys(command) => keys(cli.config, command).await,
-            Command::Openapi => Ok(()),
+            Command::Openapi { .. } => Ok(()),
         }
     });
     // A name that is still being looked up, say, must not hold the exit up.

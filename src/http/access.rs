@@ -204,7 +204,7 @@ pub const WHOAMI: Operation = Operation {
     query: &[],
     headers: &[],
     body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The client.", schema: Some("Client"), headers: &[] }],
+    answers: &[Reply { status: StatusCode::OK, about: "The client.", schema: Some("Caller"), headers: &[] }],
     errors: &[],
 };
 

@@ -20,7 +20,9 @@ pub struct Api {
     pub paths: Paths,
     /// The description as YAML.
     pub openapi: LazyLock<String>,
-    /// The description as a page of HTML.
+    /// That of the paths of ADK.
+    pub openapi_adk: LazyLock<String>,
+    /// Both as a page of HTML.
     pub docs: LazyLock<String>,
 }
 

@@ -119,6 +119,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/healthz" => system::health, HEALTH;
     GET "/readyz" => system::ready, READY;
     GET "/openapi.yaml" => system::openapi, OPENAPI;
+    GET "/openapi-adk.yaml" => system::openapi_adk, OPENAPI_ADK;
     GET "/docs" => system::docs, DOCS;
 };
 
@@ -136,6 +137,7 @@ const CONSOLE: &[Endpoint] = endpoints! {
 static API: LazyLock<Api> = LazyLock::new(|| Api {
     paths: paths(&ENDPOINTS.iter().chain(HOME).chain(CONSOLE).collect::<Vec<_>>()),
     openapi: LazyLock::new(|| openapi::yaml(ENDPOINTS)),
+    openapi_adk: LazyLock::new(|| openapi::adk_yaml(ENDPOINTS)),
     docs: LazyLock::new(|| openapi::page(ENDPOINTS)),
 });
 
@@ -168,6 +170,11 @@ pub fn openapi_yaml() -> &'static str {
     &API.openapi
 }
 
+/// The description of the paths of ADK: what `openapi-adk.yaml` holds.
+pub fn openapi_adk_yaml() -> &'static str {
+    &API.openapi_adk
+}
+
 #[cfg(test)]
 mod tests {
     use super::describe::Access;
@@ -184,7 +191,9 @@ mod tests {
         let mut open = API.paths.open.clone();
         open.retain(|path| !API.paths.pages.contains(path));
         open.sort_unstable();
-        assert_eq!(open, ["/console/{file}", "/health", "/healthz", "/openapi.yaml", "/readyz", "/version"]);
+        let expected =
+            ["/console/{file}", "/health", "/healthz", "/openapi-adk.yaml", "/openapi.yaml", "/readyz", "/version"];
+        assert_eq!(open, expected);
         for Endpoint { method, path, operation, .. } in ENDPOINTS {
             let reads =
                 matches!(operation.access, Access::Read(_) | Access::ReadShared(_) | Access::Known | Access::Open);

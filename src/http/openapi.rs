@@ -1,18 +1,27 @@
 //! The description of the API, made from the same table of endpoints as the router.
 //!
-//! `openapi.yaml` at the root of the repository is [`yaml()`], committed; a test compares them. The API tests validate real
-//! answers against it.
+//! `openapi.yaml` at the root of the repository is [`yaml()`], `openapi-adk.yaml` is [`adk_yaml()`], committed; a test compares
+//! them. The API tests validate real answers against both. The paths of ADK have a document of their own, as a client that is
+//! generated for the one API has no use for the other.
 
 #![expect(clippy::disallowed_methods, reason = "`json!` calls `to_value`; nothing here is a stored value")]
 
+mod examples;
+mod fields;
+mod html;
 mod page;
 mod schemas;
 mod yaml;
 
+<<<<<<< HEAD
 use std::collections::BTreeMap;
+=======
+use std::collections::{BTreeMap, HashSet};
+>>>>>>> w/con3
 
 use axum::http::{Method, StatusCode};
-pub use page::escape;
+pub use html::escape;
+pub use page::POLICY as PAGE_POLICY;
 use schemas::{LABEL_NAME, label_value, reference};
 use serde_json::{Map, Value, json};
 
@@ -20,15 +29,26 @@ use super::describe::{Access, Charge, Endpoint, Header, Kind, PAGE_SIZE, Param, 
 use super::problem::Code;
 use crate::domain::Limits;
 
-/// The description as YAML.
+/// The description of the API as YAML, without the paths of ADK.
 pub fn yaml(endpoints: &[Endpoint]) -> String {
-    yaml::to_yaml(&document(endpoints))
+    yaml::to_yaml(&document(endpoints, TITLE, GUIDE, |tag| tag != ADK))
 }
 
-/// The description as a page of HTML, which loads nothing from elsewhere.
-pub fn page(endpoints: &[Endpoint]) -> String {
-    page::render(&document(endpoints))
+/// The description of the paths of ADK as YAML.
+pub fn adk_yaml(endpoints: &[Endpoint]) -> String {
+    yaml::to_yaml(&document(endpoints, "sessiond, at the paths of ADK", ADK_GUIDE, |tag| tag == ADK))
 }
+
+/// Both descriptions as a page of HTML, which loads nothing from elsewhere.
+pub fn page(endpoints: &[Endpoint]) -> String {
+    page::render(&document(endpoints, TITLE, GUIDE, |_| true))
+}
+
+const TITLE: &str = "sessiond";
+const GUIDE: &str = include_str!("openapi/guide.md");
+const ADK: &str = "ADK";
+const ADK_GUIDE: &str = "The paths of ADK's own server, in its shapes, over the same sessions: for clients written for `adk api_server`. \
+     Parameters that are not known are ignored here.";
 
 /// The tags, in the order of the page.
 const TAGS: &[(&str, &str)] = &[
@@ -37,20 +57,16 @@ const TAGS: &[(&str, &str)] = &[
     ("State", "The merged state of a session, single keys of it, and app and user state on their own."),
     ("Leases", "One turn at a time: who was superseded is fenced."),
     ("Apps and users", "What exists."),
-    (
-        "ADK",
-        "The paths of ADK's own server, in its shapes, over the same sessions: for clients written for `adk api_server`. \
-         Parameters that are not known are ignored here.",
-    ),
     ("Access", "API keys, tokens for one user, and what a credential is worth."),
     ("System", "Health, readiness, and this description."),
+    (ADK, ADK_GUIDE),
 ];
 
-/// OpenAPI 3.1.
-fn document(endpoints: &[Endpoint]) -> Value {
+/// OpenAPI 3.1 of the operations whose tag is wanted.
+fn document(endpoints: &[Endpoint], title: &str, guide: &str, is_wanted: fn(&str) -> bool) -> Value {
     let mut responses = Map::new();
     let mut paths = Map::new();
-    for endpoint in endpoints {
+    for endpoint in endpoints.iter().filter(|endpoint| is_wanted(endpoint.operation.tag)) {
         let operation = operation(endpoint, &mut responses);
         let item = paths.entry(endpoint.path).or_insert_with(|| json!({}));
         item[endpoint.method.as_str().to_lowercase()] = operation;
@@ -59,17 +75,18 @@ fn document(endpoints: &[Endpoint]) -> Value {
         }
     }
     responses.sort_keys();
-    json!({
+    let tags = TAGS.iter().filter(|(name, _)| is_wanted(name));
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
-            "title": "sessiond",
+            "title": title,
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "Session state for AI agents as a service",
-            "description": include_str!("openapi/guide.md").trim_end(),
+            "description": guide.trim_end(),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
-        "tags": TAGS.iter().map(|(name, about)| json!({"name": name, "description": about})).collect::<Vec<_>>(),
+        "tags": tags.map(|(name, about)| json!({"name": name, "description": about})).collect::<Vec<_>>(),
         "paths": paths,
         "components": {
             "parameters": parameters(),
@@ -83,7 +100,34 @@ fn document(endpoints: &[Endpoint]) -> Value {
             }},
         },
         "security": [{"bearer": []}, {}],
-    })
+    });
+    while remove_unused(&mut document) {}
+    document
+}
+
+/// Removes the components that nothing refers to; whether there were any.
+fn remove_unused(document: &mut Value) -> bool {
+    fn note(value: &Value, used: &mut HashSet<String>) {
+        match value {
+            Value::Object(members) => {
+                used.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                members.values().for_each(|value| note(value, used));
+            }
+            Value::Array(items) => items.iter().for_each(|value| note(value, used)),
+            _ => {}
+        }
+    }
+    let mut used = HashSet::new();
+    note(document, &mut used);
+    let mut is_removed = false;
+    for kind in ["parameters", "headers", "responses", "schemas"] {
+        if let Some(components) = document["components"][kind].as_object_mut() {
+            let before = components.len();
+            components.retain(|name, _| used.contains(&format!("#/components/{kind}/{name}")));
+            is_removed |= components.len() < before;
+        }
+    }
+    is_removed
 }
 
 fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
@@ -254,11 +298,21 @@ fn headers() -> Value {
     })
 }
 
-/// The names of the path's parameters among the shared ones.
+/// The names of the path's parameters among the shared ones: not those of schemas, as generators have one name for both.
 fn path_parameters(endpoint: &Endpoint) -> Vec<&'static str> {
     let names = endpoint.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
     // What is never stored can be asked for, in vain, but not written.
-    names.map(|name| if name == "key" && endpoint.method != Method::GET { "storedKey" } else { name }).collect()
+    names
+        .map(|name| match name {
+            "app" => "AppSegment",
+            "user" => "UserSegment",
+            "session" => "SessionSegment",
+            "event" => "EventSegment",
+            "key" if endpoint.method == Method::GET => "KeySegment",
+            "key" => "StoredKeySegment",
+            _ => "KeyIdSegment",
+        })
+        .collect()
 }
 
 fn parameters() -> Value {
@@ -268,13 +322,13 @@ fn parameters() -> Value {
     };
     let header = |name: &str, schema: Value, about: &str| json!({"name": name, "in": "header", "schema": schema, "description": about});
     json!({
-        "app": path("app", "Id", "support-bot", "The app."),
-        "user": path("user", "Id", "ada", "The user, within the app."),
-        "session": path("session", "SessionId", "s1", "The session, within the user."),
-        "id": path("id", "KeyId", "k3vq7m2hx4ab", "The id of the API key."),
-        "event": path("event", "Id", "evt-1", "The event's id, within the session."),
-        "key": path("key", "PathKey", "user:name", "The state key, with its prefix."),
-        "storedKey": path("key", "StoredPathKey", "user:name", "The state key, with its prefix; not `temp:`."),
+        "AppSegment": path("app", "Id", "support-bot", "The app."),
+        "UserSegment": path("user", "Id", "ada", "The user, within the app."),
+        "SessionSegment": path("session", "SessionId", "s1", "The session, within the user."),
+        "KeyIdSegment": path("id", "KeyId", "k3vq7m2hx4ab", "The id of the API key."),
+        "EventSegment": path("event", "Id", "evt-1", "The event's id, within the session."),
+        "KeySegment": path("key", "PathKey", "user:name", "The state key, with its prefix."),
+        "StoredKeySegment": path("key", "StoredPathKey", "user:name", "The state key, with its prefix; not `temp:`."),
         "If-Match": header(
             "If-Match",
             reference("EntityTags"),

@@ -5,6 +5,7 @@ use axum::response::Response;
 
 use super::answer::Answer;
 use super::describe::{Access, Operation, Reply, Serving};
+use super::openapi::PAGE_POLICY;
 use super::problem::{Code, Problem};
 use super::request::Call;
 
@@ -59,7 +60,7 @@ pub const OPENAPI: Operation = Operation {
     serving: Serving::PROCESS,
     access: Access::Open,
     summary: "This description",
-    description: "OpenAPI 3.1, in YAML, generated from the code that serves it.",
+    description: "OpenAPI 3.1, in YAML, generated from the code that serves it. The paths of ADK are in `/openapi-adk.yaml`.",
     query: &[],
     headers: &[],
     body: None,
@@ -71,13 +72,24 @@ pub async fn openapi(call: Call) -> Result<Response, Problem> {
     Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(call.app.api.openapi.as_str()))
 }
 
+pub const OPENAPI_ADK: Operation = Operation {
+    id: "openapiAdk",
+    summary: "The description of the paths of ADK",
+    description: "OpenAPI 3.1, in YAML.",
+    ..OPENAPI
+};
+
+pub async fn openapi_adk(call: Call) -> Result<Response, Problem> {
+    Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(call.app.api.openapi_adk.as_str()))
+}
+
 pub const DOCS: Operation = Operation {
     id: "docs",
     tag: "System",
     serving: Serving { page: true, ..Serving::PROCESS },
     access: Access::Open,
     summary: "This description, to read",
-    description: "One page, which loads nothing from elsewhere.",
+    description: "One page with an example of each operation, which loads nothing from elsewhere.",
     query: &[],
     headers: &[],
     body: None,
@@ -88,6 +100,6 @@ pub const DOCS: Operation = Operation {
 pub async fn docs(call: Call) -> Result<Response, Problem> {
     Ok(Answer::ok()
         .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
-        .header(header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'")
+        .header(header::CONTENT_SECURITY_POLICY, &PAGE_POLICY)
         .body(call.app.api.docs.as_str()))
 }

@@ -364,12 +364,12 @@ def difference(adk, sessiond):
 
 
 def fields():
-    """The fields of ADK's models, and those that openapi.yaml lists."""
-    schema = yaml.safe_load((ROOT / "openapi.yaml").read_text())["components"]["schemas"]["AdkEvent"]
+    """The fields of ADK's models, and those that openapi-adk.yaml lists."""
+    schema = yaml.safe_load((ROOT / "openapi-adk.yaml").read_text())["components"]["schemas"]["AdkEvent"]
     for model, listed in ((Event, schema), (EventActions, schema["properties"]["actions"])):
         known = {field.alias or name for name, field in model.model_fields.items()}
         if known != set(listed["properties"]):
-            yield f"{model.__name__}: the library has {sorted(known)}, openapi.yaml {sorted(listed['properties'])}"
+            yield f"{model.__name__}: the library has {sorted(known)}, openapi-adk.yaml {sorted(listed['properties'])}"
 
 
 async def use_client(base):

@@ -1,4 +1,4 @@
-//! `openapi.yaml`: current, sound, and strict enough to catch an answer that is not as described.
+//! `openapi.yaml` and `openapi-adk.yaml`: current, sound, and strict enough to catch an answer that is not as described.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,15 +7,30 @@ use serde_json::{Value, json};
 use crate::support::{
     client::Client,
     process::Sessiond,
-    schema::{against, check_answer, codes, document},
+    schema::{against, check_answer, codes, document, documents},
 };
 
 #[test]
-fn the_committed_description_is_current() {
+fn the_committed_descriptions_are_current() {
     assert!(
         sessiond::openapi_yaml() == include_str!("../../openapi.yaml"),
         "openapi.yaml is not what the code says; run: cargo run -- openapi > openapi.yaml"
     );
+    assert!(
+        sessiond::openapi_adk_yaml() == include_str!("../../openapi-adk.yaml"),
+        "openapi-adk.yaml is not what the code says; run: cargo run -- openapi --adk > openapi-adk.yaml"
+    );
+}
+
+#[test]
+fn the_paths_of_adk_are_described_apart() {
+    let [native, adk] = documents();
+    let is_adk = |path: &&String| !path.starts_with("/v1/");
+    let paths = |document: &Value| document["paths"].as_object().expect("paths").keys().cloned().collect::<Vec<_>>();
+    let foreign: Vec<String> = paths(&native).iter().filter(is_adk).cloned().collect();
+    assert_eq!(foreign, ["/healthz", "/readyz", "/openapi.yaml", "/openapi-adk.yaml", "/docs"]);
+    assert!(paths(&adk).iter().all(|path| is_adk(&path)));
+    assert!(!native["components"].to_string().contains("Adk"));
 }
 
 fn operations() -> impl Iterator<Item = (&'static str, &'static str, &'static Value)> {
@@ -50,21 +65,23 @@ fn operation_ids_are_unique_and_every_get_has_its_head() {
 
 #[test]
 fn every_reference_resolves_and_every_component_is_used() {
-    let mut used = HashSet::new();
-    walk(document(), &mut |value| {
-        if let Some(reference) = value["$ref"].as_str() {
-            let pointer = reference.strip_prefix('#').expect("a local reference");
-            assert!(document().pointer(pointer).is_some(), "{reference}");
-            used.insert(pointer);
-        }
-    });
-    for (kind, components) in document()["components"].as_object().expect("components") {
-        for name in components.as_object().expect("components of a kind").keys() {
-            if kind == "securitySchemes" {
-                assert!(document()["security"][0].get(name).is_some(), "{name} is never asked for");
-                continue;
+    for document in &documents() {
+        let mut used = HashSet::new();
+        walk(document, &mut |value| {
+            if let Some(reference) = value["$ref"].as_str() {
+                let pointer = reference.strip_prefix('#').expect("a local reference");
+                assert!(document.pointer(pointer).is_some(), "{reference}");
+                used.insert(pointer);
             }
-            assert!(used.contains(&*format!("/components/{kind}/{name}")), "{kind}/{name} is never used");
+        });
+        for (kind, components) in document["components"].as_object().expect("components") {
+            for name in components.as_object().expect("components of a kind").keys() {
+                if kind == "securitySchemes" {
+                    assert!(document["security"][0].get(name).is_some(), "{name} is never asked for");
+                    continue;
+                }
+                assert!(used.contains(&*format!("/components/{kind}/{name}")), "{kind}/{name} is never used");
+            }
         }
     }
 }
@@ -109,6 +126,12 @@ fn schemas_are_such_that_clients_can_be_generated() {
         let lone = value["const"].is_boolean() || matches!(words, [Value::Bool(_)]);
         assert!(!lone, "a boolean of one value: {value}");
     });
+    // Generators have one name for the type of a schema and for that of a parameter, and one of their own.
+    let names = |kind: &str| {
+        document()["components"][kind].as_object().expect("components").keys().map(|name| name.to_lowercase())
+    };
+    let schemas: HashSet<String> = names("schemas").collect();
+    assert!(!schemas.contains("client") && names("parameters").all(|name| !schemas.contains(&name)));
     for (_, method, operation) in operations() {
         for (status, answer) in operation["responses"].as_object().expect("responses") {
             let answer = answer["$ref"].as_str().map_or(answer, |at| document().pointer(&at[1..]).expect("resolves"));

@@ -1,9 +1,17 @@
 //! The documents are true: `examples/quickstart.sh` does what it says, and each command in README.md, the tour,
-//! docs/live.md and docs/adk.md is run, against the real binary, and answers as is printed there.
+//! docs/live.md, docs/adk.md and the examples of `/docs` is run, against the real binary, and answers as is printed there.
 //!
 //! `UPDATE_DOCS=1 scripts/test quickstart` writes the answers into the documents.
 
-use std::{collections::HashSet, env, fs, ops::Range, path::Path, process::Command};
+use std::{
+    collections::HashSet,
+    env,
+    fs::{self, Permissions},
+    ops::Range,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::Command,
+};
 
 use crate::support::process::Sessiond;
 
@@ -40,42 +48,75 @@ async fn the_documents_show_what_one_sees() {
     let (server, url) = server().await;
     let mut wrong = String::new();
     for name in TRANSCRIPTS {
-        let path = Path::new(ROOT).join(name);
-        let document = fs::read_to_string(&path).expect("read the document");
+        let document = read(name);
         let commands = commands(&document);
         assert!(commands.len() > 1, "{name}");
-        let answers = run(&commands, url.trim_start_matches("http://"));
-        assert_eq!(answers.len(), commands.len(), "{name}: {answers:#?}");
-        let mut updated = String::new();
-        let mut rest = 0;
-        for (command, answer) in commands.iter().zip(&answers) {
-            // In a terminal, curl would show how far it is.
-            assert!(!command.text.contains(" -o ") || command.text.contains(" -s "), "{name}: {}", command.text);
-            updated += &document[rest..command.answer.start];
-            rest = command.answer.end;
-            let printed = &document[command.answer.clone()];
-            if masked(printed.trim_end()) == masked(answer.trim_end()) {
-                updated += printed;
-            } else {
-                wrong += &format!("{name}: {}\n- {}\n+ {}\n", command.text, printed.trim_end(), answer.trim_end());
-                updated += &format!(
-                    "{}\n{}",
-                    answer.trim_end(),
-                    if printed == "\n" || printed.ends_with("\n\n") { "\n" } else { "" }
-                );
-            }
-        }
-        updated += &document[rest..];
-        if env::var_os("UPDATE_DOCS").is_some() {
-            fs::write(&path, updated).expect("write the document");
-            wrong.clear();
+        let answers = run(&commands, &url, "", Path::new(ROOT));
+        wrong += &differences(name, &document, &commands, &answers);
+    }
+    assert!(wrong.is_empty(), "{}{wrong}\nthe log of sessiond:\n{}", RENEW, server.log());
+}
+
+/// What `/docs` shows: each request with the status of its answer, the headers that matter, and the body.
+#[tokio::test]
+async fn the_examples_of_the_operations_are_answers() {
+    const NAME: &str = "src/http/openapi/examples.md";
+    const KEY: &str = "the-key-of-an-administrator-in-an-example";
+    let (open, url) = server().await;
+    let key_file = open.dir().join("admin-key");
+    fs::write(&key_file, KEY).expect("write the key");
+    fs::set_permissions(&key_file, Permissions::from_mode(0o600)).expect("make the key a secret");
+    let key_file = key_file.to_str().expect("UTF-8");
+    let mut guarded =
+        Sessiond::spawn(&["--listen", "127.0.0.1:0", "--metrics-listen", "off", "--admin-key-file", key_file], &[]);
+    let guarded_url = guarded.base_url().await;
+
+    let document = read(NAME);
+    let commands = commands(&document);
+    let credentials = document.find("\n# Where a credential").expect("a part with credentials");
+    let first = commands.partition_point(|command| command.answer.start < credentials);
+    // A stream ends with an error of curl, which has waited long enough.
+    let options = "OPTIONS='--dump-header -'";
+    let mut answers = run(&commands[..first], &url, options, open.dir());
+    answers.extend(run(&commands[first..], &guarded_url, &format!("{options}; KEY={KEY}"), guarded.dir()));
+    let answers: Vec<String> = answers.iter().map(|answer| with_few_headers(answer)).collect();
+    let wrong = differences(NAME, &document, &commands, &answers);
+    assert!(wrong.is_empty(), "{}{wrong}\nthe logs of sessiond:\n{}{}", RENEW, open.log(), guarded.log());
+}
+
+const RENEW: &str = "UPDATE_DOCS=1 scripts/test quickstart would make this true:\n";
+
+fn read(name: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join(name)).expect("read the document")
+}
+
+/// Where a document prints something else than what was answered. With `UPDATE_DOCS` the answers are written into it instead.
+fn differences(name: &str, document: &str, commands: &[Shown], answers: &[String]) -> String {
+    assert_eq!(answers.len(), commands.len(), "{name}: {answers:#?}");
+    let (mut wrong, mut updated, mut rest) = (String::new(), String::new(), 0);
+    for (command, answer) in commands.iter().zip(answers) {
+        // In a terminal, curl would show how far it is.
+        assert!(!command.text.contains(" -o ") || command.text.contains(" -s "), "{name}: {}", command.text);
+        updated += &document[rest..command.answer.start];
+        rest = command.answer.end;
+        let printed = &document[command.answer.clone()];
+        if masked(printed.trim_end()) == masked(answer.trim_end()) {
+            updated += printed;
+        } else {
+            wrong += &format!("{name}: {}\n- {}\n+ {}\n", command.text, printed.trim_end(), answer.trim_end());
+            updated += &format!(
+                "{}\n{}",
+                answer.trim_end(),
+                if printed == "\n" || printed.ends_with("\n\n") { "\n" } else { "" }
+            );
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "UPDATE_DOCS=1 scripts/test quickstart would make this true:\n{wrong}\nthe log of sessiond:\n{}",
-        server.log()
-    );
+    updated += &document[rest..];
+    if env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(Path::new(ROOT).join(name), updated).expect("write the document");
+        wrong.clear();
+    }
+    wrong
 }
 
 /// A command of a document, and where in it is what the command printed.
@@ -84,8 +125,8 @@ struct Shown {
     answer: Range<usize>,
 }
 
-/// The commands of all blocks that begin with one: `$ ` before a command, and below it what it printed. Those that need
-/// more than a shell and curl are run by other tests.
+/// The commands of all blocks that begin with one: `$ ` before a command, which goes on behind a backslash, and below it what
+/// it printed. Those that need more than a shell and curl are run by other tests.
 fn commands(document: &str) -> Vec<Shown> {
     let mut found: Vec<Shown> = Vec::new();
     let (mut at, mut in_block, mut shown) = (0, false, false);
@@ -101,18 +142,21 @@ fn commands(document: &str) -> Vec<Shown> {
                 found.push(Shown { text: text.trim_end().to_owned(), answer: at..at });
             }
         } else if shown && start > 0 {
-            found.last_mut().expect("a command").answer.end = at;
+            let last = found.last_mut().expect("a command");
+            last.answer.end = at;
+            if last.answer.start == start && last.text.ends_with('\\') {
+                last.text += &format!("\n{}", line.trim_end());
+                last.answer.start = at;
+            }
         }
     }
     found
 }
 
-/// Runs them in one shell, and returns what each printed.
-fn run(commands: &[Shown], address: &str) -> Vec<String> {
-    const MARK: &str = "\u{1}next\n";
-    // Without the display of progress, which is there because the output goes to a file, and `--json` for an old curl.
-    let mut script = r#"
+/// Without the display of progress, which is there because the output goes to a file, and `--json` for an old curl.
+const CURL: &str = r#"
 exec 2>&1
+OPTIONS=--show-error
 curl() {
     local arguments=()
     while [ $# -gt 0 ]; do
@@ -121,19 +165,35 @@ curl() {
             *) arguments+=("$1"); shift ;;
         esac
     done
-    command curl --silent --show-error "${arguments[@]}"
+    command curl --silent $OPTIONS "${arguments[@]}"
 }
-"#
-    .to_owned();
+"#;
+
+/// Runs them in one shell, with this setting and in this folder, and returns what each printed.
+fn run(commands: &[Shown], url: &str, setting: &str, folder: &Path) -> Vec<String> {
+    const MARK: &str = "\u{1}next\n";
+    let address = url.trim_start_matches("http://");
+    let mut script = format!("{CURL}{setting}\n");
     for command in commands {
         script += &format!("{}\nprintf '\\001next\\n'\n", command.text.replace("127.0.0.1:8080", address));
     }
-    let output = bash().arg("-c").arg(script).output().expect("run bash");
+    let output = bash().arg("-c").arg(script).current_dir(folder).output().expect("run bash");
     let text = String::from_utf8(output.stdout).expect("UTF-8").replace('\r', "");
     text.split_terminator(MARK).map(str::to_owned).collect()
 }
 
-/// Without what is another one each time: times, generated ids, incarnations, page tokens, dates.
+/// An answer without the headers that every answer has.
+fn with_few_headers(answer: &str) -> String {
+    let Some((head, body)) = answer.split_once("\n\n") else { return answer.to_owned() };
+    let says_more = |line: &&str| {
+        ["HTTP/", "etag:", "location:", "content-type:"].iter().any(|name| line.starts_with(name))
+            && !line.ends_with(": application/json")
+    };
+    let head: Vec<&str> = head.lines().filter(says_more).collect();
+    format!("{}\n\n{}", head.join("\n"), body.trim_end())
+}
+
+/// Without what is another one each time: times, generated ids, incarnations, page tokens, keys, dates.
 fn masked(text: &str) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
@@ -141,7 +201,15 @@ fn masked(text: &str) -> String {
             out += "date\n";
             continue;
         }
-        let mut rest = line;
+        let mut line = line.to_owned();
+        for prefix in ["sdk_", "sdu_"] {
+            while let Some(start) = line.find(prefix) {
+                let is_of_it = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+                let end = line[start..].find(|c| !is_of_it(c)).map_or(line.len(), |length| start + length);
+                line.replace_range(start..end, "CREDENTIAL");
+            }
+        }
+        let mut rest = &*line;
         while let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
             out += &rest[..start];
             rest = &rest[start..];
@@ -177,8 +245,16 @@ fn mask(word: &str) -> String {
         return format!("{sequence}-CURSOR");
     }
     let (before, last) = word.rsplit_once('.').map_or(("", word), |(before, last)| (before, last));
-    if last.len() >= 12 && is_hex(last) {
-        return format!("{before}MARK");
+    let (mark, metadata) =
+        last.split_once('-').map_or((last, String::new()), |(mark, rest)| (mark, format!("-{rest}")));
+    if mark.len() >= 12 && is_hex(mark) {
+        return format!("{before}MARK{metadata}");
+    }
+    if word.len() == 12
+        && word.bytes().all(|b| matches!(b, b'a'..=b'z' | b'2'..=b'7'))
+        && word.bytes().any(|b| b.is_ascii_digit())
+    {
+        return "KEY".to_owned();
     }
     word.to_owned()
 }
@@ -191,6 +267,8 @@ fn what_is_masked_is_what_changes() {
         (r#"p-01a1fe93-945e-721c-b540-140acfef9a45"#, "p-ID"),
         ("date: Sat, 21 Nov 2026 11:12:07 GMT\nx", "date\nx"),
         ("id: 12-7460812287493caf-5b1e02aa", "id: 12-CURSOR"),
+        (r#""4.1.1.7460812287493caf-2""#, r#""4.1.1MARK-2""#),
+        (r#"{"id":"55aqj6aovfso","key":"sdk_a_B-9.c"}"#, r#"{"id":"KEY","key":"CREDENTIAL"}"#),
         (r#"{"price":1.10,"nextPageToken":"9bd7f4659fa61b6133"}"#, r#"{"price":1.10,"nextPageToken":"MARK"}"#),
     ] {
         assert_eq!(masked(text), expected);

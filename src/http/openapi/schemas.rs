@@ -4,7 +4,8 @@
 //! validates requests with `openapi.yaml` must not refuse what the server takes. So envelopes list the snake_case
 //! spelling of their fields too, and what only the server can judge (bytes of UTF-8, nesting) is in the descriptions.
 //!
-//! Clients are generated from the description too, which `scripts/openapi-client` checks. So no schema is a boolean,
+//! Clients are generated from the description too, which `scripts/openapi-client` checks. So none has the name that they give
+//! to themselves (`Client`), none is a boolean,
 //! every array has `items`, and what narrows a named schema stands beside its reference, not in another part of an
 //! `allOf`: a generator that looks at the reference alone takes the named type, which is right, only less narrow.
 
@@ -109,7 +110,7 @@ pub fn all() -> Map<String, Value> {
             }}),
         ),
         ("RevokeTokens", required(envelope("Whose tokens.", of_user()), &["app", "user"])),
-        ("Client", client()),
+        ("Caller", caller()),
         ("Info", info()),
         (
             "Role",
@@ -448,7 +449,7 @@ fn create_token() -> Value {
     required(envelope("For whom, and for how long.", fields), &["app", "user"])
 }
 
-fn client() -> Value {
+fn caller() -> Value {
     json!({
         "type": "object", "required": ["kind", "role", "apps", "users"],
         "properties": {

@@ -95,7 +95,7 @@ mod tests {
             "lines": "a\n\n  b: c\n# d\ne", "folded": long.trim_end(), "spaces": format!("{long} {long}"),
             "list": vec!["some words"; 30], "pattern": r#"^\*|"[^\x00]"$"#,
         });
-        for value in [value, super::super::document(crate::http::ENDPOINTS)] {
+        for value in [value, super::super::document(crate::http::ENDPOINTS, "t", "d", |_| true)] {
             let read: Value = serde_saphyr::from_str(&to_yaml(&value)).unwrap();
             assert_eq!(read, value);
         }

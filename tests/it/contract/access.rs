@@ -166,7 +166,7 @@ on_both_databases! {
         server.with(ADMIN, "GET", "/nowhere").await.problem(404, "not_found");
         server.with(ADMIN, "PUT", "/v1/apps").await.problem(405, "method_not_allowed");
         server.with(ADMIN, "GET", "/v1/apps?bogus=1").await.problem(422, "invalid_argument");
-        for open in ["/healthz", "/readyz", "/openapi.yaml", "/docs", "/health", "/version"] {
+        for open in ["/healthz", "/readyz", "/openapi.yaml", "/openapi-adk.yaml", "/docs", "/health", "/version"] {
             server.get(open).await.expect(200);
             server.with("garbage", "GET", open).await.expect(200);
         }

@@ -88,6 +88,7 @@ on_both_databases! {
             ("GET", "/healthz"),
             ("GET", "/readyz"),
             ("GET", "/openapi.yaml"),
+            ("GET", "/openapi-adk.yaml"),
             ("GET", "/docs"),
         ] {
             let method = method.parse().expect("a method");
@@ -325,6 +326,7 @@ on_both_databases! {
             ("/healthz", "GET HEAD"),
             ("/readyz", "GET HEAD"),
             ("/openapi.yaml", "GET HEAD"),
+            ("/openapi-adk.yaml", "GET HEAD"),
             ("/docs", "GET HEAD"),
             ("/v1/info", "GET HEAD"),
             ("/", "GET HEAD"),
@@ -346,7 +348,7 @@ on_both_databases! {
     async fn head_works_where_get_does(server: &TestServer) {
         server.create(r#"{"state":{"k":1},"events":[{"id":"e"}]}"#).await;
         let (event, key) = (format!("{EVENTS}/e"), format!("{STATE}/k"));
-        for path in ["/v1/apps", "/v1/apps/app/users", "/v1/apps/app/sessions", APP_STATE, USER_STATE, S, ONE, EVENTS, &event, STATE, &key, "/healthz", "/readyz", "/openapi.yaml", "/docs"] {
+        for path in ["/v1/apps", "/v1/apps/app/users", "/v1/apps/app/sessions", APP_STATE, USER_STATE, S, ONE, EVENTS, &event, STATE, &key, "/healthz", "/readyz", "/openapi.yaml", "/openapi-adk.yaml", "/docs"] {
             let get = server.get(path).await.expect(200);
             let head = server.head(path).await.expect(200);
             for header in ["content-type", "etag", "content-length"] {

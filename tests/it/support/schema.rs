@@ -1,4 +1,4 @@
-//! Holds real answers against `openapi.yaml`: what the description promises is what the server sends.
+//! Holds real answers against `openapi.yaml` and `openapi-adk.yaml`: what the description promises is what the server sends.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -8,10 +8,28 @@ use std::{
 use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
-/// The committed description.
+/// The committed descriptions, as one.
 pub fn document() -> &'static Value {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
-    DOCUMENT.get_or_init(|| serde_saphyr::from_str(include_str!("../../../openapi.yaml")).expect("YAML"))
+    DOCUMENT.get_or_init(|| {
+        let [mut whole, adk] = documents();
+        for path in
+            ["/paths", "/components/parameters", "/components/headers", "/components/responses", "/components/schemas"]
+        {
+            let members = whole.pointer_mut(path).and_then(Value::as_object_mut).expect("an object");
+            for (name, value) in adk.pointer(path).and_then(Value::as_object).expect("an object") {
+                let there = members.insert(name.clone(), value.clone());
+                assert!(there.is_none_or(|there| there == *value), "{path}/{name} is another one in openapi-adk.yaml");
+            }
+        }
+        whole
+    })
+}
+
+/// That of the API, and that of the paths of ADK.
+pub fn documents() -> [Value; 2] {
+    [include_str!("../../../openapi.yaml"), include_str!("../../../openapi-adk.yaml")]
+        .map(|yaml| serde_saphyr::from_str(yaml).expect("YAML"))
 }
 
 /// Validates an answer of the server: its status is listed for the operation, each header that is promised is there,
