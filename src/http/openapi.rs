@@ -13,11 +13,7 @@ mod page;
 mod schemas;
 mod yaml;
 
-<<<<<<< HEAD
-use std::collections::BTreeMap;
-=======
 use std::collections::{BTreeMap, HashSet};
->>>>>>> w/con3
 
 use axum::http::{Method, StatusCode};
 pub use html::escape;
