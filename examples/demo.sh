@@ -198,7 +198,7 @@ refund_goes_wrong() {
     send POST "$source/fork" '{"atRevision":5,"sessionId":"voucher-1093"}' --header 'idempotency-key: voucher-1093'
     path=/apps/shop/users/zoe/sessions/voucher-1093
     send PATCH "$path" '{"displayName":"What if: postage as a voucher","labels":{"team":"returns","topic":"refund","kind":"experiment"}}'
-    id=voucher-1093 number=5 turn=1 clock=$((now - 40000))
+    id=voucher-1093 number=5 turn=1 clock=$((now - 54000))
     says user 'As a voucher, please.'
     calls returns make_voucher '"order":"A-1093","amount":1.10'
     gets returns make_voucher '"code":"OLA-1093","amount":1.10' "$(delta '"voucher":{"code":"OLA-1093","amount":1.10},"step":"done"')"

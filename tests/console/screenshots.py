@@ -50,5 +50,5 @@ def test_pictures(browser, shop, dark):
         page.js("document.activeElement.blur()")
         file = PICTURES / f"{name}-{'dark' if dark else 'light'}.png"
         page.screenshot(file)
-        subprocess.run(["pngquant", "48", "--force", "--skip-if-larger", "--speed=1", "--strip", f"--output={file}", file], check=False)
-        assert os.path.getsize(file) < 100_000
+        subprocess.run(["pngquant", "40", "--force", "--skip-if-larger", "--speed=1", "--strip", f"--output={file}", file], check=False)
+        assert os.path.getsize(file) < 64 << 10
