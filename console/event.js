@@ -68,10 +68,11 @@ function shorten(text) {
   return flat.length > WORDS ? `${flat.slice(0, WORDS)}…` : flat;
 }
 
-/** One of four colours: users have the first, every other name keeps its own. */
+const agents = [];
+
+/** One of four colours: users have the first, agents the others in the order in which they are seen. */
 export function hueOf(author) {
   if (author === 'user') return 0;
-  let sum = 0;
-  for (const character of author) sum = (sum * 31 + character.codePointAt(0)) % 9973;
-  return 1 + (sum % 3);
+  if (!agents.includes(author)) agents.push(author);
+  return 1 + (agents.indexOf(author) % 3);
 }

@@ -98,7 +98,15 @@ function signIn() {
   openSignIn({ root, wasRefused, done: start });
 }
 
-async function start() {
+let starting;
+
+/** Asks who is there, then opens the page; once at a time, whoever asks for it meanwhile. */
+function start() {
+  starting ??= identify().finally(() => { starting = undefined; });
+  return starting;
+}
+
+async function identify() {
   try {
     const [whoami, info] = await Promise.all([get('/v1/whoami'), get('/v1/info')]);
     const word = (name) => whoami.json.get(name)?.string();
