@@ -21,7 +21,7 @@ RUN mkdir src \
  && cargo clean --locked --release -p sessiond \
  && rm -r src
 
-# Whatever .dockerignore lets through: src, which embeds files of its own, and the migrations, which it embeds too.
+# Whatever .dockerignore lets through: src, and what it embeds: the console and the migrations.
 COPY . .
 # The line tables stay, so that a backtrace names files and lines, but compressed, which std's symboliser reads.
 # /out/data is the seed of the volume: the final stage has no shell to make a directory with.
