@@ -56,6 +56,7 @@ def copied(browser):
     browser.driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
 
     def copied(page, act):
+        page.cdp("Page.bringToFront")
         page.js("return navigator.clipboard.writeText('')")
         act()
         return until("copied text", lambda: page.value("navigator.clipboard.readText()"))
@@ -76,7 +77,7 @@ def test_the_state_at_the_slider_while_two_write(api, app, page, copied):
     def write(writer):
         try:
             number = 0
-            while not end.is_set():
+            while not end.wait(0.05):
                 number += 1
                 delta = {f"w{writer}": number, f"user:u{writer}": [number] * 3, f"k{number % 7}": writer}
                 api.append(session, event(f"w{writer}-{number}", f"writer {writer}", "Hello", delta))
@@ -95,7 +96,7 @@ def test_the_state_at_the_slider_while_two_write(api, app, page, copied):
             slide(page, place)
             page.wait_text(".right h2", f"State at {place}")
             stored = api.get(f"{session}/state?atRevision={place}")
-            assert copied(page, lambda: page.click("button", "Copy state as stored")) == stored.text
+            assert copied(page, lambda: page.click("button", "Copy state as stored")) == stored.text.rstrip()
             assert set(page.value("[...document.querySelectorAll('.keys li:not(.removed) .name')].map((name) => name.textContent)")) == set(stored.json)
     finally:
         end.set()
@@ -106,7 +107,7 @@ def test_the_state_at_the_slider_while_two_write(api, app, page, copied):
     last = api.get(session).json["revision"]
     wait_at(page, last, last)
     page.wait_text(".right h2", "State now")
-    until("the last state", lambda: copied(page, lambda: page.click("button", "Copy state as stored")) == api.get(f"{session}/state").text)
+    until("the last state", lambda: copied(page, lambda: page.click("button", "Copy state as stored")) == api.get(f"{session}/state").text.rstrip())
     numbers = page.value("[...document.querySelectorAll('.timeline .sequence')].map((cell) => Number(cell.textContent))")
     assert numbers == list(range(numbers[0], last + 1))
 
@@ -182,7 +183,7 @@ def test_edit_state_with_a_preview(api, app, page):
     assert '{"stateOps":[{"op":"increment","key":"price","value":0.20}]}' in shown
     page.click("dialog button[type=submit]", "Apply")
     page.wait("!document.querySelector('dialog')")
-    wait_state(page, "State now", n="5", price="1.30", big=LONG)
+    wait_state(page, "State now", n="5", price="1.30", big=f"{LONG[:200]}…")
     assert api.get(f"{session}/events/{key}").json["actions"]["stateDelta"]
     page.press("e")
     fill_edit(page, "big", "increment", "1")
@@ -190,7 +191,7 @@ def test_edit_state_with_a_preview(api, app, page):
     fill_edit(page, "n", "remove", None)
     page.wait_text("dialog .preview", "not set")
     page.click("dialog button[type=submit]", "Apply")
-    wait_state(page, "State now", price="1.30", big=LONG)
+    wait_state(page, "State now", price="1.30", big=f"{LONG[:200]}…")
 
 
 def test_an_edit_whose_answer_was_lost_is_sent_again(api, app, page):
@@ -244,19 +245,32 @@ def test_new_events_are_followed_at_the_end_only(api, app, page):
     page.wait(f"{TAIL} < 2")
     wait_state(page, "State now", n="29")
     # Whoever scrolls up is left alone.
-    page.js("document.querySelector('.left .scroller').scrollTop = 100")
-    top = "document.querySelector('.left .scroller').scrollTop"
+    def top(text):
+        """Where the row is, as soon as it moves no more."""
+        row = page.find(".timeline .row", text)
+        tops = []
+
+        def is_still():
+            tops.append(page.value("new Promise((done) => requestAnimationFrame(() => done(arguments[0].getBoundingClientRect().top)))", row))
+            return len(tops) > 5 and len(set(tops[-5:])) == 1
+
+        until("the rows are still", is_still)
+        return tops[-1]
+
+    page.js("document.querySelector('.left .scroller').scrollTop = 300")
+    page.js("arguments[0].scrollIntoView()", page.find(".timeline .row", "Text 29"))
+    before = top("Text 30")
     api.append(session, event("up", "agent", "Up", {"n": 111}))
     wait_at(page, 111, 111)
-    assert page.value(top) == 100
+    assert abs(top("Text 30") - before) < 2
     page.click(".timeline .row", "Text 7")
     wait_at(page, 7, 111)
-    place = page.value(top)
+    before = top("Text 7")
     page.js("document.querySelector('.middle h3, .middle dl').dataset.seen = 'yes'")
     api.append(session, event("more", "agent", "More", {"n": 112}))
     wait_at(page, 7, 112)
     wait_state(page, "State at 7", n="7")
-    assert page.value(top) == place
+    assert abs(top("Text 7") - before) < 2
     assert page.address().endswith("?at=7")
     assert page.value("document.querySelector('[data-seen]') !== null"), "the event is drawn anew"
     page.press("t")
@@ -354,7 +368,7 @@ def test_copy_as_curl(server, api, app, page, copied):
 
 def test_export_gives_the_events_as_they_are_stored(api, app, page, browser, tmp_path):
     session = api.session(app)
-    odd = f'{{"id":"odd","author":"user","z":{NUMBER},"a":{LONG},"Z":1E+2,"text":"\\u0041\\n\\ud800 \u2028 \u00e9 \U0001f600"}}'
+    odd = f'{{"id":"odd","author":"user","z":{NUMBER},"a":{LONG},"Z":1E+2,"text":"\\u0041\\n \u2028 \u00e9 \U0001f600"}}'
     api.post(f"{session}/events", odd)
     api.append(session, *[event(f"e{n}", text=f"Text {n}", delta={"n": n}) for n in range(2300)])
     browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
@@ -366,7 +380,7 @@ def test_export_gives_the_events_as_they_are_stored(api, app, page, browser, tmp
     assert len(lines) == 2301
     for sequence in [1, 2, 1000, 1001, 2001, 2301]:
         id = json.loads(lines[sequence - 1])["id"]
-        assert lines[sequence - 1] == api.get(f"{session}/events/{id}").text.removesuffix("\n")
+        assert lines[sequence - 1] == api.get(f"{session}/events/{id}").text.rstrip("\n")
     assert f'"z":{NUMBER},"a":{LONG},"Z":1E+2' in lines[0]
     assert [json.loads(line)["sequence"] for line in lines] == list(range(1, 2302))
 
@@ -384,8 +398,8 @@ def test_values_are_shown_and_copied_as_they_were_written(api, app, page, copied
     places = [text.index(part) for part in [f'"z": {NUMBER}', f'"b": {LONG}', '"a": 1e2', '"10": 0', '"2": -0.0']]
     assert places == sorted(places)
     assert copied(page, lambda: page.click(".opened button", "Copy value")) == inside
-    assert copied(page, lambda: page.click("button", "Copy state as stored")) == api.get(f"{session}/state").text
+    assert copied(page, lambda: page.click("button", "Copy state as stored")) == api.get(f"{session}/state").text.rstrip()
     page.click("[role=tab]", "Raw")
-    stored = api.get(f"{session}/events/e1").text
+    stored = api.get(f"{session}/events/e1").text.rstrip()
     assert page.value("document.querySelector('pre.raw').textContent") == stored
     assert copied(page, lambda: page.click("button", "Copy as stored")) == stored
