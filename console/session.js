@@ -162,24 +162,14 @@ class SessionPage {
       at: this.isAtEnd ? undefined : at, view: this.view === 'content' ? undefined : this.view,
       against: this.against === 'previous' ? undefined : this.against,
     }));
-    this.#drawState();
+    clearTimeout(this.stateTimer);
+    this.stateTimer = setTimeout(() => this.#drawState(), this.drawnAt === undefined ? 0 : DEBOUNCE);
   }
 
-  /** At once. While an answer is awaited, only the last of the places between is asked for. */
   async #drawState() {
-    this.isStateDue = true;
-    if (this.askingState) return;
-    this.askingState = true;
-    while (this.isStateDue) {
-      this.isStateDue = false;
-      await this.#askState();
-    }
-    this.askingState = false;
-  }
-
-  async #askState() {
     const { at, against, isAtEnd } = this;
     const { base, revision } = this.history;
+    this.drawnAt = at;
     try {
       const here = isAtEnd ? this.states.now().then((answer) => answer.json) : this.states.at(at);
       const other = against === 'now' ? this.states.now().then((answer) => answer.json)
