@@ -175,7 +175,8 @@ class SessionPage {
     this.isCatching = true;
     await this.history.openAtEnd().then(() => this.#askRewound()).catch(fail);
     this.isCatching = false;
-    this.draw('toEnd');
+    if (this.isAtEnd) this.draw('toEnd');
+    else this.goTo(this.at, ''); // one went elsewhere meanwhile
   }
 
   /** Draws the state that is wanted, one after the other: neither a slider nor events that arrive quickly put it off. */
