@@ -6,7 +6,7 @@ import { fill, field, h, toast } from './dom.js';
 import { compose, quote, read } from './json.js';
 import { inline } from './jsonview.js';
 import { OPERATORS, result } from './operators.js';
-import { ask } from './request.js';
+import { ask, newKey } from './request.js';
 import { compare } from './states.js';
 
 const SIGNS = { added: '+', changed: '~', removed: '−' };
@@ -14,6 +14,8 @@ const SIGNS = { added: '+', changed: '~', removed: '−' };
 /** `path` is that of a state: of a session, a user or an app. `key` may be left out. `done()` after a success. */
 export async function editState({ path, title, key = '', done }) {
   let { json: state, tag } = await get(path);
+  let written; // the body that the key is for
+  let retry;
   const names = h('datalist', { id: 'state-keys' });
   const keyInput = h('input', { value: key, list: 'state-keys', spellcheck: 'false', autocomplete: 'off', required: true });
   const operator = h('select', Object.keys(OPERATORS).map((name) => h('option', { value: name }, name)));
@@ -37,7 +39,9 @@ export async function editState({ path, title, key = '', done }) {
     const then = result(op, current, operand);
     fill(after, then === undefined ? h('span.dim', 'not set') : inline(read(then), 300));
     const change = compose({ op: quote(op), key: quote(name), value: operand?.text });
-    return { method: 'PATCH', path, headers: { 'If-Match': tag }, body: `{"stateOps":[${change}]}` };
+    const body = `{"stateOps":[${change}]}`;
+    if (body !== written) [written, retry] = [body, newKey()];
+    return { method: 'PATCH', path, headers: { 'If-Match': tag, 'Idempotency-Key': retry }, body };
   };
 
   ask({

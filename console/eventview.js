@@ -25,6 +25,9 @@ export class EventView {
   }
 
   draw(event, view, session) {
+    // The same again is left as it is, with what is open and selected.
+    if (this.event === event && this.view === view && this.session === session) return undefined;
+    Object.assign(this, { event, view, session });
     this.tabs.forEach((tab, index) => {
       tab.setAttribute('aria-selected', VIEWS[index] === view);
       tab.tabIndex = VIEWS[index] === view ? 0 : -1;

@@ -4,7 +4,7 @@ import { get, withQuery } from './api.js';
 import { describe } from './event.js';
 
 const PAGE = 100;
-const MOST = 1000; // rows that are kept at once
+const MOST = 500; // rows that are kept at once
 
 export class History {
   events = [];
@@ -12,6 +12,7 @@ export class History {
   base = 0; // events up to here were trimmed
   kept = new Set(); // sequences that no rewind has taken back, of those that were asked for
   asked = new Set();
+  #opening;
 
   constructor(path, signal) {
     this.path = path;
@@ -34,24 +35,32 @@ export class History {
     return json.get('events').items.map(describe);
   }
 
-  async openAtEnd() {
-    this.events = (await this.#page({ order: 'desc' })).reverse();
+  openAtEnd() {
+    return this.#open({ order: 'desc' });
   }
 
-  async openAround(sequence) {
-    this.events = await this.#page({ afterSequence: Math.max(this.base, sequence - PAGE / 2) });
+  openAround(sequence) {
+    return this.#open({ afterSequence: Math.max(this.base, sequence - PAGE / 2) });
+  }
+
+  /** Of several windows that are asked for, the last one counts. */
+  async #open(query) {
+    const opening = this.#opening = Symbol();
+    const page = await this.#page(query);
+    if (opening === this.#opening) this.events = query.order ? page.reverse() : page;
   }
 
   async older() {
     if (!this.hasOlder) return;
     const page = (await this.#page({ order: 'desc', beforeSequence: this.first })).reverse();
-    this.events = [...page, ...this.events].slice(0, MOST);
+    // Meanwhile another window may have been opened.
+    if (page.at(-1)?.sequence === this.first - 1) this.events = [...page, ...this.events].slice(0, MOST);
   }
 
   async newer() {
     if (!this.hasNewer) return;
     const page = await this.#page({ afterSequence: this.last });
-    this.events = [...this.events, ...page].slice(-MOST);
+    if (page[0]?.sequence === this.last + 1) this.events = [...this.events, ...page].slice(-MOST);
   }
 
   /** Takes an event of the stream. False: some before it are missing here. */
@@ -61,7 +70,7 @@ export class History {
     this.revision = Math.max(this.revision, event.sequence);
     if (gap || !atEnd || event.sequence !== this.last + 1) return !gap;
     this.events.push(event);
-    if (this.events.length > MOST + PAGE) this.events = this.events.slice(-MOST);
+    if (this.events.length > MOST) this.events = this.events.slice(-MOST);
     return true;
   }
 

@@ -1,6 +1,6 @@
 // JSON on the screen: coloured slices of the text as it was stored, in one line or as a tree that folds.
 
-import { h } from './dom.js';
+import { copyButton, h } from './dom.js';
 
 const INLINE = 60;
 const LONG = 4000;
@@ -48,10 +48,10 @@ export function tree(json, depth = 0) {
 }
 
 function branch(json, key, depth, comma) {
-  const label = key ? [h('span.key', key.text), ': '] : [];
+  const label = key ? [inline(key, LONG), ': '] : [];
   const elements = json.kind === 'object' ? json.members : json.items;
   if (elements.length === 0 || (json.text.length <= INLINE && depth > 0)) {
-    return h('div.leaf', label, json.text.length > INLINE ? longText(json) : inline(json, LONG), comma);
+    return h('div.leaf', label, json.text.length > INLINE ? h(`code.${json.kind}`, longer(json.text)) : inline(json), comma);
   }
   const [open, close] = json.kind === 'object' ? '{}' : '[]';
   const inner = h('div.inner');
@@ -75,14 +75,18 @@ function branch(json, key, depth, comma) {
   return details;
 }
 
-function longText(json) {
-  return h(`code.${json.kind}`, longer(json.text));
-}
-
-/** Text that is cut if it is very long, with a button for the rest. */
+/** Text that is cut if it is very long: its size, more of it piece by piece, and a button that copies the whole. */
 export function longer(text) {
   if (text.length <= LONG) return text;
-  const rest = h('button.quiet', { type: 'button', click: () => { rest.replaceWith(text.slice(LONG)); } },
-    `… ${text.length - LONG} more characters`);
-  return [text.slice(0, LONG), rest];
+  let shown = LONG;
+  const more = h('button.quiet', { type: 'button', click: () => {
+    more.before(text.slice(shown, shown += 10 * LONG));
+    name();
+  } });
+  const name = () => {
+    more.textContent = `… ${(text.length - shown).toLocaleString('en')} more characters`;
+    more.hidden = shown >= text.length;
+  };
+  name();
+  return [text.slice(0, LONG), more, copyButton('Copy whole', text)];
 }

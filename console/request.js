@@ -61,6 +61,9 @@ export function ask({ title, about, fields = [], action, danger, request, done, 
   return box;
 }
 
+/** For an Idempotency-Key: what is sent again with it is done once. */
+export const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');
+
 export function problemText(problem) {
   const fields = (problem.body?.get('errors')?.items ?? [])
     .map((error) => h('li', h('code', error.get('field')?.string()), ' ', error.get('message')?.string()));

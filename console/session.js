@@ -9,7 +9,7 @@ import { History } from './history.js';
 import { compose, quote, read } from './json.js';
 import { mayWrite } from './access.js';
 import { remember } from './recent.js';
-import { ask, complain } from './request.js';
+import { ask, complain, newKey } from './request.js';
 import { appAddress, go, note, sessionAddress, userAddress } from './router.js';
 import { followShared } from './shared.js';
 import { Slider } from './slider.js';
@@ -20,6 +20,7 @@ import { clock } from './times.js';
 
 const DEBOUNCE = 60;
 const PANES = ['left', 'middle', 'right'];
+const ENDS = { deleted: 'deleted', session_not_found: 'deleted', expired: 'expired', position_gone: 'made anew' };
 
 export async function openSession({ root, names: [app, user, id], query, signal, setTitle }) {
   const page = new SessionPage({ root, app, user, id, signal, setTitle });
@@ -32,6 +33,7 @@ class SessionPage {
   against = 'previous';
   place; // undefined: the end, wherever that is
   status = 'waiting';
+  scroll = ''; // what the next drawing does with the timeline: toEnd, reveal or focus
 
   constructor({ root, app, user, id, signal, setTitle }) {
     Object.assign(this, { root, app, user, id, signal, setTitle });
@@ -43,6 +45,7 @@ class SessionPage {
     this.stateView = new StateView((against) => { this.against = against; this.draw(); }, (key) => this.edit(key));
     this.slider = new Slider((revision) => this.goTo(revision));
     this.head = h('header.head');
+    this.gone = h('div.gone', { role: 'alert' });
     this.live = h('button.live', { type: 'button', 'aria-pressed': 'true', click: () => this.tail() }, 'Live');
     this.panes = h('div.panes', this.timeline.element, this.eventView.element, this.stateView.element);
     this.panes.dataset.shown = 'left';
@@ -54,7 +57,7 @@ class SessionPage {
   get isAtEnd() { return this.place === undefined; }
 
   async open(query) {
-    fill(this.root, h('div.session', this.head, this.chooser, this.panes, this.#foot()));
+    fill(this.root, h('div.session', this.head, this.gone, this.chooser, this.panes, this.#foot()));
     const { json } = await get(withQuery(this.path, { numRecentEvents: 0 }), this.signal);
     this.session = json;
     this.history.revision = json.get('revision').number();
@@ -77,37 +80,32 @@ class SessionPage {
     }
     this.place = place === undefined ? undefined : Math.min(Math.max(place, this.history.base), this.history.revision);
     await this.#load();
-    this.draw();
-    if (this.isAtEnd) this.timeline.toEnd();
-    else this.timeline.reveal();
+    this.draw(this.isAtEnd ? 'toEnd' : 'reveal');
   }
 
   /** Moves to a revision; the last one is the end, where new events are followed. */
-  goTo(revision) {
+  goTo(revision, scroll = 'reveal') {
     const { base, revision: last } = this.history;
     const place = Math.min(Math.max(revision, base), last);
     this.place = place === last ? undefined : place;
-    this.draw();
-    this.timeline.reveal();
-    if (this.history.has(this.at) || this.at === base) return;
+    this.draw(scroll);
     clearTimeout(this.loading);
+    if (this.history.has(this.at) || this.at === base) return;
     this.loading = setTimeout(() => this.#load().then(() => {
-      this.draw();
-      this.timeline.reveal();
+      this.draw(scroll);
       this.#askRewound();
-    }).catch(complain), DEBOUNCE);
+    }).catch(fail), DEBOUNCE);
   }
 
   tail() {
-    this.goTo(this.history.revision);
-    if (!this.history.hasNewer) this.timeline.toEnd();
+    this.goTo(this.history.revision, 'toEnd');
   }
 
   /** To the first event of the next or the previous invocation. */
   step(direction) {
     const starts = this.#starts();
     const next = direction > 0 ? starts.find((start) => start > this.at) : starts.findLast((start) => start < this.at);
-    this.goTo(next ?? (direction > 0 ? this.history.revision : this.history.base));
+    this.goTo(next ?? (direction > 0 ? this.history.revision : this.history.base), 'focus');
   }
 
   async #load() {
@@ -126,7 +124,7 @@ class SessionPage {
       await this.history.askRewound();
       this.draw();
     } catch (error) {
-      if (error.name !== 'AbortError') complain(error);
+      fail(error);
     } finally {
       this.paging = false;
     }
@@ -141,7 +139,8 @@ class SessionPage {
     return events.filter((event, index) => event.invocation !== events[index - 1]?.invocation).map((event) => event.sequence);
   }
 
-  draw() {
+  draw(scroll) {
+    this.scroll = scroll ?? this.scroll;
     if (this.drawing || this.signal.aborted) return;
     this.drawing = true;
     requestAnimationFrame(() => {
@@ -153,7 +152,11 @@ class SessionPage {
   #drawNow() {
     const { history, at } = this;
     const event = history.find(at);
+    const focused = this.timeline.list.contains(document.activeElement) && document.activeElement;
     this.timeline.draw(at);
+    if (focused) focused.focus({ preventScroll: true });
+    this.timeline[this.scroll]?.();
+    this.scroll = '';
     if (event || at === history.base) this.eventView.draw(event, this.view, this.session);
     const text = event ? `event ${at} of ${history.revision}, ${event.author || 'no author'}, ${clock(event.time)}` : `revision ${at} of ${history.revision}`;
     this.slider.draw({ base: history.base, revision: history.revision, at, text, starts: this.#starts() });
@@ -162,27 +165,49 @@ class SessionPage {
       at: this.isAtEnd ? undefined : at, view: this.view === 'content' ? undefined : this.view,
       against: this.against === 'previous' ? undefined : this.against,
     }));
-    clearTimeout(this.stateTimer);
-    this.stateTimer = setTimeout(() => this.#drawState(), this.drawnAt === undefined ? 0 : DEBOUNCE);
+    if (this.isAtEnd && history.hasNewer) this.#catchUp();
+    this.#keepState();
+  }
+
+  /** Reads the end anew, if events that were not seen on the stream are there. */
+  async #catchUp() {
+    if (this.isCatching) return;
+    this.isCatching = true;
+    await this.history.openAtEnd().then(() => this.#askRewound()).catch(fail);
+    this.isCatching = false;
+    if (this.isAtEnd) this.draw('toEnd');
+    else this.goTo(this.at, ''); // one went elsewhere meanwhile
+  }
+
+  /** Draws the state that is wanted, one after the other: neither a slider nor events that arrive quickly put it off. */
+  async #keepState() {
+    this.isStale = true;
+    if (this.isReading) return;
+    this.isReading = true;
+    while (this.isStale && !this.signal.aborted) {
+      this.isStale = false;
+      await this.#drawState();
+      await new Promise((resolve) => { setTimeout(resolve, DEBOUNCE); });
+    }
+    this.isReading = false;
   }
 
   async #drawState() {
-    const { at, against, isAtEnd } = this;
+    const { at, against, place, isAtEnd } = this;
     const { base, revision } = this.history;
-    this.drawnAt = at;
     try {
       const here = isAtEnd ? this.states.now().then((answer) => answer.json) : this.states.at(at);
       const other = against === 'now' ? this.states.now().then((answer) => answer.json)
         : this.states.at(against === 'start' ? base : Math.max(base, at - 1));
       const [shown, compared] = await Promise.all([here, other]);
-      if (at !== this.at || against !== this.against || this.signal.aborted) return;
+      if (place !== this.place || against !== this.against || this.signal.aborted) return;
       const rows = against === 'now' ? compare(shown, compared) : compare(compared, shown);
       const title = isAtEnd ? 'State now' : against === 'now' ? `State ${at} → now` : `State at ${at}`;
       this.stateView.draw({ rows, title, against, mayEdit: mayWrite(), text: shown.text });
       if (at > base) this.states.prefetch(at - 1);
       if (at < revision) this.states.prefetch(at + 1);
     } catch (error) {
-      if (error.name !== 'AbortError') this.stateView.fail(error);
+      if (error.name !== 'AbortError' && place === this.place) this.stateView.fail(error);
     }
   }
 
@@ -207,12 +232,13 @@ class SessionPage {
   #foot() {
     const button = (label, key, action, title) =>
       h('button', { type: 'button', title: `${title} (${key})`, 'aria-keyshortcuts': key, click: action }, label);
-    const writing = mayWrite() ? [
+    this.writing = mayWrite() ? [
       button('Edit state', 'e', () => this.edit(), 'Change state by operators, with a preview'),
       button('Fork here', 'f', () => this.fork(), 'A new session with the events up to here'),
       button('Rewind to here', 'r', () => this.rewind(), 'One more event restores the session state of here'),
     ] : [];
-    return h('footer.foot', this.slider.element, h('div.buttons', writing, button('Copy as curl', 'y', () => this.copyCurl(), 'The requests of this view')));
+    return h('footer.foot', this.slider.element, h('div.buttons', this.writing, button('Copy as curl', 'y', () => this.copyCurl(), 'The requests of this view'),
+      button('Export', 'x', () => this.export().catch(fail), 'All events as they are stored, one a line')));
   }
 
   #drawLive() {
@@ -233,6 +259,7 @@ class SessionPage {
 
   fork() {
     const { at } = this;
+    const headers = { 'Idempotency-Key': newKey() };
     const id = h('input', { spellcheck: 'false', autocomplete: 'off', placeholder: 'generated' });
     ask({
       title: `Fork at event ${at}`,
@@ -240,7 +267,7 @@ class SessionPage {
       fields: [field('Id of the new session', id)],
       action: 'Fork',
       request: () => ({
-        method: 'POST', path: `${this.path}/fork`,
+        method: 'POST', path: `${this.path}/fork`, headers,
         body: compose({ atRevision: String(at), sessionId: id.value ? quote(id.value) : undefined }),
       }),
       done: (answer, box) => {
@@ -252,12 +279,26 @@ class SessionPage {
 
   rewind() {
     const { at } = this;
+    const key = newKey();
+    let seen = this.history.revision;
     ask({
       title: `Rewind to event ${at}`,
       about: `Appends one event that restores the session's own state as it was after event ${at}. Nothing is removed; app and user state stay as they are.`,
       action: 'Rewind',
       danger: true,
-      request: () => ({ method: 'POST', path: `${this.path}/rewind`, body: compose({ toRevision: String(at) }) }),
+      request: () => ({
+        method: 'POST', path: `${this.path}/rewind`, headers: { 'If-Match': `"${seen}"`, 'Idempotency-Key': key },
+        body: compose({ toRevision: String(at) }),
+      }),
+      failed: (problem, { trouble, build }) => {
+        const revision = problem.status === 412 && problem.body?.get('revision')?.number();
+        if (!revision) return false;
+        fill(trouble, h('p', h('b', `Nothing was rewound: event${revision > seen + 1 ? `s ${seen + 1} to` : ''} ${revision} came meanwhile.`),
+          ' Look at what is new first, or press Rewind again to rewind that too.'));
+        seen = revision;
+        build();
+        return true;
+      },
       done: (_, box) => {
         box.close();
         toast('Rewound');
@@ -275,11 +316,27 @@ class SessionPage {
     return copy(requests.map(curl).join('\n'));
   }
 
+  /** Downloads the events up to this moment as JSON lines, from pages of the log, each event as it is stored. */
+  async export() {
+    const query = { pageSize: 1000, beforeSequence: this.history.revision + 1 };
+    const lines = [];
+    do {
+      const { json } = await get(withQuery(`${this.path}/events`, query), this.signal);
+      // A line break outside of a text is white space.
+      lines.push(...json.get('events').items.map((event) => `${event.text.replace(/[\r\n]+/g, ' ')}\n`));
+      query.pageToken = json.get('nextPageToken')?.string();
+    } while (query.pageToken);
+    const href = URL.createObjectURL(new Blob(lines));
+    h('a', { href, download: `${this.id.replace(/[^\w.-]/g, '_')}.jsonl` }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60_000);
+    toast(`Exported ${lines.length} events`);
+  }
+
   #follow() {
     let position = String(this.history.revision);
     const stop = new AbortController();
     const signal = AbortSignal.any([this.signal, stop.signal]);
-    const end = (word) => { this.status = word; stop.abort(); this.#drawLive(); };
+    const end = (word) => { stop.abort(); this.#ended(word); };
     followShared({
       address: withQuery(`${this.path}/watch`, { include: 'state' }),
       signal,
@@ -301,19 +358,28 @@ class SessionPage {
         if (typeof status === 'string') this.status = status;
         else return end(status.code || status.message);
         this.#drawLive();
+        if (status === 'live') this.draw();
       },
     }).catch(complain);
   }
 
   #arrived(event) {
-    const { history } = this;
-    if (event.sequence <= history.revision) return;
-    const isComplete = history.add(event);
+    const { history, timeline } = this;
+    if (event.sequence <= history.last) return;
+    history.add(event);
     if (event.rewinds !== undefined) this.#askRewound();
-    if (!isComplete && this.isAtEnd) history.openAtEnd().then(() => this.draw()).catch(complain);
-    this.draw();
-    if (this.isAtEnd) requestAnimationFrame(() => this.timeline.toEnd());
+    this.draw(this.isAtEnd && timeline.isAtEnd && !this.scroll ? 'toEnd' : undefined);
     announce(`Event ${event.sequence}, ${event.author}: ${event.line.text}`);
+  }
+
+  /** The stream is over for good. */
+  #ended(word) {
+    this.status = ENDS[word] ?? word;
+    this.#drawLive();
+    if (!ENDS[word]) return;
+    for (const button of this.writing) button.disabled = true;
+    this.isGone = true;
+    fill(this.gone, `This session was ${this.status}. What is shown here is how it was.`);
   }
 
   #metadata(metadata) {
@@ -325,14 +391,18 @@ class SessionPage {
 
   /** What the keys of the keyboard do here. */
   keys() {
-    const writing = mayWrite() ? { e: () => this.edit(), f: () => this.fork(), r: () => this.rewind() } : {};
-    const move = (distance) => () => this.goTo(this.at + distance);
+    const writing = mayWrite() && !this.isGone ? { e: () => this.edit(), f: () => this.fork(), r: () => this.rewind() } : {};
+    const move = (distance, scroll) => () => this.goTo(this.at + distance, scroll);
     return {
-      j: () => { move(1)(); }, k: () => { move(-1)(); }, '[': move(-1), ']': move(1),
+      j: move(1, 'focus'), k: move(-1, 'focus'), '[': move(-1), ']': move(1),
       '{': () => this.step(-1), '}': () => this.step(1),
-      t: () => this.tail(), y: () => this.copyCurl(), ...writing,
+      t: () => this.tail(), y: () => this.copyCurl(), x: () => this.export().catch(fail), ...writing,
     };
   }
+}
+
+function fail(error) {
+  if (error.name !== 'AbortError') complain(error);
 }
 
 let saidAt = 0;

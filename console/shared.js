@@ -1,8 +1,12 @@
-// One stream for all tabs that look at the same address with the same credential: whoever holds the lock reads it and tells
-// the others. A hidden tab gives its place up, so that streams never use up the six connections of a browser.
+// New events for all tabs. A browser has six connections to a host, so it reads two streams at most, whoever holds a lock of
+// SLOTS. Tabs at the same address with the same credential share one reader, which tells the others. A reader without a
+// slot, and every tab without Web Locks (no secure context), asks again and again. A hidden tab leaves its turn to others.
 
-import { credential } from './api.js';
-import { follow } from './sse.js';
+import { credential, get, Problem, send, withQuery } from './api.js';
+import { follow, rest } from './sse.js';
+
+const SLOTS = ['sessiond stream 1', 'sessiond stream 2'];
+const EVERY = 2500;
 
 async function nameOf(address) {
   const bytes = new TextEncoder().encode(`${credential.get()}\n${address}`);
@@ -10,28 +14,59 @@ async function nameOf(address) {
   return `sessiond ${Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** Follows like sse.follow. `position` is asked for at each start: the id to go on from. */
-export async function followShared({ address, position, signal, onFrame, onStatus }) {
-  if (!navigator.locks || !crypto.subtle) {
-    return follow({ address, position: position(), signal, onFrame, onStatus }); // no secure context: one stream a tab
+/** Runs the action with a slot, or gives false. */
+async function withSlot(action) {
+  for (const slot of SLOTS) {
+    if (await navigator.locks.request(slot, { ifAvailable: true }, async (lock) => lock && (await action(), true))) return true;
   }
-  const name = await nameOf(address);
-  const channel = new BroadcastChannel(name);
-  channel.addEventListener('message', ({ data }) => {
-    if (data.frame) onFrame(data.frame);
-    else onStatus(data.status);
-  });
-  signal.addEventListener('abort', () => channel.close(), { once: true });
+  return false;
+}
 
+/** Follows the watch of a session like sse.follow. `position` is asked for at each start: the id to go on from. */
+export async function followShared({ address, position, signal, onFrame, onStatus }) {
+  const session = address.replace(/\/watch\?.*/, '');
+  const isShared = navigator.locks && crypto.subtle;
+  const name = isShared && await nameOf(address);
+  const channel = isShared && new BroadcastChannel(name);
+  if (signal.aborted) return channel?.close();
+  const tell = (message) => { if (!signal.aborted) channel?.postMessage(message); };
+  const toAll = {
+    onFrame(frame) { onFrame(frame); tell({ frame }); },
+    onStatus(status) { onStatus(status); if (typeof status === 'string') tell({ status }); },
+  };
+  channel?.addEventListener('message', ({ data }) => (data.frame ? onFrame(data.frame) : onStatus(data.status)));
+  signal.addEventListener('abort', () => channel?.close());
+
+  let tag;
+  /** What is new, by short requests. Of very many events the last ones will do: the page loads the others. */
+  const poll = async (turn) => {
+    try {
+      const { json } = await get(withQuery(`${session}/events`, { afterSequence: parseInt(position(), 10), order: 'desc', pageSize: 100 }), turn);
+      for (const event of json.get('events').items.reverse()) {
+        toAll.onFrame({ event: 'event', data: event.text, id: event.get('sequence').text });
+      }
+      try {
+        const answer = await send({ path: `${session}/state`, headers: tag ? { 'If-None-Match': tag } : {}, signal: turn });
+        if (tag) toAll.onFrame({ event: 'state' });
+        tag = answer.tag;
+      } catch (error) {
+        if (error.status !== 304) throw error;
+      }
+      toAll.onStatus('live');
+    } catch (error) {
+      if (turn.aborted) return;
+      if (!(error instanceof Problem)) throw error;
+      toAll.onStatus(error.status >= 400 && error.status < 500 && error.status !== 429 ? error : 'waiting');
+    }
+  };
+
+  /** Until the turn ends. What ends for good aborts the signal: the next tab sees for itself. */
   const lead = async (turn) => {
-    const tell = (message) => { if (!signal.aborted) channel.postMessage(message); };
-    await follow({
-      address, position: position(), signal: turn,
-      onFrame(frame) { onFrame(frame); tell({ frame }); },
-      onStatus(status) { onStatus(status); if (typeof status === 'string') tell({ status }); },
-    });
-    // A stream that ended for good keeps the lock: another tab would fare no better.
-    await new Promise((resolve) => { turn.addEventListener('abort', resolve, { once: true }); if (turn.aborted) resolve(); });
+    while (!turn.aborted) {
+      const hadSlot = isShared && await withSlot(() => follow({ address, position: position(), signal: turn, ...toAll }));
+      if (!hadSlot && !turn.aborted) await poll(turn);
+      await rest(EVERY, turn);
+    }
   };
 
   while (!signal.aborted) {
@@ -42,9 +77,10 @@ export async function followShared({ address, position, signal, onFrame, onStatu
     signal.addEventListener('abort', stop);
     stop();
     try {
-      // Whoever waits for the lock is fed by the tab that holds it.
-      onStatus('live');
-      await navigator.locks.request(name, { signal: turn.signal }, () => lead(turn.signal));
+      // Whoever waits for the turn is fed by the tab that has it, but for what came before it listened.
+      await poll(turn.signal);
+      if (isShared) await navigator.locks.request(name, { signal: turn.signal }, () => lead(turn.signal));
+      else await lead(turn.signal);
     } catch (error) {
       if (error.name !== 'AbortError') throw error;
     } finally {

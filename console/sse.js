@@ -88,7 +88,8 @@ async function once(address, last, signal, onFrame, onOpen) {
   }
 }
 
-function rest(milliseconds, signal) {
+/** Waits, at most until the signal. */
+export function rest(milliseconds, signal) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);
     signal.addEventListener('abort', () => { clearTimeout(timer); resolve(); }, { once: true });

@@ -24,13 +24,18 @@ export class StateView {
   }
 
   draw({ rows, title, against, mayEdit, text }) {
-    this.shown = { rows, mayEdit, text };
     this.title.textContent = title;
     this.choice.value = against;
+    // The same again is left as it is, with what is open and selected.
+    const content = JSON.stringify([text, rows.map((row) => [row.change, row.old?.text])]);
+    if (content === this.content) return;
+    this.content = content;
+    this.shown = { rows, mayEdit, text };
     this.#show();
   }
 
   fail(problem) {
+    this.content = undefined;
     fill(this.body, h('p.failure', problem.message));
   }
 
@@ -46,7 +51,9 @@ export class StateView {
         h('h3', scope.title, h('span.count', there), changes > 0 && h('span.changes', `${changes} changed`)),
         visible.length ? h('ul.keys', visible.map((row) => this.#row(row, mayEdit))) : h('p.empty', this.only.checked ? 'No changes.' : 'Empty.'));
     });
+    const focused = document.activeElement?.dataset.key;
     fill(this.body, sections, h('div.bar', copyButton('Copy state as stored', text)));
+    if (focused !== undefined) this.body.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 
   #row(row, mayEdit) {
@@ -55,7 +62,6 @@ export class StateView {
       if (isOpen) this.#opened.delete(row.key);
       else this.#opened.add(row.key);
       this.#show();
-      this.body.querySelector(`[data-index="${this.shown.rows.indexOf(row)}"]`)?.focus();
     };
     const value = row.value ?? row.old;
     const line = row.change === 'changed'
@@ -63,7 +69,7 @@ export class StateView {
       : row.change === 'removed' ? h('del', inline(value)) : inline(value);
     return h(`li${row.change ? `.${row.change}` : ''}`,
       h('button.key', {
-        type: 'button', 'aria-expanded': String(isOpen), 'data-index': this.shown.rows.indexOf(row), click: toggle,
+        type: 'button', 'aria-expanded': String(isOpen), 'data-key': row.key, click: toggle,
         'aria-description': row.change || undefined,
       }, h('span.sign', { 'aria-hidden': 'true' }, SIGNS[row.change] ?? ''), h('bdi.name', row.key), h('span.value', line)),
       isOpen && h('div.opened',

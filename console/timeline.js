@@ -14,8 +14,8 @@ export class Timeline {
     this.history = history;
     this.choose = choose;
     this.list = h('ol.timeline', { 'aria-label': 'Events' });
-    this.older = h('button.quiet.page', { type: 'button', click: () => page('older') }, 'Older events');
-    this.newer = h('button.quiet.page', { type: 'button', click: () => page('newer') }, 'Newer events');
+    this.older = h('button.quiet.page', { type: 'button', hidden: true, click: () => page('older') }, 'Older events');
+    this.newer = h('button.quiet.page', { type: 'button', hidden: true, click: () => page('newer') }, 'Newer events');
     this.search = h('input', {
       type: 'search', placeholder: 'Filter events', 'aria-label': 'Filter the loaded events', 'data-filter': true,
       input: () => { this.#filter = this.search.value.toLowerCase(); this.draw(this.selected); },

@@ -1,0 +1,405 @@
+"""The session page: timeline, event and state at one place of the log, live, and what is done from there."""
+
+import json
+import re
+import threading
+
+import pytest
+
+from browser import Keys
+from server import event, path, until
+
+NUMBER = "1.10"
+LONG = "7" * 300
+
+
+def address(app, query="", id="s1"):
+    return f"#/app/{app}/user/ada/session/{id}{query}"
+
+
+def filled(api, app, count=5, id="s1", **fields):
+    """A session: its event N sets `n` to N, and an invocation has two events."""
+    session = api.session(app, id=id, **fields)
+    api.append(session, *[event(f"e{n}", text=f"Text {n}", delta={"n": n}, invocationId=f"i{(n + 1) // 2}") for n in range(1, count + 1)])
+    return session
+
+
+def opened(page, app, query="", id="s1"):
+    page.open(address(app, query, id))
+    page.find(".row[aria-current=true]")
+    page.wait_text(".live", "Live")
+    return page
+
+
+def wait_at(page, place, of):
+    """Until timeline, slider and state show that place."""
+    page.wait_text(".place", f"{place} of {of}")
+    page.wait("document.querySelector('.row[aria-current=true] .sequence')?.textContent === arguments[0]", str(place))
+
+
+def slide(page, revision):
+    """Drags the slider."""
+    page.js("const range = document.querySelector('.slider input'); range.value = arguments[0]; range.dispatchEvent(new Event('input'))", revision)
+
+
+def wait_state(page, title, **values):
+    """Until these keys, and no others, are on the screen with these texts."""
+    page.wait_text(".right h2", title)
+    shown = """Object.fromEntries([...document.querySelectorAll('.keys li:not(.removed)')].map((row) =>
+        [row.querySelector('.name').textContent, (row.querySelector('ins') ?? row.querySelector('.value')).textContent]))"""
+    until(f"state {values}", lambda: page.value(shown) == values)
+
+
+@pytest.fixture
+def copied(browser):
+    """What the next click copies."""
+    browser.driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+
+    def copied(page, act):
+        page.cdp("Page.bringToFront")
+        page.js("return navigator.clipboard.writeText('')")
+        act()
+        return until("copied text", lambda: page.value("navigator.clipboard.readText()"))
+
+    return copied
+
+
+def patch(api, session, text):
+    return api.ask("PATCH", f"{session}/state", text)
+
+
+def test_the_state_at_the_slider_while_two_write(api, app, page, copied):
+    session = filled(api, app, 3, state={"start": 1})
+    opened(page, app)
+    end = threading.Event()
+    failures = []
+
+    def write(writer):
+        try:
+            number = 0
+            while not end.wait(0.05):
+                number += 1
+                delta = {f"w{writer}": number, f"user:u{writer}": [number] * 3, f"k{number % 7}": writer}
+                api.append(session, event(f"w{writer}-{number}", f"writer {writer}", "Hello", delta))
+        except Exception as failure:
+            failures.append(failure)
+
+    writers = [threading.Thread(target=write, args=[writer]) for writer in (1, 2)]
+    for writer in writers:
+        writer.start()
+    try:
+        page.wait("document.querySelector('.slider input').max > 20")
+        # The state at the end goes on while they write.
+        first = page.wait("document.querySelector('.keys li:nth-child(2) .value')?.textContent")
+        page.wait("document.querySelector('.keys li:nth-child(2) .value')?.textContent !== arguments[0]", first)
+        for place in [0, 2, 7, 20, 13]:
+            slide(page, place)
+            page.wait_text(".right h2", f"State at {place}")
+            stored = api.get(f"{session}/state?atRevision={place}")
+            assert copied(page, lambda: page.click("button", "Copy state as stored")) == stored.text.rstrip()
+            assert set(page.value("[...document.querySelectorAll('.keys li:not(.removed) .name')].map((name) => name.textContent)")) == set(stored.json)
+    finally:
+        end.set()
+        for writer in writers:
+            writer.join()
+    assert failures == []
+    page.press("t")
+    last = api.get(session).json["revision"]
+    wait_at(page, last, last)
+    page.wait_text(".right h2", "State now")
+    until("the last state", lambda: copied(page, lambda: page.click("button", "Copy state as stored")) == api.get(f"{session}/state").text.rstrip())
+    numbers = page.value("[...document.querySelectorAll('.timeline .sequence')].map((cell) => Number(cell.textContent))")
+    assert numbers == list(range(numbers[0], last + 1))
+
+
+def test_fork_from_an_event(api, app, page):
+    session = filled(api, app)
+    opened(page, app)
+    page.click(".timeline .row", "Text 3")
+    wait_at(page, 3, 5)
+    page.click("button", "Fork here")
+    assert '{"atRevision":3}' in page.text("dialog pre")
+    assert "Idempotency-Key" in page.text("dialog pre")
+    page.click("dialog button[type=submit]", "Fork")
+    page.find(".marks a", "fork of s1 at 3")
+    wait_at(page, 3, 3)
+    wait_state(page, "State now", n="3")
+    assert "s1" not in page.address().split("/")[-1]
+    assert api.get(session).json["revision"] == 5
+
+
+def test_rewind_strikes_through_what_it_takes_back(api, app, page):
+    session = filled(api, app)
+    opened(page, app, "?at=2")
+    wait_at(page, 2, 5)
+    page.click("button", "Rewind to here")
+    assert "If-Match: \"5\"" in page.text("dialog pre")
+    page.click("dialog button[type=submit]", "Rewind")
+    wait_at(page, 6, 6)
+    wait_state(page, "State now", n="2")
+    rewound = "[...document.querySelectorAll('.timeline .rewound')].map((row) => row.querySelector('.sequence').textContent).join()"
+    page.wait(f"{rewound} === '3,4,5'")
+    style = "getComputedStyle(document.querySelector('.timeline .rewound .line')).textDecorationLine"
+    assert page.value(style) == "line-through"
+    assert page.value("document.querySelector('.timeline .rewound .row').getAttribute('aria-description')") == "rewound"
+    assert "rewind to event 2" in page.text(".row[aria-current=true]")
+    assert api.get(f"{session}/state").json == {"n": 2}
+
+
+def test_a_rewind_of_events_that_were_not_seen_is_refused(api, app, page):
+    session = filled(api, app)
+    opened(page, app, "?at=2")
+    wait_at(page, 2, 5)
+    page.press("r")
+    page.find("dialog")
+    api.append(session, event("late", "agent", "Late", {"n": 6}), event("later", "agent", "Later", {"n": 7}))
+    page.click("dialog button[type=submit]", "Rewind")
+    page.wait_text("dialog .trouble", "Nothing was rewound: events 6 to 7 came meanwhile")
+    assert api.get(session).json["revision"] == 7
+    assert "If-Match: \"7\"" in page.text("dialog pre")
+    page.click("dialog button[type=submit]", "Rewind")
+    wait_at(page, 8, 8)
+    assert api.get(f"{session}/state").json == {"n": 2}
+
+
+def fill_edit(page, key, operator, value):
+    page.fill("dialog input", key)
+    page.choose("dialog select", operator)
+    if value is not None:
+        page.fill("dialog textarea", value)
+
+
+def test_edit_state_with_a_preview(api, app, page):
+    session = filled(api, app, state={"price": 1})
+    patch(api, session, f'{{"stateDelta":{{"price":{NUMBER},"big":{LONG}}}}}')
+    tag = api.get(f"{session}/state").tag
+    opened(page, app)
+    page.press("e")
+    fill_edit(page, "price", "increment", "0.20")
+    page.wait_text("dialog .preview", "1.30")
+    shown = page.text("dialog pre")
+    assert f"If-Match: {tag}" in shown
+    key = re.search(r"Idempotency-Key: (\S+)'", shown)[1]
+    assert '{"stateOps":[{"op":"increment","key":"price","value":0.20}]}' in shown
+    page.click("dialog button[type=submit]", "Apply")
+    page.wait("!document.querySelector('dialog')")
+    wait_state(page, "State now", n="5", price="1.30", big=f"{LONG[:200]}…")
+    assert api.get(f"{session}/events/{key}").json["actions"]["stateDelta"]
+    page.press("e")
+    fill_edit(page, "big", "increment", "1")
+    page.wait_text("dialog .preview", "7" * 299 + "8")
+    fill_edit(page, "n", "remove", None)
+    page.wait_text("dialog .preview", "not set")
+    page.click("dialog button[type=submit]", "Apply")
+    wait_state(page, "State now", price="1.30", big=f"{LONG[:200]}…")
+
+
+def test_an_edit_whose_answer_was_lost_is_sent_again(api, app, page):
+    session = filled(api, app)
+    opened(page, app)
+    page.press("e")
+    fill_edit(page, "n", "increment", "10")
+    page.js("""const real = fetch;
+        window.fetch = async (address, options) => {
+            const answer = await real(address, options);
+            if (options?.method !== 'PATCH') return answer;
+            window.fetch = real;
+            throw new TypeError('lost');
+        };""")
+    page.click("dialog button[type=submit]", "Apply")
+    page.wait_text("dialog .trouble", "The server does not answer")
+    page.click("dialog button[type=submit]", "Apply")
+    page.wait("!document.querySelector('dialog')")
+    assert api.get(f"{session}/state").json == {"n": 15}
+    assert api.get(session).json["revision"] == 6
+
+
+def test_an_edit_of_a_state_that_was_changed_meanwhile(api, app, page):
+    session = filled(api, app)
+    opened(page, app)
+    page.press("e")
+    fill_edit(page, "n", "increment", "10")
+    page.wait_text("dialog .preview", "15")
+    api.append(session, event("late", "agent", "Late", {"n": 6, "other": NUMBER}))
+    page.click("dialog button[type=submit]", "Apply")
+    page.wait_text("dialog .meanwhile", "Nothing of yours was written")
+    page.find("dialog .meanwhile li.changed", "5 → 6")
+    page.find("dialog .meanwhile li.added", "other")
+    page.wait_text("dialog .preview", "16")
+    assert api.get(f"{session}/state").json["n"] == 6
+    page.click("dialog button[type=submit]", "Apply")
+    page.wait("!document.querySelector('dialog')")
+    assert api.get(f"{session}/state").json["n"] == 16
+
+
+TAIL = "(() => { const s = document.querySelector('.left .scroller'); return s.scrollHeight - s.scrollTop - s.clientHeight; })()"
+
+
+def test_new_events_are_followed_at_the_end_only(api, app, page):
+    session = filled(api, app, 80)
+    opened(page, app)
+    wait_at(page, 80, 80)
+    page.wait(f"{TAIL} < 2")
+    api.append(session, *[event(f"n{n}", "agent", f"New {n}", {"n": n}) for n in range(30)])
+    wait_at(page, 110, 110)
+    page.wait(f"{TAIL} < 2")
+    wait_state(page, "State now", n="29")
+    # Whoever scrolls up is left alone.
+    def top(text):
+        """Where the row is, as soon as it moves no more."""
+        row = page.find(".timeline .row", text)
+        tops = []
+
+        def is_still():
+            tops.append(page.value("new Promise((done) => requestAnimationFrame(() => done(arguments[0].getBoundingClientRect().top)))", row))
+            return len(tops) > 5 and len(set(tops[-5:])) == 1
+
+        until("the rows are still", is_still)
+        return tops[-1]
+
+    page.js("document.querySelector('.left .scroller').scrollTop = 300")
+    page.js("arguments[0].scrollIntoView()", page.find(".timeline .row", "Text 29"))
+    before = top("Text 30")
+    api.append(session, event("up", "agent", "Up", {"n": 111}))
+    wait_at(page, 111, 111)
+    assert abs(top("Text 30") - before) < 2
+    page.click(".timeline .row", "Text 7")
+    wait_at(page, 7, 111)
+    before = top("Text 7")
+    page.js("document.querySelector('.middle h3, .middle dl').dataset.seen = 'yes'")
+    api.append(session, event("more", "agent", "More", {"n": 112}))
+    wait_at(page, 7, 112)
+    wait_state(page, "State at 7", n="7")
+    assert abs(top("Text 7") - before) < 2
+    assert page.address().endswith("?at=7")
+    assert page.value("document.querySelector('[data-seen]') !== null"), "the event is drawn anew"
+    page.press("t")
+    wait_at(page, 112, 112)
+    page.wait(f"{TAIL} < 2")
+    assert "?at" not in page.address()
+
+
+@pytest.mark.server()
+def test_the_stream_goes_on_after_a_restart(server, api, app, page):
+    session = filled(api, app)
+    opened(page, app)
+    page.wait("document.querySelector('.live').dataset.status === 'live'")
+    server.stop()
+    page.wait_text(".live", "Connecting")
+    server.start()
+    api.append(session, event("after", "agent", "After the restart", {"n": 6}))
+    wait_at(page, 6, 6)
+    page.wait_text(".live", "Live")
+    wait_state(page, "State now", n="6")
+    assert [row.text for row in page.all(".timeline .row .sequence")] == [str(n) for n in range(7)]
+
+
+def test_a_session_that_is_deleted_while_open(api, app, page):
+    session = filled(api, app)
+    opened(page, app, "?at=3")
+    wait_at(page, 3, 5)
+    page.wait("document.querySelector('.live').dataset.status === 'live'")
+    api.ask("DELETE", session)
+    page.wait_text("[role=alert].gone", "This session was deleted")
+    page.wait_text(".live", "Ended: deleted")
+    assert not page.find(".buttons button", "Fork here").is_enabled()
+    page.press("f")
+    assert page.all("dialog") == []
+    page.find(".timeline .row", "Text 5")
+
+
+FOCUS = "document.activeElement.textContent"
+OUTLINE = "getComputedStyle(document.activeElement).outlineStyle"
+
+
+def test_keyboard_alone(api, app, page, copied):
+    filled(api, app, 6)
+    page.open(f"#/app/{app}")
+    page.find(".sessions td a")
+    page.press("j")
+    page.press(Keys.ENTER)
+    wait_at(page, 6, 6)
+    for key, place in [("k", 5), ("k", 4), ("j", 5), ("[", 4), ("[", 3), ("]", 4), ("{", 3), ("{", 1), ("}", 3), ("}", 5)]:
+        page.press(key)
+        wait_at(page, place, 6)
+    assert "Text 5" in page.value(FOCUS)
+    assert page.value(OUTLINE) != "none"
+    assert re.fullmatch(r"event 5 of 6, agent, \d\d:\d\d:\d\d", page.value("document.querySelector('.slider input').getAttribute('aria-valuetext')"))
+    for key, title in [("e", "Edit state"), ("f", "Fork at event 5"), ("r", "Rewind to event 5"), ("?", "Keys")]:
+        page.press(key)
+        page.find("dialog h2", title)
+        assert page.value("document.querySelector('dialog').contains(document.activeElement)")
+        page.press(Keys.ESCAPE)
+        page.wait("!document.querySelector('dialog')")
+        assert "Text 5" in page.value(FOCUS)
+        assert page.value(OUTLINE) != "none"
+    assert "/state?atRevision=5" in copied(page, lambda: page.press("y"))
+    page.press("t")
+    wait_at(page, 6, 6)
+    page.js("document.querySelector('.slider input').focus()")
+    page.press(Keys.ARROW_LEFT)
+    wait_at(page, 5, 6)
+    page.press(Keys.HOME)
+    wait_at(page, 0, 6)
+    assert page.value("document.querySelector('.slider input').getAttribute('aria-valuetext')") == "revision 0 of 6"
+
+
+def test_focus_stays_while_events_arrive(api, app, page):
+    session = filled(api, app, 6)
+    opened(page, app)
+    wait_state(page, "State now", n="6")
+    for number, selector in enumerate([".timeline .row[aria-current=true]", ".keys .key", ".middle .facts button"], 7):
+        page.js("document.querySelector(arguments[0]).focus({preventScroll: true})", selector)
+        api.append(session, event(f"e{number}", "agent", "More", {"n": number}))
+        wait_at(page, number, number)
+        wait_state(page, "State now", n=str(number))
+        if ".middle" not in selector:
+            assert page.value("document.activeElement !== document.body"), selector
+
+
+def test_copy_as_curl(server, api, app, page, copied):
+    filled(api, app)
+    opened(page, app, "?at=3")
+    wait_at(page, 3, 5)
+    session = f"{server.url}{path('apps', app, 'users', 'ada', 'sessions', 's1')}"
+    text = copied(page, lambda: page.click("button", "Copy as curl"))
+    assert text == f"curl '{session}/state?atRevision=3'\ncurl {session}/events/e3"
+
+
+def test_export_gives_the_events_as_they_are_stored(api, app, page, browser, tmp_path):
+    session = api.session(app)
+    odd = f'{{"id":"odd","author":"user","z":{NUMBER},"a":{LONG},"Z":1E+2,"text":"\\u0041\\n \u2028 \u00e9 \U0001f600"}}'
+    api.post(f"{session}/events", odd)
+    api.append(session, *[event(f"e{n}", text=f"Text {n}", delta={"n": n}) for n in range(2300)])
+    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    opened(page, app)
+    page.click("button", "Export")
+    file = tmp_path / "s1.jsonl"
+    until("the download", file.exists)
+    lines = file.read_bytes().decode().removesuffix("\n").split("\n")
+    assert len(lines) == 2301
+    for sequence in [1, 2, 1000, 1001, 2001, 2301]:
+        id = json.loads(lines[sequence - 1])["id"]
+        assert lines[sequence - 1] == api.get(f"{session}/events/{id}").text.rstrip("\n")
+    assert f'"z":{NUMBER},"a":{LONG},"Z":1E+2' in lines[0]
+    assert [json.loads(line)["sequence"] for line in lines] == list(range(1, 2302))
+
+
+def test_values_are_shown_and_copied_as_they_were_written(api, app, page, copied):
+    session = api.session(app)
+    state = f'{{"z":1,"a":{{"z":{NUMBER},"b":{LONG},"a":1e2,"10":0,"2":-0.0}}}}'
+    api.post(f"{session}/events", f'{{"id":"e1","author":"agent","actions":{{"stateDelta":{state}}}}}')
+    opened(page, app)
+    inside = f'{{"z":{NUMBER},"b":{LONG},"a":1e2,"10":0,"2":-0.0}}'
+    assert inside in api.get(f"{session}/state").text
+    row = page.find(".keys li", '"z": 1.10')
+    row.find_element("css selector", "button").click()
+    text = page.value("document.querySelector('.keys .opened').innerText")
+    places = [text.index(part) for part in [f'"z": {NUMBER}', f'"b": {LONG}', '"a": 1e2', '"10": 0', '"2": -0.0']]
+    assert places == sorted(places)
+    assert copied(page, lambda: page.click(".opened button", "Copy value")) == inside
+    assert copied(page, lambda: page.click("button", "Copy state as stored")) == api.get(f"{session}/state").text.rstrip()
+    page.click("[role=tab]", "Raw")
+    stored = api.get(f"{session}/events/e1").text.rstrip()
+    assert page.value("document.querySelector('pre.raw').textContent") == stored
+    assert copied(page, lambda: page.click("button", "Copy as stored")) == stored
