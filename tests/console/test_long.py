@@ -90,7 +90,7 @@ def test_a_page_that_was_asked_for_before_a_jump(long, page):
             return answer;
         };
         document.querySelector('.left .scroller').scrollTop = 0""")
-    page.wait("window.answerOlder")
+    page.wait("window.answerOlder !== undefined")
     page.js("const range = document.querySelector('input[type=range]'); range.value = 5000; range.dispatchEvent(new Event('input'))")
     page.find(".row[aria-current=true] .line", "Event 5000.")
     page.js("window.answerOlder(); return new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
