@@ -165,7 +165,7 @@ class SessionPage {
       at: this.isAtEnd ? undefined : at, view: this.view === 'content' ? undefined : this.view,
       against: this.against === 'previous' ? undefined : this.against,
     }));
-    if (this.isAtEnd && history.hasNewer) this.#catchUp();
+    if (this.isAtEnd && history.hasNewer && this.timeline.isAtEnd) this.#catchUp();
     this.#keepState();
   }
 

@@ -22,13 +22,16 @@ export class Timeline {
     });
     this.scroller = h('div.scroller', this.older, this.list, this.newer);
     this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), this.search), this.scroller);
-    const observer = new IntersectionObserver((entries) => {
-      for (const { target, isIntersecting } of entries) {
-        if (isIntersecting && !target.hidden) page(target === this.older ? 'older' : 'newer');
-      }
-    }, { root: this.scroller, rootMargin: '200px' });
-    observer.observe(this.older);
-    observer.observe(this.newer);
+    this.page = page;
+    this.scroller.addEventListener('scroll', () => this.#more());
+  }
+
+  /** Another page where the scroller ends. A list shorter than that has its buttons. */
+  #more() {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    const [isUp, isDown] = [scrollTop < 200, scrollHeight - scrollTop - clientHeight < 200];
+    if (isUp === isDown) return;
+    if (!(isUp ? this.older : this.newer).hidden) this.page(isUp ? 'older' : 'newer');
   }
 
   #matches(event) {
@@ -64,6 +67,7 @@ export class Timeline {
     if (history.events.length === 0) content.push(h('li.empty', 'No event yet.'));
     fill(this.list, content);
     this.#restore(anchor);
+    queueMicrotask(() => this.#more()); // once its caller has scrolled
   }
 
   /** Scrolls as little as needed to show the selected row. */
