@@ -2,7 +2,7 @@
 
 import pytest
 
-from server import event, path
+from server import event
 
 NAMES = {
     "markup": "<img src=x onerror=alert(1)><script>alert(2)</script>",
