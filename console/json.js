@@ -1,7 +1,7 @@
 // JSON as it was written: a tree of slices of the text. Numbers, key order and escapes stay as they are, because nothing is
 // ever turned into a JavaScript value but single strings and small integers that the console itself needs.
 
-export class Json {
+class Json {
   constructor(kind, source, start) {
     this.kind = kind; // object, array, string, number, literal
     this.source = source;
@@ -54,7 +54,7 @@ function unescape(text) {
     hex ? String.fromCharCode(parseInt(hex, 16)) : (ESCAPES[one] ?? one));
 }
 
-export class JsonError extends Error {
+class JsonError extends Error {
   constructor(message, offset) {
     super(`${message} at character ${offset + 1}`);
     this.offset = offset;

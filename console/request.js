@@ -4,7 +4,7 @@ import { curl, Problem, send } from './api.js';
 import { copy, dialog, fill, h, toast } from './dom.js';
 
 /** Shows a request as curl: `update(request)`, or an Error why there is none. */
-export function requestBox() {
+function requestBox() {
   const text = h('code');
   const button = h('button.quiet', { type: 'button', click: () => copy(text.textContent) }, 'Copy as curl');
   const element = h('div.request', h('pre', { tabindex: 0, 'aria-label': 'The request as curl' }, text), button);

@@ -1,6 +1,6 @@
 // The session page: timeline, event and state at one place of the log, which the slider moves and the address holds.
 
-import { curl, get, sessionPath, withQuery } from './api.js';
+import { curl, get, path, sessionPath, withQuery } from './api.js';
 import { copy, field, fill, h, toast } from './dom.js';
 import { editState } from './edit.js';
 import { describe } from './event.js';
@@ -67,6 +67,20 @@ class SessionPage {
     await this.update(query);
     this.#askRewound();
     this.#follow();
+    this.#askForks().catch(() => {});
+  }
+
+  /** Marks forks, of the user's 200 latest sessions. */
+  async #askForks() {
+    const query = { orderBy: 'createTime', order: 'desc', pageSize: 200 };
+    const { json } = await get(withQuery(path('apps', this.app, 'users', this.user, 'sessions'), query), this.signal);
+    for (const session of json.get('sessions').items) {
+      if (session.at('forkedFrom', 'sessionId')?.string() !== this.id) continue;
+      const id = session.get('id').string();
+      const link = h('a', { href: sessionAddress(this.app, this.user, id) }, h('bdi', session.get('displayName')?.string() ?? id));
+      this.timeline.forks.push({ revision: session.at('forkedFrom', 'revision').number(), link });
+    }
+    if (this.timeline.forks.length) this.draw();
   }
 
   /** Takes what an address says: `at`, `event`, `view`, `against`. */

@@ -7,7 +7,7 @@ const SILENCE = 45_000; // the server says something every 15 s
 const PAUSES = [500, 1000, 2000, 5000, 10_000];
 
 /** Cuts a text stream into frames { event, data, id, retry }. */
-export class Frames {
+class Frames {
   #rest = '';
   #frame = {};
 

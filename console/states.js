@@ -46,7 +46,7 @@ export const SCOPES = [
   { name: 'app', prefix: 'app:', title: 'App' },
 ];
 
-export function scopeOf(key) {
+function scopeOf(key) {
   return key.startsWith('app:') ? 'app' : key.startsWith('user:') ? 'user' : 'session';
 }
 

@@ -5,6 +5,7 @@ import { hueOf } from './event.js';
 import { exact, span } from './times.js';
 
 export class Timeline {
+  forks = []; // { revision, link } of the sessions that begin there
   #rows = new Map(); // event id -> element
   #folded = new Set(); // first sequence of a group
   #filter = '';
@@ -45,7 +46,7 @@ export class Timeline {
     const anchor = this.#anchor();
     const content = [];
     const rows = new Map();
-    if (!history.hasOlder && !this.#filter) content.push(this.#start(selected));
+    if (!history.hasOlder && !this.#filter) content.push(this.#start(selected), ...this.#forks(history.base));
     let group;
     for (const [index, event] of history.events.entries()) {
       const previous = history.events[index - 1];
@@ -59,7 +60,7 @@ export class Timeline {
       const row = this.#rows.get(event.id) ?? this.#row(event, previous);
       rows.set(event.id, row);
       mark(row, event.sequence === selected, history.isRewound(event));
-      content.push(row);
+      content.push(row, ...this.#forks(event.sequence));
     }
     this.#rows = rows;
     this.older.hidden = !history.hasOlder;
@@ -90,14 +91,13 @@ export class Timeline {
   /** A row that is to stay where it is on the screen while rows come in above it. */
   #anchor() {
     const top = this.scroller.getBoundingClientRect().top;
-    const row = [...this.list.children].find((child) => child.getBoundingClientRect().bottom > top);
-    const button = row?.querySelector('button');
-    return button && { button, offset: row.getBoundingClientRect().top };
+    const row = [...this.#rows.values()].find((child) => child.getBoundingClientRect().bottom > top);
+    return row && { row, offset: row.getBoundingClientRect().top };
   }
 
   #restore(anchor) {
-    if (!anchor?.button.isConnected) return;
-    this.scroller.scrollTop += anchor.button.parentElement.getBoundingClientRect().top - anchor.offset;
+    if (!anchor?.row.isConnected) return;
+    this.scroller.scrollTop += anchor.row.getBoundingClientRect().top - anchor.offset;
   }
 
   #start(selected) {
@@ -108,6 +108,10 @@ export class Timeline {
     const row = h('li', button);
     mark(row, selected === base, false);
     return row;
+  }
+
+  #forks(revision) {
+    return this.forks.filter((fork) => fork.revision === revision).map(({ link }) => h('li.fork', '↳ fork ', link));
   }
 
   #head(event, group) {

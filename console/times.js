@@ -6,7 +6,7 @@ const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'na
 const STEPS = [['year', 31_557_600], ['month', 2_629_800], ['day', 86_400], ['hour', 3600], ['minute', 60]];
 
 /** Unix seconds as "5m ago". */
-export function ago(seconds) {
+function ago(seconds) {
   const distance = seconds - Date.now() / 1000;
   for (const [unit, length] of STEPS) {
     if (Math.abs(distance) >= length) return relative.format(Math.trunc(distance / length), unit);
