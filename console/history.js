@@ -66,9 +66,9 @@ export class History {
   /** Takes an event of the stream. False: some before it are missing here. */
   add(event) {
     const gap = event.sequence > this.revision + 1;
-    const atEnd = !this.hasNewer;
+    const isNext = !this.hasNewer && event.sequence === this.last + 1;
     this.revision = Math.max(this.revision, event.sequence);
-    if (gap || !atEnd || event.sequence !== this.last + 1) return !gap;
+    if (!isNext) return !gap;
     this.events.push(event);
     if (this.events.length > MOST) this.events = this.events.slice(-MOST);
     return true;
