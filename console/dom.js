@@ -1,6 +1,6 @@
 // Elements from names, attributes and text. Text is always a text node: nothing that a session holds becomes markup.
 
-/** h('button.primary', { type: 'button', click: listener }, 'Save'): functions listen, true and false set or leave out. */
+/** h('button.primary', { click: listener }, 'Save'): functions listen, true and false set or leave out. */
 export function h(name, ...rest) {
   const [tag, ...classes] = name.split('.');
   const element = document.createElement(tag);
@@ -34,7 +34,7 @@ export function fill(element, ...content) {
 
 /** Text that copies when pressed, and says so. */
 export function copyButton(label, text, attributes = {}) {
-  const button = h('button.quiet', { type: 'button', ...attributes, click: async () => {
+  const button = h('button.quiet', { ...attributes, click: async () => {
     await copy(typeof text === 'function' ? await text() : text);
   } }, label);
   return button;
@@ -64,7 +64,7 @@ export function toast(text, kind = 'status') {
 
 /** A modal dialog with a title; closes with Escape and gives its element. */
 export function dialog(title, ...content) {
-  const close = h('button.quiet.close', { type: 'button', 'aria-label': 'Close', click: () => box.close() }, '×');
+  const close = h('button.quiet.close', { 'aria-label': 'Close', click: () => box.close() }, '×');
   const box = h('dialog', { 'aria-label': title, close: () => box.remove() }, h('header', h('h2', title), close), content);
   document.body.append(box);
   box.showModal();

@@ -10,7 +10,7 @@ const VIEWS = ['content', 'actions', 'raw'];
 export class EventView {
   constructor(changeView) {
     this.tabs = VIEWS.map((view) => h('button', {
-      type: 'button', role: 'tab', id: `tab-${view}`, 'aria-controls': 'event-body', click: () => changeView(view),
+      role: 'tab', id: `tab-${view}`, 'aria-controls': 'event-body', click: () => changeView(view),
       keydown: (key) => {
         const step = { ArrowRight: 1, ArrowLeft: -1 }[key.key];
         if (!step) return;

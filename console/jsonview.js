@@ -63,7 +63,7 @@ function branch(json, key, depth, comma) {
     }));
     const left = elements.length - from - part.length;
     if (left > 0) {
-      const more = h('button.quiet', { type: 'button', click: () => { more.remove(); show(from + ITEMS); } }, `${left} more`);
+      const more = h('button.quiet', { click: () => { more.remove(); show(from + ITEMS); } }, `${left} more`);
       inner.append(more);
     }
   };
@@ -79,7 +79,7 @@ function branch(json, key, depth, comma) {
 export function longer(text) {
   if (text.length <= LONG) return text;
   let shown = LONG;
-  const more = h('button.quiet', { type: 'button', click: () => {
+  const more = h('button.quiet', { click: () => {
     more.before(text.slice(shown, shown += 10 * LONG));
     name();
   } });

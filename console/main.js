@@ -40,7 +40,7 @@ function drawNavigation(active) {
   const shown = PAGES.filter((page) => page.title && (!page.feature || hasFeature(page.feature)) && (!page.role || hasRole(page.role)));
   const links = shown.map((page) =>
     h('a', { href: href(page.form), 'aria-current': page === active ? 'page' : undefined }, page.title));
-  const leave = who.kind !== 'none' && h('button.quiet', { type: 'button', click: signOut }, 'Sign out');
+  const leave = who.kind !== 'none' && h('button.quiet', { click: signOut }, 'Sign out');
   fill(document.getElementById('nav'), h('a.brand', { href: '#/' }, 'sessiond'), links, h('span.space'),
     h('span.role.dim', who.kind === 'none' ? 'no sign-in needed' : `${who.role}${who.id ? ` · ${who.id}` : ''}`), leave);
 }

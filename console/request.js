@@ -6,7 +6,7 @@ import { copy, dialog, fill, h, toast } from './dom.js';
 /** Shows a request as curl: `update(request)`, or an Error why there is none. */
 function requestBox() {
   const text = h('code');
-  const button = h('button.quiet', { type: 'button', click: () => copy(text.textContent) }, 'Copy as curl');
+  const button = h('button.quiet', { click: () => copy(text.textContent) }, 'Copy as curl');
   const element = h('div.request', h('pre', { tabindex: 0, 'aria-label': 'The request as curl' }, text), button);
   element.update = (request) => {
     text.textContent = request instanceof Error ? request.message : curl(request);
@@ -51,7 +51,7 @@ export function ask({ title, about, fields = [], action, danger, request, done, 
       button.disabled = false;
     }
   };
-  const cancel = h('button', { type: 'button', click: () => box.close() }, 'Cancel');
+  const cancel = h('button', { click: () => box.close() }, 'Cancel');
   const form = h('form', { submit, input: build, change: build },
     about && h('p', about), fields, shown, trouble, h('footer', cancel, button));
   const box = dialog(title, form);

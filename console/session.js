@@ -18,7 +18,7 @@ import { StateView } from './stateview.js';
 import { Timeline } from './timeline.js';
 import { clock } from './times.js';
 
-const DEBOUNCE = 60;
+const DEBOUNCE = 60; // before events are loaded for a slider that moves
 const PANES = ['left', 'middle', 'right'];
 const ENDS = { deleted: 'deleted', session_not_found: 'deleted', expired: 'expired', position_gone: 'made anew' };
 
@@ -46,11 +46,11 @@ class SessionPage {
     this.slider = new Slider((revision) => this.goTo(revision));
     this.head = h('header.head');
     this.gone = h('div.gone', { role: 'alert' });
-    this.live = h('button.live', { type: 'button', 'aria-pressed': 'true', click: () => this.tail() }, 'Live');
+    this.live = h('button.live', { 'aria-pressed': 'true', click: () => this.tail() }, 'Live');
     this.panes = h('div.panes', this.timeline.element, this.eventView.element, this.stateView.element);
     this.panes.dataset.shown = 'left';
     this.chooser = h('div.chooser', { role: 'group', 'aria-label': 'Pane' }, ['Timeline', 'Event', 'State'].map((name, index) =>
-      h('button', { type: 'button', 'aria-pressed': String(index === 0), click: () => this.#showPane(PANES[index]) }, name)));
+      h('button', { 'aria-pressed': String(index === 0), click: () => this.#showPane(PANES[index]) }, name)));
   }
 
   get at() { return this.place ?? this.history.revision; }
@@ -166,9 +166,7 @@ class SessionPage {
   #drawNow() {
     const { history, at } = this;
     const event = history.find(at);
-    const focused = this.timeline.list.contains(document.activeElement) && document.activeElement;
     this.timeline.draw(at);
-    if (focused) focused.focus({ preventScroll: true });
     this.timeline[this.scroll]?.();
     this.scroll = '';
     if (event || at === history.base) this.eventView.draw(event, this.view, this.session);
@@ -201,7 +199,7 @@ class SessionPage {
     while (this.isStale && !this.signal.aborted) {
       this.isStale = false;
       await this.#drawState();
-      await new Promise((resolve) => { setTimeout(resolve, DEBOUNCE); });
+      await new Promise(requestAnimationFrame);
     }
     this.isReading = false;
   }
@@ -245,7 +243,7 @@ class SessionPage {
 
   #foot() {
     const button = (label, key, action, title) =>
-      h('button', { type: 'button', title: `${title} (${key})`, 'aria-keyshortcuts': key, click: action }, label);
+      h('button', { title: `${title} (${key})`, 'aria-keyshortcuts': key, click: action }, label);
     this.writing = mayWrite() ? [
       button('Edit state', 'e', () => this.edit(), 'Change state by operators, with a preview'),
       button('Fork here', 'f', () => this.fork(), 'A new session with the events up to here'),

@@ -69,13 +69,13 @@ export class StateView {
       : row.change === 'removed' ? h('del', inline(value)) : inline(value);
     return h(`li${row.change ? `.${row.change}` : ''}`,
       h('button.key', {
-        type: 'button', 'aria-expanded': String(isOpen), 'data-key': row.key, click: toggle,
+        'aria-expanded': String(isOpen), 'data-key': row.key, click: toggle,
         'aria-description': row.change || undefined,
       }, h('span.sign', { 'aria-hidden': 'true' }, SIGNS[row.change] ?? ''), h('bdi.name', row.key), h('span.value', line)),
       isOpen && h('div.opened',
         row.change === 'changed' && [h('h4', 'Before'), tree(row.old), h('h4', 'After')],
         tree(value),
         h('div.bar', copyButton('Copy value', value.text),
-          mayEdit && h('button.quiet', { type: 'button', click: () => this.edit(row.key) }, 'Edit…'))));
+          mayEdit && h('button.quiet', { click: () => this.edit(row.key) }, 'Edit…'))));
   }
 }

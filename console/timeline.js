@@ -1,6 +1,6 @@
 // The timeline: one line an event, in groups by invocation that fold. Rows are kept between two drawings.
 
-import { h, fill } from './dom.js';
+import { h } from './dom.js';
 import { hueOf } from './event.js';
 import { exact, span } from './times.js';
 
@@ -15,8 +15,8 @@ export class Timeline {
     this.history = history;
     this.choose = choose;
     this.list = h('ol.timeline', { 'aria-label': 'Events' });
-    this.older = h('button.quiet.page', { type: 'button', hidden: true, click: () => page('older') }, 'Older events');
-    this.newer = h('button.quiet.page', { type: 'button', hidden: true, click: () => page('newer') }, 'Newer events');
+    this.older = h('button.quiet.page', { hidden: true, click: () => page('older') }, 'Older events');
+    this.newer = h('button.quiet.page', { hidden: true, click: () => page('newer') }, 'Newer events');
     this.search = h('input', {
       type: 'search', placeholder: 'Filter events', 'aria-label': 'Filter the loaded events', 'data-filter': true,
       input: () => { this.#filter = this.search.value.toLowerCase(); this.draw(this.selected); },
@@ -66,7 +66,7 @@ export class Timeline {
     this.older.hidden = !history.hasOlder;
     this.newer.hidden = !history.hasNewer;
     if (history.events.length === 0) content.push(h('li.empty', 'No event yet.'));
-    fill(this.list, content);
+    reconcile(this.list, content);
     this.#restore(anchor);
     queueMicrotask(() => this.#more()); // once its caller has scrolled
   }
@@ -103,7 +103,7 @@ export class Timeline {
   #start(selected) {
     const { base } = this.history;
     const text = base ? `Events 1–${base} were trimmed` : 'Created';
-    const button = h('button.row.start', { type: 'button', click: () => this.choose(base) },
+    const button = h('button.row.start', { click: () => this.choose(base) },
       h('span.sequence', base), h('span.line', text));
     const row = h('li', button);
     mark(row, selected === base, false);
@@ -121,19 +121,30 @@ export class Timeline {
       else this.#folded.add(group.first);
       this.draw(this.selected);
     };
-    return h('li', h('button.group', { type: 'button', 'aria-expanded': String(!isFolded), click: toggle, tabindex: -1 },
+    return h('li', h('button.group', { 'aria-expanded': String(!isFolded), click: toggle, tabindex: -1 },
       h('span.arrow', { 'aria-hidden': 'true' }, isFolded ? '▸' : '▾'), h('bdi.name', event.invocation),
       h('span.count', group.size)));
   }
 
   #row(event, previous) {
-    const button = h('button.row', { type: 'button', title: exact(event.time), click: () => this.choose(event.sequence) },
+    const button = h('button.row', { title: exact(event.time), click: () => this.choose(event.sequence) },
       h('span.sequence', event.sequence),
       h(`bdi.author.hue${hueOf(event.author)}`, event.author || '–'),
       h(`bdi.line.${event.line.kind}`, event.line.text),
       event.changed.length > 0 && h('span.keys', { title: event.changed.join('\n') }, `±${event.changed.length}`),
       h('span.gap', previous ? span(event.time - previous.time) : ''));
     return h('li', button);
+  }
+}
+
+/** Gives a list its items; those that are there already are not touched. */
+function reconcile(list, items) {
+  const wanted = new Set(items);
+  for (const item of [...list.children]) if (!wanted.has(item)) item.remove();
+  let next = list.firstChild;
+  for (const item of items) {
+    if (item === next) next = next.nextSibling;
+    else list.insertBefore(item, next);
   }
 }
 

@@ -89,6 +89,14 @@ static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
     CONTENTS.iter().map(file).collect()
 });
 
+/// Has a browser load all modules at once, instead of one import after the other; the style first, as nothing is painted
+/// without it.
+static PRELOAD: LazyLock<String> = LazyLock::new(|| {
+    let modules = CONTENTS.iter().map(|(name, _)| name).filter(|name| name.ends_with(".js"));
+    modules
+        .fold("<app.css>; rel=preload; as=style".to_owned(), |all, name| format!("{all}, <{name}>; rel=modulepreload"))
+});
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -143,7 +151,10 @@ pub async fn file(call: Call) -> Result<Response, Problem> {
     if call.has_current(&file.tag)? {
         return Ok(not_modified(&file.tag));
     }
-    let answer = Answer::ok().tag(&file.tag).header(header::CONTENT_TYPE, media_type(file.name));
+    let mut answer = Answer::ok().tag(&file.tag).header(header::CONTENT_TYPE, media_type(file.name));
+    if file.name == "index.html" {
+        answer = answer.header(header::LINK, &PRELOAD);
+    }
     Ok(HEADERS.into_iter().fold(answer, |answer, (name, value)| answer.header(name, value)).body(file.content))
 }
 

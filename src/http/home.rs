@@ -4,13 +4,10 @@ use std::sync::LazyLock;
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use sha2::{Digest as _, Sha256};
 
 use super::answer::Answer;
 use super::describe::{Access, Operation, Reply, Serving};
-use super::openapi::escape;
+use super::openapi::{escape, hash_source};
 use super::problem::Problem;
 use super::request::Call;
 use crate::domain::json::ObjectText;
@@ -37,9 +34,9 @@ const STYLE: &str = include_str!("home.css");
 
 /// Allows the style of this page, and nothing else.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
-    let digest = STANDARD.encode(Sha256::digest(STYLE));
     format!(
-        "default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; style-src {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        hash_source(STYLE)
     )
 });
 

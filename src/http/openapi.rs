@@ -16,7 +16,7 @@ mod yaml;
 use std::collections::{BTreeMap, HashSet};
 
 use axum::http::{Method, StatusCode};
-pub use html::escape;
+pub use html::{escape, hash_source};
 pub use page::POLICY as PAGE_POLICY;
 use schemas::{LABEL_NAME, label_value, reference};
 use serde_json::{Map, Value, json};

@@ -23,6 +23,7 @@
 
 mod error;
 mod http;
+mod op;
 pub mod ops;
 mod service;
 mod sse;

@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     error::{Error, ErrorKind},
     http::{Call, Http, Limits, Traceparent, path},
-    ops::Op,
+    op::Op,
     token::Token,
     turn::{Lease, Memory, Turn, Visit, lock},
     watch::{self, WatchFrom, WatchItem},

@@ -1,6 +1,9 @@
 //! HTML of texts, and what a document is walked through with.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 
 /// As much of CommonMark as our own texts use: paragraphs, headings, lists, code.
 pub fn markdown(source: &str) -> String {
@@ -39,6 +42,11 @@ pub fn inline(source: &str) -> String {
 
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// What allows this text, as a style or script within a page, in a content security policy.
+pub fn hash_source(of: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(of)))
 }
 
 pub fn text(value: &Value) -> &str {
