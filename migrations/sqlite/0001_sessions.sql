@@ -21,7 +21,9 @@ create table sessions (
     display_name          text,
     labels                text,
     expire_time           integer,
-    -- The session keys at revision 0, and the shared scopes that the creation saw.
+    -- Where the log begins: events up to here were trimmed, and have left stubs at most.
+    base_revision         integer not null default 0,
+    -- The session keys at that revision, and the shared scopes that it saw.
     initial_state         text not null,
     created_user_revision integer not null,
     created_app_revision  integer not null,

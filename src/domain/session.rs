@@ -28,6 +28,8 @@ pub struct SessionInfo {
     pub timeline: Timeline,
     pub revision: i64,
     pub metadata_revision: i64,
+    /// Where the log begins: the events up to here were trimmed.
+    pub base_revision: i64,
     /// Revisions of the user and app state that belong to the same moment.
     pub user_revision: i64,
     pub app_revision: i64,

@@ -134,6 +134,9 @@ pub fn session_object(view: &SessionView) -> ObjectText {
         source.push("revision", &revision.to_string());
         object.push("forkedFrom", &source.close());
     }
+    if view.head.base_revision > 0 {
+        object.push("baseRevision", &view.head.base_revision.to_string());
+    }
     if let Some(state) = &view.state {
         object.push("state", state);
     }

@@ -543,6 +543,11 @@ fn session(whole: bool) -> Value {
         "labels": reference("Labels"),
         "expireTime": {"type": "number", "description": "From then on it answers 404. Unix seconds."},
         "forkedFrom": reference("ForkedFrom"),
+        "baseRevision": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Where the log begins: the events up to here were trimmed. Absent: nothing was.",
+        },
         "state": reference("State"),
     }));
     if whole {

@@ -67,8 +67,8 @@ pub static SESSION_COLUMNS: LazyLock<String> = LazyLock::new(|| {
 pub static EVENT_COLUMNS: LazyLock<String> = LazyLock::new(|| format!("{OWNER}, {}", *EVENT_NAMES));
 
 /// The columns of [`HeadRow`](super::rows::HeadRow), from `sessions s` of the app `$1`.
-pub const HEAD_COLUMNS: &str = "s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, \
-     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, \
+pub const HEAD_COLUMNS: &str = "s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, \
+     s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, \
      coalesce((select u.revision from user_scopes u \
                where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, \
      coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision";
@@ -82,6 +82,7 @@ pub fn listed_column(words: &Words) -> String {
         "incarnation",
         "revision",
         "metadata_revision",
+        "base_revision",
         "create_time",
         "update_time",
         "update_time_number",

@@ -27,6 +27,7 @@ pub struct HeadRow {
     incarnation: i64,
     revision: i64,
     metadata_revision: i64,
+    base_revision: i64,
     create_time: i64,
     update_time: i64,
     update_time_number: String,
@@ -50,6 +51,7 @@ impl TryFrom<HeadRow> for SessionInfo {
             timeline: Timeline::default(),
             revision: row.revision,
             metadata_revision: row.metadata_revision,
+            base_revision: row.base_revision,
             user_revision: row.user_revision,
             app_revision: row.app_revision,
             create_time: Micros(row.create_time),
@@ -84,12 +86,12 @@ pub fn listed(app: &AppName, text: &str) -> Result<SessionInfo, StoreError> {
     fn number(text: &str) -> Result<i64, StoreError> {
         text.parse().map_err(|_| odd())
     }
-    let (mut parts, mut count) = ([""; 13], 0);
+    let (mut parts, mut count) = ([""; 14], 0);
     for part in text.split('\u{1f}') {
         *parts.get_mut(count).ok_or_else(odd)? = part;
         count += 1;
     }
-    let [user, id, incarnation, revision, metadata_revision, create_time, update_time, update_number, rest @ ..] =
+    let [user, id, incarnation, revision, metadata_revision, base, create_time, update_time, update_number, rest @ ..] =
         parts;
     let [name, labels, expire_time, forked_from, forked_revision] = rest;
     if count < parts.len() {
@@ -103,6 +105,7 @@ pub fn listed(app: &AppName, text: &str) -> Result<SessionInfo, StoreError> {
         timeline: Timeline::default(),
         revision: number(revision)?,
         metadata_revision: number(metadata_revision)?,
+        base_revision: number(base)?,
         user_revision: UNREAD,
         app_revision: UNREAD,
         create_time: Micros(number(create_time)?),
