@@ -214,7 +214,12 @@ fn masked(text: &str) -> String {
             out += &rest[..start];
             rest = &rest[start..];
             let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-.".contains(c))).unwrap_or(rest.len());
-            out += &mask(&rest[..end]);
+            let word = &rest[..end];
+            out += &if is_key(word) && (out.ends_with("\"id\":\"") || out.ends_with("/keys/")) {
+                "KEY".to_owned()
+            } else {
+                mask(word)
+            };
             rest = &rest[end..];
         }
         out += rest;
@@ -250,11 +255,12 @@ fn mask(word: &str) -> String {
     if mark.len() >= 12 && is_hex(mark) {
         return format!("{before}MARK{metadata}");
     }
-    // One of twelve is without a digit; a word of this length is taken for one.
-    if word.len() == 12 && word.bytes().all(|b| matches!(b, b'a'..=b'z' | b'2'..=b'7')) {
-        return "KEY".to_owned();
-    }
     word.to_owned()
+}
+
+/// Whether it may be the id of a key.
+fn is_key(word: &str) -> bool {
+    word.len() == 12 && word.bytes().all(|b| matches!(b, b'a'..=b'z' | b'2'..=b'7'))
 }
 
 #[test]
@@ -268,6 +274,8 @@ fn what_is_masked_is_what_changes() {
         (r#""4.1.1.7460812287493caf-2""#, r#""4.1.1MARK-2""#),
         (r#"{"id":"55aqj6aovfso","key":"sdk_a_B-9.c"}"#, r#"{"id":"KEY","key":"CREDENTIAL"}"#),
         (r#"{"id":"gfiqxyvccsms"}"#, r#"{"id":"KEY"}"#),
+        ("location: /v1/keys/gfiqxyvccsms", "location: /v1/keys/KEY"),
+        ("{\"name\":\"abcdefghijkl\"}", "{\"name\":\"abcdefghijkl\"}"),
         (r#"{"price":1.10,"nextPageToken":"9bd7f4659fa61b6133"}"#, r#"{"price":1.10,"nextPageToken":"MARK"}"#),
     ] {
         assert_eq!(masked(text), expected);
