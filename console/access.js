@@ -13,3 +13,5 @@ export const mayWrite = () => hasRole('user');
 /** What all users of an app share is written by those who may write for all users. */
 export const mayWriteApp = (app) => hasRole('agent') && hasApp(app) && who.users.includes('*');
 export const hasFeature = (name) => who.features.includes(name);
+/** What removes data, or hands out all of it. */
+export const mayOperate = (app, feature) => hasRole('operator') && hasApp(app) && hasFeature(feature);

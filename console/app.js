@@ -1,10 +1,11 @@
 // The page of an app: its sessions, its state, and its users.
 
-import { hasApp, mayWrite, mayWriteApp, who } from './access.js';
+import { hasApp, mayOperate, mayWrite, mayWriteApp, who } from './access.js';
 import { path } from './api.js';
 import { copyButton, h } from './dom.js';
 import { createSession } from './newsession.js';
 import { PagedTable } from './paged.js';
+import { Policy } from './policy.js';
 import { userAddress } from './router.js';
 import { ScopeState } from './scopestate.js';
 import { SessionList } from './sessions.js';
@@ -15,6 +16,7 @@ export async function openApp({ root, names: [app], query, signal }) {
   const create = mayWrite() && hasApp(app) && (() => createSession({ app, suggestion: only }));
   const list = new SessionList({ app, owner: create && (only || 'ada'), signal });
   const state = new ScopeState({ path: path('apps', app, 'state'), title: 'App state', mayEdit: mayWriteApp(app), signal });
+  const policy = mayOperate(app, 'policies') && who.users.includes('*') && new Policy(app, signal);
   const users = new PagedTable({
     label: 'Users', items: 'users', signal, columns: [{ title: 'Users' }],
     address: () => `${path('apps', app, 'users')}?pageSize=20`,
@@ -24,13 +26,13 @@ export async function openApp({ root, names: [app], query, signal }) {
     },
     empty: () => undefined,
   });
-  await Promise.all([list.update(query), state.load(), users.load()]);
+  await Promise.all([list.update(query), state.load(), users.load(), policy && policy.load()]);
   sides(root, {
     head: [h('h1', h('bdi', app)), h('span.space'),
       copyButton('Copy as curl', () => list.curl(), { title: 'The request of this list (y)' }),
       create && h('button.primary', { title: 'Create a session (n)', click: create }, 'New session')],
     main: ['Sessions', list.element],
-    side: ['App', state.element, users.element],
+    side: ['App', state.element, users.element, policy && policy.element],
   });
   return {
     update: (changed) => list.update(changed),

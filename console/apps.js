@@ -2,17 +2,17 @@
 
 import { mayWrite } from './access.js';
 import { curl, get, path } from './api.js';
-import { fill, h, wordInput } from './dom.js';
+import { fill, h } from './dom.js';
 import { PagedTable } from './paged.js';
 import { forgetAll, recent } from './recent.js';
 import { complain } from './request.js';
-import { appAddress, href, note, sessionAddress } from './router.js';
+import { appAddress, sessionAddress } from './router.js';
 import { sides } from './sides.js';
 import { time } from './times.js';
 
 const FIRST = { method: 'POST', path: path('apps', 'shop', 'users', 'ada', 'sessions'), body: '{"sessionId":"s1","state":{"topic":"billing"}}' };
 
-export async function openApps({ root, query, signal }) {
+export async function openApps({ root, signal }) {
   const rows = new Map(); // tr -> name
   const lastSession = async (row) => {
     const { json } = await get(`${path('apps', rows.get(row), 'sessions')}?orderBy=lastUpdateTime&order=desc&pageSize=1`, signal);
@@ -40,17 +40,9 @@ export async function openApps({ root, query, signal }) {
     empty: () => h('div.empty', h('p', mayWrite() ? 'There are no apps yet. The first session makes one:' : 'There are no apps that you may see.'),
       mayWrite() && h('pre.example', curl(FIRST))),
   });
-  const filter = wordInput({
-    type: 'search', 'aria-label': 'Filter apps', placeholder: 'Filter', 'data-filter': true,
-    input: () => { note(href([], { filter: filter.value })); show(); },
-  });
-  const show = () => rows.forEach((name, row) => { row.hidden = !name.toLowerCase().includes(filter.value.toLowerCase()); });
-  const update = (changed) => { filter.value = changed.filter ?? ''; show(); };
-
   await table.load();
-  update(query);
-  sides(root, { head: h('h1', 'Apps'), main: ['Apps', h('div.filters', filter), table.element], side: ['Recent', recentSessions()] });
-  return { update: async (changed) => update(changed), keys: () => table.keys() };
+  sides(root, { head: h('h1', 'Apps'), main: ['Apps', table.element], side: ['Recent', recentSessions()] });
+  return { keys: () => table.keys() };
 }
 
 function fillRow(row, app, session) {

@@ -1,14 +1,23 @@
-// Editing state by operators: the result and the request are shown before they are sent, and what somebody else changed
+// Editing state by operators: the value as it is and the request are shown before it is sent, and what somebody else changed
 // meanwhile (412) is shown before it is tried again.
 
 import { get } from './api.js';
 import { fill, field, h, toast } from './dom.js';
 import { compose, quote, read } from './json.js';
 import { inline } from './jsonview.js';
-import { OPERATORS, result } from './operators.js';
 import { ask, newKey } from './request.js';
 import { compare } from './states.js';
 
+const OPERATORS = {
+  set: ['Replaces the value.', '"value"'],
+  increment: ['Adds a number, exactly.', '1'],
+  append: ['Adds elements to an array.', '["element"]'],
+  union: ['Adds elements that are not there yet.', '["element"]'],
+  max: ['Keeps the greater number.', '1'],
+  min: ['Keeps the smaller number.', '1'],
+  merge: ['Replaces members; null removes one.', '{"name":"value"}'],
+  remove: ['Removes the key.'],
+};
 const SIGNS = { added: '+', changed: '~', removed: '−' };
 
 /** `path` is that of a state: of a session, a user or an app. `key` may be left out. `done()` after a success. */
@@ -23,21 +32,18 @@ export async function editState({ path, title, key = '', done }) {
   const value = h('textarea', { rows: 4, spellcheck: 'false' }, state.get(key)?.text ?? '');
   const valueField = field('Value, as JSON', value, hint);
   const before = h('dd');
-  const after = h('dd');
-  const preview = h('dl.facts.preview', { 'aria-live': 'polite' }, h('dt', 'Now'), before, h('dt', 'Then'), after);
+  const preview = h('dl.facts.preview', { 'aria-live': 'polite' }, h('dt', 'Now'), before);
 
   const request = () => {
     const [name, op] = [keyInput.value, operator.value];
     const current = state.get(name);
-    fill(hint, OPERATORS[op].about, OPERATORS[op].example && [' For example ', h('code', OPERATORS[op].example)]);
+    const [about, example] = OPERATORS[op];
+    fill(hint, about, example && [' For example ', h('code', example)]);
     valueField.hidden = op === 'remove';
     fill(names, state.names().map((one) => h('option', { value: one })));
     fill(before, current ? inline(current, 300) : h('span.dim', 'not set'));
-    fill(after, '–');
     if (!name) throw new Error('Name the key.');
     const operand = op === 'remove' ? undefined : parsed(value.value);
-    const then = result(op, current, operand);
-    fill(after, then === undefined ? h('span.dim', 'not set') : inline(read(then), 300));
     const change = compose({ op: quote(op), key: quote(name), value: operand?.text });
     const body = `{"stateOps":[${change}]}`;
     if (body !== written) [written, retry] = [body, newKey()];
@@ -67,7 +73,7 @@ export async function editState({ path, title, key = '', done }) {
     ({ json: state, tag } = await get(path));
     const rows = compare(seen, state).filter((row) => row.change);
     fill(trouble, h('div.meanwhile',
-      h('p', h('b', 'Somebody changed it meanwhile. Nothing of yours was written.'), ' The preview now starts from the new state; apply again if it is still what you want.'),
+      h('p', h('b', 'Somebody changed it meanwhile. Nothing of yours was written.'), ' The request now starts from the new state; apply again if it is still what you want.'),
       rows.length === 0 ? h('p', 'The state has the same values as before; the session has new events.')
         : h('ul.keys', rows.map((row) => h(`li.${row.change}`, h('span.sign', { 'aria-hidden': 'true' }, SIGNS[row.change]), h('bdi.name', row.key), ' ',
           row.old && h('del', inline(row.old, 80)), row.old && row.value && ' → ', row.value && h('ins', inline(row.value, 80)))))));

@@ -63,6 +63,12 @@ export class History {
     if (page[0]?.sequence === this.last + 1) this.events = [...this.events, ...page].slice(-MOST);
   }
 
+  /** The events up to here are gone. */
+  trimmed(base) {
+    this.base = base;
+    this.events = this.events.filter((event) => event.sequence > base);
+  }
+
   /** Takes an event of the stream. False: some before it are missing here. */
   add(event) {
     const gap = event.sequence > this.revision + 1;

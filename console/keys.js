@@ -63,7 +63,7 @@ const timeOrNever = (seconds) => (seconds === undefined ? 'never' : time(seconds
 function row(key, table) {
   const button = (label, click) => h('button.quiet', { 'aria-label': `${label} ${key.name}`, click }, label);
   const revoke = () => confirmById({
-    title: 'Revoke key', id: key.id, action: 'Revoke', request: { method: 'DELETE', path: path('keys', key.id) }, said: 'Key revoked', done: () => table.load(),
+    title: 'Revoke key', id: key.id, action: 'Revoke', request: () => ({ method: 'DELETE', path: path('keys', key.id) }), said: 'Key revoked', done: () => table.load(),
     about: [h('b', h('bdi', key.name)), ' and its tokens hold nowhere any more within 5 s. This cannot be undone.', isOwn(key) && ' You are signed in with this key.'],
   });
   return h('tr',

@@ -6,6 +6,7 @@ import { openApp } from './app.js';
 import { openApps } from './apps.js';
 import { fill, h } from './dom.js';
 import { listen } from './keyboard.js';
+import { openErasures } from './erasures.js';
 import { openKeys } from './keys.js';
 import { forgetAll } from './recent.js';
 import { problemText } from './request.js';
@@ -22,6 +23,7 @@ let current = { names: undefined, page: undefined, stop: new AbortController() }
 const PAGES = [
   { form: [], open: openApps, title: 'Apps' },
   { form: ['keys'], open: openKeys, title: 'Keys', feature: 'keys', role: 'agent' },
+  { form: ['erasures'], open: openErasures, title: 'Erasures', feature: 'erasure', role: 'operator' },
   { form: ['server'], open: openServer, title: 'Server' },
   { form: ['app', '*'], open: openApp },
   { form: ['app', '*', 'user', '*'], open: openUser },

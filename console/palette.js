@@ -1,6 +1,6 @@
-// Ctrl K: finds apps, users, sessions and events by the beginning of their names, and goes there.
+// Ctrl K: finds apps, users and sessions by the beginning of their names, and goes there.
 
-import { get, path, sessionPath, withQuery } from './api.js';
+import { get, path, withQuery } from './api.js';
 import { dialog, fill, h, wordInput } from './dom.js';
 import { recent } from './recent.js';
 import { appAddress, go, parse, sessionAddress, userAddress } from './router.js';
@@ -13,8 +13,8 @@ export function openPalette() {
   const lines = h('ul.places', { role: 'listbox', id: 'places', 'aria-label': 'Places' });
   const hint = h('p.hint', { 'aria-live': 'polite' });
   const input = wordInput({
-    role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'places', 'aria-label': 'App, user, session or event',
-    placeholder: 'app, session id, or app / user / session / event',
+    role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'places', 'aria-label': 'App, user or session',
+    placeholder: 'app, session id, or app / user / session',
     input: () => { clearTimeout(waiting); waiting = setTimeout(look, DEBOUNCE); },
     keydown: (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -63,17 +63,16 @@ const place = {
   app: (app) => ({ kind: 'app', name: app, address: appAddress(app) }),
   user: (app, user) => ({ kind: 'user', name: user, about: app, address: userAddress(app, user) }),
   session: (app, user, id, title) => ({ kind: 'session', name: title || id, about: `${app} / ${user}${title ? ` / ${id}` : ''}`, address: sessionAddress(app, user, id) }),
-  event: (app, user, id, event) => ({ kind: 'event', name: event, about: `${app} / ${user} / ${id}`, address: sessionAddress(app, user, id, { event }) }),
 };
 
 /** What fits a text: the beginning of a name, or names between slashes of which the last may be a beginning. */
 async function find(text, signal) {
   const pasted = text.indexOf('#/');
   if (pasted >= 0) return [{ kind: 'address', name: text.slice(pasted), address: text.slice(pasted) }];
-  const [app, user, id, event, ...rest] = namesOf(text);
+  const [app, user, id, ...rest] = namesOf(text);
   if (user === undefined) return distinct([...lately(text), ...text ? await anywhere(text, signal) : []]);
   if (id === undefined) return distinct([...await usersOf(app, user, signal), user && place.user(app, user)]);
-  if (event !== undefined) return rest.length > 0 ? [] : eventOf(app, user, id, event, signal);
+  if (rest.length > 0) return [];
   const own = await sessionsOf(path('apps', app, 'users', user, 'sessions'), id, signal);
   return distinct([...own, id && place.session(app, user, id)]);
 }
@@ -94,14 +93,13 @@ function distinct(found) {
 const lately = (text) => recent().filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(text.toLowerCase()))
   .map(({ app, user, id, title }) => place.session(app, user, id, title));
 
-/** Apps; and what the app and the session that are open, or else the first apps, have of this name. */
+/** Apps; and what the app that is open, or else the first apps, have of this name. */
 async function anywhere(text, signal) {
-  const [, app, , user, , id] = parse(location.hash)?.names ?? [];
+  const [, app] = parse(location.hash)?.names ?? [];
   const apps = await list('/v1/apps?pageSize=1000', 'apps', (one) => one.get('appName').string(), signal);
   const searched = app === undefined ? apps.slice(0, MOST) : [app];
   const groups = await Promise.all([
     apps.filter((name) => name.startsWith(text)).slice(0, MOST).map(place.app),
-    id === undefined ? [] : eventOf(app, user, id, text, signal),
     ...searched.flatMap((one) => [usersOf(one, text, signal), sessionsOf(path('apps', one, 'sessions'), text, signal)]),
   ]);
   return groups.flat();
@@ -123,10 +121,4 @@ function sessionsOf(address, idPrefix, signal) {
   const query = { idPrefix, orderBy: 'lastUpdateTime', order: 'desc', pageSize: MOST };
   const make = (one) => place.session(...['appName', 'userId', 'id', 'displayName'].map((name) => one.get(name)?.string()));
   return list(withQuery(address, query), 'sessions', make, signal);
-}
-
-async function eventOf(app, user, id, event, signal) {
-  if (!event) return [];
-  const found = await get(`${sessionPath(app, user, id)}/events/${encodeURIComponent(event)}`, signal).catch(() => undefined);
-  return found ? [place.event(app, user, id, event)] : [];
 }

@@ -22,7 +22,7 @@ export class ScopeState {
       h('ul.keys', json.members.map((member) => this.#entry(member))),
       isEmpty && h('div.empty', h('p', 'No state yet.'), this.mayEdit && h('pre.example', curl(change))),
       h('div.bar',
-        this.mayEdit && h('button', { title: 'Change state by operators, with a preview (e)', click: () => this.edit() }, 'Edit state…'),
+        this.mayEdit && h('button', { title: 'Change state by operators (e)', click: () => this.edit() }, 'Edit state…'),
         !isEmpty && copyButton('Copy as stored', text),
         copyButton('Copy as curl', curl({ path: this.path }))));
   }

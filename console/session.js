@@ -3,11 +3,12 @@
 import { curl, get, path, sessionPath, withQuery } from './api.js';
 import { copy, field, fill, h, toast } from './dom.js';
 import { editState } from './edit.js';
+import { exportButton } from './export.js';
 import { describe } from './event.js';
 import { EventView } from './eventview.js';
 import { History } from './history.js';
 import { compose, quote, read } from './json.js';
-import { mayWrite } from './access.js';
+import { mayOperate, mayWrite } from './access.js';
 import { remember } from './recent.js';
 import { ask, complain, newKey } from './request.js';
 import { appAddress, go, note, sessionAddress, userAddress } from './router.js';
@@ -245,12 +246,13 @@ class SessionPage {
     const button = (label, key, action, title) =>
       h('button', { title: `${title} (${key})`, 'aria-keyshortcuts': key, click: action }, label);
     this.writing = mayWrite() ? [
-      button('Edit state', 'e', () => this.edit(), 'Change state by operators, with a preview'),
+      button('Edit state', 'e', () => this.edit(), 'Change state by operators'),
       button('Fork here', 'f', () => this.fork(), 'A new session with the events up to here'),
       button('Rewind to here', 'r', () => this.rewind(), 'One more event restores the session state of here'),
-    ] : [];
+      this.#mayTrim() && button('Trim to here', 'm', () => this.trim(), 'Removes the events up to here; the state stays'),
+    ].filter(Boolean) : [];
     return h('footer.foot', this.slider.element, h('div.buttons', this.writing, button('Copy as curl', 'y', () => this.copyCurl(), 'The requests of this view'),
-      button('Export', 'x', () => this.export().catch(fail), 'All events as they are stored, one a line')));
+      mayOperate(this.app, 'export') && exportButton(this.path, this.id)));
   }
 
   #drawLive() {
@@ -319,6 +321,32 @@ class SessionPage {
     });
   }
 
+  #mayTrim() {
+    return mayOperate(this.app, 'trim');
+  }
+
+  trim() {
+    const { at } = this;
+    ask({
+      title: `Trim to event ${at}`,
+      about: `Removes the events up to ${at} for good. The state stays; what was before cannot be seen any more.`,
+      action: 'Trim',
+      danger: true,
+      request: () => ({ method: 'POST', path: `${this.path}/trim`, body: `{"beforeSequence":${at + 1}}` }),
+      done: async (answer, box) => {
+        box.close();
+        toast(`${answer.json.get('trimmedEvents').text} events trimmed`);
+        this.#trimmed(answer.json.get('baseRevision').number());
+      },
+    });
+  }
+
+  /** What is shown of the events up to here goes. */
+  #trimmed(base) {
+    this.history.trimmed(base);
+    this.goTo(this.at);
+  }
+
   copyCurl() {
     const event = this.history.find(this.at);
     const requests = [
@@ -326,22 +354,6 @@ class SessionPage {
       event && { path: `${this.path}/events/${encodeURIComponent(event.id)}` },
     ].filter(Boolean);
     return copy(requests.map(curl).join('\n'));
-  }
-
-  /** Downloads the events up to this moment as JSON lines, from pages of the log, each event as it is stored. */
-  async export() {
-    const query = { pageSize: 1000, beforeSequence: this.history.revision + 1 };
-    const lines = [];
-    do {
-      const { json } = await get(withQuery(`${this.path}/events`, query), this.signal);
-      // A line break outside of a text is white space.
-      lines.push(...json.get('events').items.map((event) => `${event.text.replace(/[\r\n]+/g, ' ')}\n`));
-      query.pageToken = json.get('nextPageToken')?.string();
-    } while (query.pageToken);
-    const href = URL.createObjectURL(new Blob(lines));
-    h('a', { href, download: `${this.id.replace(/[^\w.-]/g, '_')}.jsonl` }).click();
-    setTimeout(() => URL.revokeObjectURL(href), 60_000);
-    toast(`Exported ${lines.length} events`);
   }
 
   #follow() {
@@ -362,6 +374,9 @@ class SessionPage {
           if (this.isAtEnd || this.against === 'now') this.draw();
         } else if (kind === 'metadata') {
           this.#metadata(read(data));
+        } else if (kind === 'trimmed') {
+          position = read(data).get('baseRevision').text;
+          this.#trimmed(Number(position));
         } else if (kind === 'deleted') {
           end(read(data).get('reason')?.string() ?? 'deleted');
         }
@@ -403,12 +418,12 @@ class SessionPage {
 
   /** What the keys of the keyboard do here. */
   keys() {
-    const writing = mayWrite() && !this.isGone ? { e: () => this.edit(), f: () => this.fork(), r: () => this.rewind() } : {};
+    const writing = mayWrite() && !this.isGone ? { e: () => this.edit(), f: () => this.fork(), r: () => this.rewind(), ...(this.#mayTrim() && { m: () => this.trim() }) } : {};
     const move = (distance, scroll) => () => this.goTo(this.at + distance, scroll);
     return {
       j: move(1, 'focus'), k: move(-1, 'focus'), '[': move(-1), ']': move(1),
       '{': () => this.step(-1), '}': () => this.step(1),
-      t: () => this.tail(), y: () => this.copyCurl(), x: () => this.export().catch(fail), ...writing,
+      t: () => this.tail(), y: () => this.copyCurl(), ...writing,
     };
   }
 }

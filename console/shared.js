@@ -1,6 +1,6 @@
-// New events for all tabs. A browser has six connections to a host, so it reads two streams at most, whoever holds a lock of
-// SLOTS. Tabs at the same address with the same credential share one reader, which tells the others. A reader without a
-// slot, and every tab without Web Locks (no secure context), asks again and again. A hidden tab leaves its turn to others.
+// New events for all tabs. A browser has six connections to a host, so it reads two streams at most: a lock of SLOTS each.
+// Tabs at one address with one credential share a reader. A reader without a slot, and a tab without Web Locks (no secure
+// context), polls. A hidden tab leaves its turn to others.
 
 import { credential, get, Problem, send, withQuery } from './api.js';
 import { follow, rest } from './sse.js';

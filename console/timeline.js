@@ -8,7 +8,6 @@ export class Timeline {
   forks = []; // { revision, link } of the sessions that begin there
   #rows = new Map(); // event id -> element
   #folded = new Set(); // first sequence of a group
-  #filter = '';
 
   /** `choose(sequence)` is called for a row that was pressed, `page('older'|'newer')` where the window ends. */
   constructor(history, choose, page) {
@@ -17,12 +16,8 @@ export class Timeline {
     this.list = h('ol.timeline', { 'aria-label': 'Events' });
     this.older = h('button.quiet.page', { hidden: true, click: () => page('older') }, 'Older events');
     this.newer = h('button.quiet.page', { hidden: true, click: () => page('newer') }, 'Newer events');
-    this.search = h('input', {
-      type: 'search', placeholder: 'Filter events', 'aria-label': 'Filter the loaded events', 'data-filter': true,
-      input: () => { this.#filter = this.search.value.toLowerCase(); this.draw(this.selected); },
-    });
     this.scroller = h('div.scroller', this.older, this.list, this.newer);
-    this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), this.search), this.scroller);
+    this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline')), this.scroller);
     this.page = page;
     this.scroller.addEventListener('scroll', () => this.#more());
   }
@@ -35,28 +30,21 @@ export class Timeline {
     if (!(isUp ? this.older : this.newer).hidden) this.page(isUp ? 'older' : 'newer');
   }
 
-  #matches(event) {
-    return !this.#filter || [event.author, event.line.text, event.id, ...event.changed]
-      .some((text) => text.toLowerCase().includes(this.#filter));
-  }
-
   draw(selected) {
     this.selected = selected;
     const { history } = this;
     const anchor = this.#anchor();
     const content = [];
     const rows = new Map();
-    if (!history.hasOlder && !this.#filter) content.push(this.#start(selected), ...this.#forks(history.base));
+    if (!history.hasOlder) content.push(this.#start(selected), ...this.#forks(history.base));
     let group;
     for (const [index, event] of history.events.entries()) {
       const previous = history.events[index - 1];
       if (!previous || previous.invocation !== event.invocation) {
         group = { first: event.sequence, size: groupSize(history.events, index) };
-        if (event.invocation && !this.#filter) content.push(this.#head(event, group));
+        if (event.invocation) content.push(this.#head(event, group));
       }
-      if (!this.#matches(event)) continue;
-      const isFolded = this.#folded.has(group.first) && !this.#filter && event.sequence !== selected;
-      if (isFolded) continue;
+      if (this.#folded.has(group.first) && event.sequence !== selected) continue;
       const row = this.#rows.get(event.id) ?? this.#row(event, previous);
       rows.set(event.id, row);
       mark(row, event.sequence === selected, history.isRewound(event));

@@ -1,9 +1,11 @@
 // The page of a user of an app: the user's sessions and state.
 
-import { hasApp, hasUser, mayWrite } from './access.js';
+import { hasApp, hasUser, mayOperate, mayWrite } from './access.js';
 import { path, sessionPath } from './api.js';
 import { confirmById } from './confirm.js';
 import { copyButton, h } from './dom.js';
+import { eraseUser } from './erasures.js';
+import { exportButton } from './export.js';
 import { createSession } from './newsession.js';
 import { appAddress } from './router.js';
 import { ScopeState } from './scopestate.js';
@@ -13,7 +15,7 @@ import { sides } from './sides.js';
 export async function openUser({ root, names: [app, user], query, signal }) {
   const mayEdit = mayWrite() && hasApp(app) && hasUser(user);
   const remove = (id) => confirmById({
-    title: 'Delete session', id, action: 'Delete', request: { method: 'DELETE', path: sessionPath(app, user, id) },
+    title: 'Delete session', id, action: 'Delete', request: () => ({ method: 'DELETE', path: sessionPath(app, user, id) }),
     about: 'Its events and its own state go, for good. App and user state stay.',
     said: 'Session deleted', done: () => list.table.load(),
   });
@@ -27,6 +29,8 @@ export async function openUser({ root, names: [app, user], query, signal }) {
         h('a', { href: appAddress(app) }, h('bdi', app)), h('span.slash', '/'), h('h1', h('bdi', user))),
       h('span.space'),
       copyButton('Copy as curl', () => list.curl(), { title: 'The request of this list (y)' }),
+      hasUser(user) && mayOperate(app, 'export') && exportButton(path('apps', app, 'users', user), user),
+      mayEdit && mayOperate(app, 'erasure') && h('button', { click: () => eraseUser(app, user) }, 'Erase…'),
       create && h('button.primary', { title: 'Create a session (n)', click: create }, 'New session'),
     ],
     main: ['Sessions', list.element],

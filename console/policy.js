@@ -1,0 +1,48 @@
+// The policy of an app, what is removed by itself, and what the next sweep would take of it.
+
+import { curl, get, path, send } from './api.js';
+import { copyButton, field, fill, h, toast } from './dom.js';
+import { read } from './json.js';
+import { tree } from './jsonview.js';
+import { ask, problemText } from './request.js';
+
+const EXAMPLE = '{"sessions":{"idleTtl":"30d"},"events":{"maxAge":"90d","keepLast":50}}';
+
+export class Policy {
+  constructor(app, signal) {
+    Object.assign(this, { path: path('apps', app, 'policy'), signal });
+    this.element = h('section.scope', { 'aria-label': 'Policy' });
+  }
+
+  async load() {
+    const { json, text, tag } = await get(this.path, this.signal);
+    fill(this.element, h('h3', 'Policy'),
+      text === '{}' ? h('p.empty', 'Nothing is removed unless asked.') : tree(json),
+      h('div.bar', h('button', { click: () => this.#change(text, tag) }, 'Change policy…'), copyButton('Copy as curl', curl({ path: this.path }))));
+  }
+
+  #change(text, tag) {
+    const policy = h('textarea', { rows: 4, spellcheck: 'false' }, text);
+    const outcome = h('p', { role: 'status' });
+    const request = () => ({ method: 'PUT', path: this.path, headers: { 'If-Match': tag }, body: read(policy.value).text });
+    const dryRun = async () => {
+      try {
+        const { json } = await send({ ...request(), path: `${this.path}?dryRun=true` });
+        const count = (...names) => json.at(...names).text;
+        fill(outcome, `It would remove ${count('wouldExpire', 'sessions')} sessions, and ${count('wouldTrim', 'events')} events of ${count('wouldTrim', 'sessions')} others.`);
+      } catch (problem) {
+        fill(outcome, problem.status ? problemText(problem) : problem.message);
+      }
+    };
+    ask({
+      title: 'Change policy', action: 'Set', danger: true, request,
+      about: 'What it names is removed for good, from the next sweep on.',
+      fields: [field('Policy, as JSON', policy, ['For example ', h('code', EXAMPLE)]), h('button', { click: dryRun }, 'Dry run'), outcome],
+      done: async (_, box) => {
+        box.close();
+        toast('Policy set');
+        await this.load();
+      },
+    });
+  }
+}

@@ -1,0 +1,123 @@
+"""What removes data, and what takes it elsewhere: policies, trim, erasures, exports."""
+
+import json
+
+import pytest
+
+from server import event, path, until
+
+NUMBER = "1.10"
+
+
+def opened(page, app, *rest):
+    page.open(f"#/app/{app}" + "".join(f"/{part}" for part in rest))
+
+
+def downloads(browser, tmp_path):
+    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+
+
+def lines(file):
+    until("the download", file.exists)
+    return file.read_bytes().decode().removesuffix("\n").split("\n")
+
+
+def test_a_policy_is_tried_then_set(api, app, page):
+    session = api.session(app)
+    api.append(session, *[event(f"e{n}", text=f"Text {n}") for n in range(5)])
+    opened(page, app)
+    page.find(".scope", "Nothing is removed unless asked")
+    page.click("button", "Change policy")
+    page.fill("dialog textarea", '{"events":{"maxCount":2')
+    page.wait("document.querySelector('dialog button[type=submit]').disabled")
+    page.fill("dialog textarea", '{"events":{"maxCount":2}}')
+    assert "/policy" in page.text("dialog .request") and "PUT" in page.text("dialog .request")
+    page.click("dialog button", "Dry run")
+    page.wait_text("dialog [role=status]", "0 sessions, and 3 events of 1 others")
+    assert api.get(f"{path('apps', app)}/policy").text == "{}"
+    page.click("dialog button[type=submit]", "Set")
+    page.wait("!document.querySelector('dialog')")
+    page.find("section[aria-label=Policy]", "maxCount")
+    assert api.get(f"{path('apps', app)}/policy").json == {"events": {"maxCount": 2}}
+
+
+def test_a_policy_that_the_server_refuses(api, app, page):
+    api.session(app)
+    opened(page, app)
+    page.click("button", "Change policy")
+    page.fill("dialog textarea", '{"sessions":{"idleTtl":"1h"}}')
+    page.click("dialog button", "Dry run")
+    page.wait_text("dialog [role=status]", "idleTtl")
+    page.click("dialog button[type=submit]", "Set")
+    page.wait_text("dialog .trouble", "idleTtl")
+    assert api.get(f"{path('apps', app)}/policy").text == "{}"
+
+
+def test_trim_to_here(api, app, page):
+    session = api.session(app)
+    api.append(session, *[event(f"e{n}", text=f"Text {n}", delta={"n": n}) for n in range(1, 7)])
+    page.open(f"#/app/{app}/user/ada/session/s1?at=4")
+    page.find(".row[aria-current=true]", "Text 4")
+    page.press("m")
+    assert '{"beforeSequence":5}' in page.text("dialog .request")
+    page.click("dialog button[type=submit]", "Trim")
+    page.wait("!document.querySelector('dialog')")
+    page.find(".timeline .start", "Events 1–4 were trimmed")
+    page.wait("!document.querySelector('.timeline').textContent.includes('Text 3')")
+    assert api.get(session).json["baseRevision"] == 4
+    page.find(".timeline", "Text 6")
+
+
+def test_an_export_is_what_the_server_gives(api, app, page, browser, tmp_path):
+    session = api.session(app)
+    api.post(f"{session}/events", f'{{"id":"odd","author":"user","z":{NUMBER},"Z":1E+2}}')
+    api.append(session, *[event(f"e{n}", text=f"Text {n}", delta={"n": n}) for n in range(1200)])
+    downloads(browser, tmp_path)
+    page.open(f"#/app/{app}/user/ada/session/s1")
+    page.click("button", "Export")
+    whole = lines(tmp_path / "s1.ndjson")
+    assert f'"z":{NUMBER},"Z":1E+2' in whole[2]
+    assert [json.loads(line)["type"] for line in whole].count("event") == 1201
+    assert json.loads(whole[-1]) == {"type": "end", "sessions": 1, "events": 1201}
+    opened(page, app, "user", "ada")
+    page.click("button", "Export")
+    assert json.loads(lines(tmp_path / "ada.ndjson")[0])["scope"] == "user"
+
+
+def test_erase_a_user(api, app, page):
+    session = api.session(app)
+    opened(page, app, "user", "ada")
+    page.click("button", "Erase…")
+    page.wait_text("dialog .request", "The id is not typed yet")
+    page.fill("dialog input", "ada")
+    page.all("dialog input")[1].send_keys("ticket 12")
+    assert '"reference":"ticket 12"' in page.text("dialog .request")
+    page.click("dialog button[type=submit]", "Erase")
+    page.find("h1", "Erasures")
+    page.find("table[aria-label=Erasures] tr", "ticket 12")
+    assert api.send("GET", session).status == 404
+
+    def receipt():
+        page.click("button", "Check again")
+        return page.js("return [...document.querySelectorAll('td button')].some((one) => one.textContent === 'Copy receipt')")
+
+    until("the receipt", receipt)
+    [erasure] = [one for one in api.get("/v1/erasures").json["erasures"] if one["appName"] == app]
+    assert erasure["state"] == "done"
+
+
+@pytest.mark.server("--require-auth")
+@pytest.mark.parametrize("role", ["reader", "agent"])
+def test_who_may_not_sees_no_button(server, browser, app, role):
+    server.api.append(server.api.session(app), event("e1", text="One"))
+    page = browser.page(server, credential=server.new_key(f"--role={role}", f"--apps={app}"))
+    for address, words in [
+        (f"#/app/{app}", ["Change policy", "Export"]),
+        (f"#/app/{app}/user/ada", ["Erase", "Export"]),
+        (f"#/app/{app}/user/ada/session/s1", ["Trim", "Export"]),
+    ]:
+        page.open(address)
+        page.find("h1")
+        shown = page.js("return [...document.querySelectorAll('button')].map((one) => one.textContent)")
+        assert not [text for text in shown for word in words if text.startswith(word)]
+    assert "Erasures" not in page.text("#nav")
