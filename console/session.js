@@ -249,7 +249,7 @@ class SessionPage {
       button('Edit state', 'e', () => this.edit(), 'Change state by operators'),
       button('Fork here', 'f', () => this.fork(), 'A new session with the events up to here'),
       button('Rewind to here', 'r', () => this.rewind(), 'One more event restores the session state of here'),
-      this.#mayTrim() && button('Trim to here', 'm', () => this.trim(), 'Removes the events up to here; the state stays'),
+      this.#mayTrim() && button('Trim to here', 'm', () => this.trim(), 'Removes the events up to here'),
     ].filter(Boolean) : [];
     return h('footer.foot', this.slider.element, h('div.buttons', this.writing, button('Copy as curl', 'y', () => this.copyCurl(), 'The requests of this view'),
       mayOperate(this.app, 'export') && exportButton(this.path, this.id)));
