@@ -10,7 +10,7 @@ export function exportButton(of, name) {
     const answer = await fetch(`${of}/export`, { headers: authorization() });
     const blob = await answer.blob();
     const isWhole = answer.ok && (await blob.slice(-200).text()).includes('"type":"end"');
-    if (!isWhole) return toast('The export was cut short.', 'error');
+    if (!isWhole) return toast('The export is cut.', 'error');
     const href = URL.createObjectURL(blob);
     h('a', { href, download: `${name.replace(/[^\w.-]/g, '_')}.ndjson` }).click();
     setTimeout(() => URL.revokeObjectURL(href), 60_000);
