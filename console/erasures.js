@@ -15,7 +15,7 @@ export async function openErasures({ root, signal }) {
   const table = new PagedTable({
     label: 'Erasures', items: 'erasures', signal,
     columns: [{ title: 'Erasure' }, { title: 'App' }, { title: 'Reference' }, { title: 'Asked', look: 'when' }, { title: 'Done', look: 'when' }, { title: 'Receipt' }],
-    address: () => ADDRESS, row, empty: () => h('div.empty', h('p', 'Nobody was erased yet.')),
+    address: () => ADDRESS, row, empty: () => h('div.empty', h('p', 'Nobody was erased.')),
   });
   await table.load();
   fill(root, h('div.plain',
