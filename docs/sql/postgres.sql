@@ -2,16 +2,16 @@
 -- Lists of rows have one size or a few; here the smallest, and one larger.
 
 -- head
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
     is null or s.expire_time > coalesce($4, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
 -- view
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
@@ -84,8 +84,9 @@ select sequence, rewind_to from events where app_name = $1 and user_id = $2 and 
 
 -- seen_revisions
 select user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence = $5 union all select created_user_revision, created_app_revision from
-    sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and $5 = 0;
+    incarnation = $4 and sequence = $5 and $5 > (select base_revision from sessions where app_name = $1 and
+    user_id = $2 and id = $3 and incarnation = $4) union all select created_user_revision, created_app_revision
+    from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5;
 
 -- session_value
 select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
@@ -136,9 +137,11 @@ select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (selec
     user_id = $2 and session_id = $3 and incarnation = $4 and revision > $5) as n on n.key = p.key order by 1;
 
 -- removed
-select key, max(valid_to) from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and (key in (select k.value from unnest($5::text[]) as k(value))) is true and valid_to >
-    $6 and (node > $6 or node = any($7::bigint[])) group by key;
+select key, max(valid_to) from (select key, valid_to from session_spans where app_name = $1 and user_id = $2
+    and session_id = $3 and incarnation = $4 and (key in (select k.value from unnest($5::text[]) as k(value)))
+    is true and valid_to > $6 and (node > $6 or node = any($7::bigint[])) union all select k.value,
+    s.base_revision from sessions s cross join unnest($5::text[]) as k(value) where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
 
 -- user_keys_changed
 select k.value, (select max(l.revision) from user_log l where l.app_name = $1 and l.user_id = $2 and l.key =
@@ -156,8 +159,8 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     and user_id = $2 and id = $3;
 
 -- lease
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl,
@@ -179,12 +182,13 @@ select id, incarnation, creation_digest from sessions where app_name = $1 and us
 
 -- insert_fork
 with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
-    update_time_number, display_name, labels, expire_time, initial_state, created_user_revision,
+    update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
     created_app_revision, forked_from, forked_revision, creation_key, creation_digest) select app_name,
-    user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, created_user_revision,
-    created_app_revision, id, $8, $11, $12 from sessions where app_name = $1 and user_id = $2 and id = $3 and
-    incarnation = $4 on conflict do nothing returning app_name, user_id, id, update_time) insert into
-    session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from made;
+    user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, base_revision, initial_state,
+    created_user_revision, created_app_revision, id, $8, $11, $12 from sessions where app_name = $1 and user_id
+    = $2 and id = $3 and incarnation = $4 on conflict do nothing returning app_name, user_id, id, update_time)
+    insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time
+    from made;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -205,6 +209,58 @@ insert into session_state (app_name, user_id, session_id, incarnation, key, valu
     t.key, t.value, t.valid_from from unnest($8::bigint[]) as n(node) cross join lateral (select * from
     session_spans s where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node =
     n.node offset 0) as t where t.valid_from <= $7 and t.valid_to > $7;
+
+-- cut
+update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, initial_state = '{' ||
+    coalesce((select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from ( select key,
+    value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    session_state.revision <= $5 union all select t.key, t.value from unnest($6::bigint[]) as n(node) cross
+    join lateral (select * from session_spans s where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and s.node = n.node offset 0) as t where t.valid_from <= $5 and t.valid_to > $5) as t),
+    '') || '}', created_user_revision = (select e.user_revision from events e where e.app_name = $1 and
+    e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence = $5), created_app_revision =
+    (select e.app_revision from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and
+    e.incarnation = $4 and e.sequence = $5) where app_name = $1 and user_id = $2 and id = $3 and incarnation =
+    $4;
+
+-- event_time
+select event_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence = $5;
+
+-- commit_time
+select commit_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and sequence = $5;
+
+-- committed_since
+select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence > $5 and commit_time >= $6 order by sequence limit 1;
+
+-- note_trim
+insert into trims (app_name, user_id, session_id, incarnation, emptied) values ($1, $2, $3, $4, $5) on conflict
+    (app_name, user_id, session_id, incarnation) do update set emptied = case when trims.emptied <
+    excluded.emptied then trims.emptied else excluded.emptied end;
+
+-- next_trim
+select app_name, user_id, session_id, incarnation, emptied from trims limit 1 for update skip locked;
+
+-- empty_events
+update events set author = '', branch = null, body = '' where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 and sequence > $5 and sequence <= $6;
+
+-- set_emptied
+update trims set emptied = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- last_passed
+select node, key from (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id
+    = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, key limit 0 + $6) as t order by
+    node desc, key desc limit 1;
+
+-- purge_passed
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, key) <= ($6, $7) and valid_to <= $5;
+
+-- finish_trim
+delete from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
 -- unlist_update
 delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and update_time = (select
@@ -315,156 +371,161 @@ insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) on confli
     update set epoch = token_epochs.epoch + 1 returning epoch;
 
 -- list_of_app_by_update
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2, $3, $4) order by o.update_time asc, o.user_id
-    asc, o.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2,
+    $3, $4) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $5;
 
 -- list_of_app_by_update_within
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (o.update_time, o.user_id, o.id) > ($6, $7, $8) order by o.update_time asc, o.user_id asc, o.id asc
-    limit 0 + $9;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or
+    o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($6, $7, $8) order by
+    o.update_time asc, o.user_id asc, o.id asc limit 0 + $9;
 
 -- list_of_app_by_update_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (o.update_time, o.user_id, o.id) < ($2, $3, $4) order by o.update_time desc,
-    o.user_id desc, o.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) < ($2,
+    $3, $4) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $5;
 
 -- list_of_app_by_update_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0)
-    s where o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2, $3, $4) and
-    (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and
+    l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time,
+    o.user_id, o.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.user_id
+    asc, o.id asc limit 0 + $7;
 
 -- list_of_user_by_update
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) > ($3, $4) order by o.update_time asc,
-    o.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null
+    or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id)
+    > ($3, $4) order by o.update_time asc, o.id asc limit 0 + $5;
 
 -- list_of_user_by_update_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) < ($3, $4) order by o.update_time
-    desc, o.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null
+    or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id)
+    < ($3, $4) order by o.update_time desc, o.id desc limit 0 + $5;
 
 -- list_of_user_by_update_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0)
-    s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) > ($3, $4) and (s.labels::jsonb
-    ->> $5) = $6 order by o.update_time asc, o.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and
+    l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
+    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+    and (o.update_time, o.id) > ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.id asc
+    limit 0 + $7;
 
 -- list_of_app_by_create
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by s.create_time asc, s.user_id asc, s.id asc
-    limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by
+    s.create_time asc, s.user_id asc, s.id asc limit 0 + $5;
 
 -- list_of_app_by_create_within
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id < $5) and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time,
-    s.user_id, s.id) > ($6, $7, $8) order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $9;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id <
+    $5) and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
+    1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($6, $7, $8) order by s.create_time asc, s.user_id
+    asc, s.id asc limit 0 + $9;
 
 -- list_of_app_by_create_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.create_time, s.user_id, s.id) < ($2, $3, $4) order by s.create_time desc, s.user_id desc, s.id desc
-    limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) < ($2, $3, $4) order by
+    s.create_time desc, s.user_id desc, s.id desc limit 0 + $5;
 
 -- list_of_app_by_create_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6
-    order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2,
+    $3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $7;
 
 -- list_of_user_by_create
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.create_time, s.id) > ($3, $4) order by s.create_time asc, s.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) > ($3, $4) order
+    by s.create_time asc, s.id asc limit 0 + $5;
 
 -- list_of_user_by_create_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.create_time, s.id) < ($3, $4) order by s.create_time desc, s.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) < ($3, $4) order
+    by s.create_time desc, s.id desc limit 0 + $5;
 
 -- list_of_user_by_create_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) > ($3, $4) and (s.labels::jsonb ->>
-    $5) = $6 order by s.create_time asc, s.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) >
+    ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.id asc limit 0 + $7;
 
 -- lock_sessions
 select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) cross join lateral (select l.app_name,
@@ -519,15 +580,16 @@ select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_
     <= (extract(epoch from statement_timestamp()) * 1000000)::bigint then '-9223372036854775808'::bigint end as
     expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire,
     case when s.lease_all then (extract(epoch from statement_timestamp()) * 1000000)::bigint end as lease_now,
-    e.sequence, e.event_time, e.commit_time, e.digest, e.body from unnest($2::text[], $3::text[], $4::text[])
-    with ordinality as k(user_id, session_id, id, n) cross join lateral (select * from sessions l where
-    l.app_name = $1 and l.user_id = k.user_id and l.id = k.session_id offset 0) s left join lateral (select *
-    from events l where l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id and
-    l.incarnation = s.incarnation and l.id = k.id offset 0) e on true union all select 1, k.n, s.revision,
-    null, null, null, null, null, null, null, null, null, null, null, null, null from unnest($5::text[]) with
-    ordinality as k(user_id, n) cross join lateral (select l.revision from user_scopes l where l.app_name = $1
-    and l.user_id = k.user_id offset 0) s union all select 2, 1, s.revision, null, null, null, null, null,
-    null, null, null, null, null, null, null, null from app_scopes s where s.app_name = $1 and $6;
+    e.sequence, e.event_time, e.commit_time, e.digest, case when e.sequence > s.base_revision then e.body end
+    as body from unnest($2::text[], $3::text[], $4::text[]) with ordinality as k(user_id, session_id, id, n)
+    cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id =
+    k.session_id offset 0) s left join lateral (select * from events l where l.app_name = $1 and l.user_id =
+    k.user_id and l.session_id = k.session_id and l.incarnation = s.incarnation and l.id = k.id offset 0) e on
+    true union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null, null, null,
+    null, null from unnest($5::text[]) with ordinality as k(user_id, n) cross join lateral (select l.revision
+    from user_scopes l where l.app_name = $1 and l.user_id = k.user_id offset 0) s union all select 2, 1,
+    s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null from app_scopes s
+    where s.app_name = $1 and $6;
 
 -- read_revisions
 select array_agg(k.n), array_agg(s.incarnation), array_agg(s.revision), array_agg(s.metadata_revision) from
@@ -601,15 +663,15 @@ with app as (select $1::text), k as not materialized (select * from (values ($2:
     $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name,
     user_id, session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key,
     k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
-    s.incarnation, s.revision, s.metadata_revision, s.create_time, s.update_time, s.update_time_number,
-    s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from
-    user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select
-    a.revision from app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(to_json('app:'
-    || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from app_state t where t.app_name = $1)
-    as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key
-    collate "C") from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state, (select
-    string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from k_state t
-    where t.incarnation = s.incarnation) as session_state from made s;
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as
+    user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from
+    app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':'
+    || t.value, ',' order by t.key collate "C") from user_state t where t.app_name = $1 and t.user_id =
+    s.user_id) as user_state, (select string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by
+    t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made s;
 
 -- create_sessions
 with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
@@ -629,72 +691,22 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     unnest($16::bigint[], $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into
     session_state (app_name, user_id, session_id, incarnation, key, value, revision) select $1, m.user_id,
     m.id, m.incarnation, k.key, k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select
-    s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, s.update_time,
-    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision,
-    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as
-    user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision,
-    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from
-    app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':'
-    || t.value, ',' order by t.key collate "C") from user_state t where t.app_name = $1 and t.user_id =
-    s.user_id) as user_state, (select string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by
-    t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made s;
+    s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key
+    collate "C") from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' ||
+    t.key)::text || ':' || t.value, ',' order by t.key collate "C") from user_state t where t.app_name = $1 and
+    t.user_id = s.user_id) as user_state, (select string_agg(to_json('' || t.key)::text || ':' || t.value, ','
+    order by t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made
+    s;
 
 -- read_session
 with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
     $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, user_id, id, now, after,
     before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
-    s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u where
-    u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
-    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
-    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
-    t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
-    t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
-    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select to_json('' ||
-    t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
-    session_state, p.first, p.commit_times, p.sizes, p.bodies from q cross join lateral (select * from sessions
-    l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
-    l.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) offset 0)
-    as s cross join lateral ( select min(sequence) as first, array_agg(commit_time) as commit_times,
-    array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies from (select sequence, commit_time,
-    body, size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select
-    sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and
-    e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence >
-    greatest(q.after, s.revision - q.last) and e.sequence < q.before order by e.sequence limit q.most_rows) as
-    page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as p;
-
--- read_session_keys
-with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
-    $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, user_id, id, now, after,
-    before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
-    s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u where
-    u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
-    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
-    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 and t.key
-    = any($11) order by t.key) as members) as app_state, (select string_agg(member, ',') from (select
-    to_json('user:' || t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and
-    t.user_id = s.user_id and t.key = any($12) order by t.key) as members) as user_state, (select
-    string_agg(member, ',') from (select to_json('' || t.key)::text || ':' || t.value as member from
-    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
-    s.incarnation and t.key = any($13) order by t.key) as members) as session_state, p.first, p.commit_times,
-    p.sizes, p.bodies from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
-    q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint)) offset 0) as s cross join lateral ( select min(sequence) as
-    first, array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes, string_agg(body, '')
-    as bodies from (select sequence, commit_time, body, size, sum(size) over (order by sequence rows unbounded
-    preceding) as size_so_far from (select sequence, commit_time, body, octet_length(body) + 80 as size from
-    events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and e.incarnation =
-    s.incarnation and e.sequence > greatest(q.after, s.revision - q.last) and e.sequence < q.before order by
-    e.sequence limit q.most_rows) as page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as
-    p;
-
--- read_sessions
-with app as (select $1::text), q as materialized (select * from unnest($2::bigint[], $3::text[], $4::text[],
-    $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[]) as r(n, user_id, id,
-    now, after, before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation,
-    s.revision, s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
+    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
     s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
     where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
     app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
@@ -712,8 +724,59 @@ with app as (select $1::text), q as materialized (select * from unnest($2::bigin
     body, size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select
     sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and
     e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence >
-    greatest(q.after, s.revision - q.last) and e.sequence < q.before order by e.sequence limit q.most_rows) as
-    page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as p;
+    greatest(q.after, s.base_revision, s.revision - q.last) and e.sequence < q.before order by e.sequence limit
+    q.most_rows) as page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as p;
+
+-- read_session_keys
+with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
+    $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, user_id, id, now, after,
+    before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
+    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
+    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
+    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
+    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 and t.key
+    = any($11) order by t.key) as members) as app_state, (select string_agg(member, ',') from (select
+    to_json('user:' || t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and
+    t.user_id = s.user_id and t.key = any($12) order by t.key) as members) as user_state, (select
+    string_agg(member, ',') from (select to_json('' || t.key)::text || ':' || t.value as member from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation and t.key = any($13) order by t.key) as members) as session_state, p.first, p.commit_times,
+    p.sizes, p.bodies from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint)) offset 0) as s cross join lateral ( select min(sequence) as
+    first, array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes, string_agg(body, '')
+    as bodies from (select sequence, commit_time, body, size, sum(size) over (order by sequence rows unbounded
+    preceding) as size_so_far from (select sequence, commit_time, body, octet_length(body) + 80 as size from
+    events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and e.incarnation =
+    s.incarnation and e.sequence > greatest(q.after, s.base_revision, s.revision - q.last) and e.sequence <
+    q.before order by e.sequence limit q.most_rows) as page) as sized where size_so_far <= q.most_bytes or
+    size_so_far = size) as p;
+
+-- read_sessions
+with app as (select $1::text), q as materialized (select * from unnest($2::bigint[], $3::text[], $4::text[],
+    $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[]) as r(n, user_id, id,
+    now, after, before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation,
+    s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
+    s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from
+    user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select
+    a.revision from app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',')
+    from (select to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name =
+    $1 order by t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:'
+    || t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id =
+    s.user_id order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
+    to_json('' || t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and
+    t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members)
+    as session_state, p.first, p.commit_times, p.sizes, p.bodies from q cross join lateral (select * from
+    sessions l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
+    l.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) offset 0)
+    as s cross join lateral ( select min(sequence) as first, array_agg(commit_time) as commit_times,
+    array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies from (select sequence, commit_time,
+    body, size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select
+    sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and
+    e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence >
+    greatest(q.after, s.base_revision, s.revision - q.last) and e.sequence < q.before order by e.sequence limit
+    q.most_rows) as page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as p;
 
 -- write
 select verdict, incarnations, user_revisions, app_revisions from sessiond_write($1, $2, $3, $4, $5, $6, $7, $8,

@@ -2,16 +2,16 @@
 -- Lists of rows have one size or a few; here the smallest, and one larger.
 
 -- head
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
     is null or s.expire_time > $4);
 
 -- view
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
@@ -86,8 +86,9 @@ select sequence, rewind_to from events where app_name = $1 and user_id = $2 and 
 
 -- seen_revisions
 select user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence = $5 union all select created_user_revision, created_app_revision from
-    sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and $5 = 0;
+    incarnation = $4 and sequence = $5 and $5 > (select base_revision from sessions where app_name = $1 and
+    user_id = $2 and id = $3 and incarnation = $4) union all select created_user_revision, created_app_revision
+    from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5;
 
 -- session_value
 select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
@@ -137,9 +138,11 @@ select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (selec
     and revision > $5) as n on n.key = p.key order by 1;
 
 -- removed
-select key, max(valid_to) from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and (key in (select k.value from json_each($5) as k)) is true and valid_to > $6 and (node
-    > $6 or node in (select value from json_each($7))) group by key;
+select key, max(valid_to) from (select key, valid_to from session_spans where app_name = $1 and user_id = $2
+    and session_id = $3 and incarnation = $4 and (key in (select k.value from json_each($5) as k)) is true and
+    valid_to > $6 and (node > $6 or node in (select value from json_each($7))) union all select k.value,
+    s.base_revision from sessions s cross join json_each($5) as k where s.app_name = $1 and s.user_id = $2 and
+    s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
 
 -- user_keys_changed
 select k.value, (select max(l.revision) from user_log l where l.app_name = $1 and l.user_id = $2 and l.key =
@@ -156,8 +159,8 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     user_id = $2 and id = $3;
 
 -- lease
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl,
@@ -178,13 +181,13 @@ select id, incarnation, creation_digest from sessions where app_name = $1 and us
 
 -- insert_fork
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
-    update_time_number, display_name, labels, expire_time, initial_state, created_user_revision,
+    update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
     created_app_revision, forked_from, forked_revision, creation_key, creation_digest) select app_name,
-    user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, created_user_revision,
-    created_app_revision, id, $8, $11, $12 from sessions where app_name = $1 and user_id = $2 and id = $3 and
-    incarnation = $4 on conflict do nothing; insert into session_updates (app_name, user_id, id, update_time)
-    select app_name, user_id, id, update_time from sessions where changes() = 1 and app_name = $1 and user_id =
-    $2 and id = $5;
+    user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, base_revision, initial_state,
+    created_user_revision, created_app_revision, id, $8, $11, $12 from sessions where app_name = $1 and user_id
+    = $2 and id = $3 and incarnation = $4 on conflict do nothing; insert into session_updates (app_name,
+    user_id, id, update_time) select app_name, user_id, id, update_time from sessions where changes() = 1 and
+    app_name = $1 and user_id = $2 and id = $5;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -205,6 +208,57 @@ insert into session_state (app_name, user_id, session_id, incarnation, key, valu
     t.key, t.value, t.valid_from from json_each($8) as n cross join session_spans as t on app_name = $1 and
     user_id = $2 and session_id = $3 and incarnation = $4 and t.node = n.value where t.valid_from <= $7 and
     t.valid_to > $7;
+
+-- cut
+update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, initial_state = '{' ||
+    coalesce((select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from ( select key,
+    value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    session_state.revision <= $5 union all select t.key, t.value from json_each($6) as n cross join
+    session_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and t.node =
+    n.value where t.valid_from <= $5 and t.valid_to > $5) as t), '') || '}', created_user_revision = (select
+    e.user_revision from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and
+    e.incarnation = $4 and e.sequence = $5), created_app_revision = (select e.app_revision from events e where
+    e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence = $5) where
+    app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+
+-- event_time
+select event_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence = $5;
+
+-- commit_time
+select commit_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and sequence = $5;
+
+-- committed_since
+select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence > $5 and commit_time >= $6 order by sequence limit 1;
+
+-- note_trim
+insert into trims (app_name, user_id, session_id, incarnation, emptied) values ($1, $2, $3, $4, $5) on conflict
+    (app_name, user_id, session_id, incarnation) do update set emptied = case when trims.emptied <
+    excluded.emptied then trims.emptied else excluded.emptied end;
+
+-- next_trim
+select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
+
+-- empty_events
+update events set author = '', branch = null, body = '' where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 and sequence > $5 and sequence <= $6;
+
+-- set_emptied
+update trims set emptied = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- last_passed
+select node, key from (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id
+    = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, key limit 0 + $6) as t order by
+    node desc, key desc limit 1;
+
+-- purge_passed
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, key) <= ($6, $7) and valid_to <= $5;
+
+-- finish_trim
+delete from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
 -- unlist_update
 delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and update_time = (select
@@ -313,151 +367,153 @@ insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) on confli
     update set epoch = token_epochs.epoch + 1 returning epoch;
 
 -- list_of_app_by_update
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null
-    or s.expire_time > $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) order by o.update_time asc,
-    o.user_id asc, o.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) >
+    ($3, $4, $5) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $6;
 
 -- list_of_app_by_update_within
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (o.user_id >= $2 and
-    o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time > $6) and
-    (o.update_time, o.user_id, o.id) > ($7, $8, $9) order by o.update_time asc, o.user_id asc, o.id asc limit 0
-    + $10;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and
+    (s.expire_time is null or s.expire_time > $6) and (o.update_time, o.user_id, o.id) > ($7, $8, $9) order by
+    o.update_time asc, o.user_id asc, o.id asc limit 0 + $10;
 
 -- list_of_app_by_update_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null
-    or s.expire_time > $2) and (o.update_time, o.user_id, o.id) < ($3, $4, $5) order by o.update_time desc,
-    o.user_id desc, o.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) <
+    ($3, $4, $5) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $6;
 
 -- list_of_app_by_update_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) and
-    json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time asc, o.user_id asc, o.id asc limit 0
-    + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and
+    s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time,
+    o.user_id, o.id) > ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time
+    asc, o.user_id asc, o.id asc limit 0 + $8;
 
 -- list_of_user_by_update
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and
-    (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) > ($4, $5) order by o.update_time
-    asc, o.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time,
+    o.id) > ($4, $5) order by o.update_time asc, o.id asc limit 0 + $6;
 
 -- list_of_user_by_update_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and
-    (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) < ($4, $5) order by o.update_time
-    desc, o.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time,
+    o.id) < ($4, $5) order by o.update_time desc, o.id desc limit 0 + $6;
 
 -- list_of_user_by_update_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id
-    = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) > ($4, $5) and
-    json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time asc, o.id asc limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and
+    s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (o.update_time, o.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time
+    asc, o.id asc limit 0 + $8;
 
 -- list_of_app_by_create
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5) order by
-    s.create_time asc, s.user_id asc, s.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time,
+    s.user_id, s.id) > ($3, $4, $5) order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $6;
 
 -- list_of_app_by_create_within
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id < $5) and (s.expire_time is null or
-    s.expire_time > $6) and (s.create_time, s.user_id, s.id) > ($7, $8, $9) order by s.create_time asc,
-    s.user_id asc, s.id asc limit 0 + $10;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id <
+    $5) and (s.expire_time is null or s.expire_time > $6) and (s.create_time, s.user_id, s.id) > ($7, $8, $9)
+    order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $10;
 
 -- list_of_app_by_create_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) < ($3, $4, $5) order by
-    s.create_time desc, s.user_id desc, s.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time,
+    s.user_id, s.id) < ($3, $4, $5) order by s.create_time desc, s.user_id desc, s.id desc limit 0 + $6;
 
 -- list_of_app_by_create_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5)
-    and json_extract(s.labels, '$."' || $6 || '"') = $7 order by s.create_time asc, s.user_id asc, s.id asc
-    limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and
+    (s.create_time, s.user_id, s.id) > ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order
+    by s.create_time asc, s.user_id asc, s.id asc limit 0 + $8;
 
 -- list_of_user_by_create
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) order
-    by s.create_time asc, s.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (s.create_time, s.id) > ($4, $5) order by s.create_time asc, s.id asc limit 0 + $6;
 
 -- list_of_user_by_create_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) < ($4, $5) order
-    by s.create_time desc, s.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (s.create_time, s.id) < ($4, $5) order by s.create_time desc, s.id desc limit 0 + $6;
 
 -- list_of_user_by_create_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) > ($4,
-    $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by s.create_time asc, s.id asc limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"') =
+    $7 order by s.create_time asc, s.id asc limit 0 + $8;
 
 -- plain_view
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
@@ -471,10 +527,10 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     sequence) from (select sequence, commit_time, body, octet_length(body) + 80 as size, sum(octet_length(body)
     + 80) over (order by sequence rows unbounded preceding) as size_so_far from (select sequence, commit_time,
     body from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and
-    e.incarnation = s.incarnation and e.sequence > max($8, s.revision - coalesce($9, s.revision)) and
-    e.sequence < $10 order by e.sequence limit 0 + $11)) where size_so_far <= $12 or size_so_far = size) as
-    events from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
-    s.expire_time > $4);
+    e.incarnation = s.incarnation and e.sequence > max($8, s.base_revision, s.revision - coalesce($9,
+    s.revision)) and e.sequence < $10 order by e.sequence limit 0 + $11)) where size_so_far <= $12 or
+    size_so_far = size) as events from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    (s.expire_time is null or s.expire_time > $4);
 
 -- expired
 select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2;
@@ -487,13 +543,13 @@ with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?
     app_name, user_id) as (select * from (values (?, ?, ?)) limit 0 + ?), ka(n, app_name) as (select * from
     (values (?, ?)) limit 0 + ?) select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision,
     s.update_time, s.expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner,
-    s.lease_expire, null as lease_now, e.sequence, e.event_time, e.commit_time, e.digest, e.body from ks as k
-    cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id left
-    join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name and e.user_id =
-    k.user_id and e.session_id = k.session_id union all select 1, n, revision, null, null, null, null, null,
-    null, null, null, null, null, null, null, null from ku cross join user_scopes using (app_name, user_id)
-    union all select 2, n, revision, null, null, null, null, null, null, null, null, null, null, null, null,
-    null from ka cross join app_scopes using (app_name);
+    s.lease_expire, null as lease_now, e.sequence, e.event_time, e.commit_time, e.digest, case when e.sequence
+    > s.base_revision then e.body end as body from ks as k cross join sessions s on s.app_name = k.app_name and
+    s.user_id = k.user_id and s.id = k.session_id left join events e on e.incarnation = s.incarnation and e.id
+    = k.id and e.app_name = k.app_name and e.user_id = k.user_id and e.session_id = k.session_id union all
+    select 1, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null from ku
+    cross join user_scopes using (app_name, user_id) union all select 2, n, revision, null, null, null, null,
+    null, null, null, null, null, null, null, null, null from ka cross join app_scopes using (app_name);
 
 -- find_sessions
 with k(n, app_name, user_id, id) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) select revision, n from k

@@ -64,6 +64,7 @@ create table session_updates (
 );
 create index session_updates_by_app on session_updates (app_name, update_time, user_id, id);
 
+-- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body.
 create table events (
     app_name      text collate "C" not null,
     user_id       text collate "C" not null,
@@ -211,6 +212,16 @@ create table buried_sessions (
     session_id  text collate "C" not null,
     incarnation bigint not null,
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
+);
+
+-- Sessions of which trimmed events are still to be emptied: those after `emptied`, up to the session's base.
+create table trims (
+    app_name    text collate "C" not null,
+    user_id     text collate "C" not null,
+    session_id  text collate "C" not null,
+    incarnation bigint not null,
+    emptied     bigint not null,
+    constraint trims_pkey primary key (app_name, user_id, session_id, incarnation)
 );
 
 -- Who may do what. Of a key there is the digest of its secret alone; apps and users are JSON arrays of patterns. A revoked

@@ -61,6 +61,7 @@ create table session_updates (
 ) without rowid;
 create index session_updates_by_app on session_updates (app_name, update_time, user_id, id);
 
+-- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body.
 create table events (
     app_name      text not null,
     user_id       text not null,
@@ -209,6 +210,16 @@ create table buried_sessions (
     session_id  text not null,
     incarnation integer not null,
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
+);
+
+-- Sessions of which trimmed events are still to be emptied: those after `emptied`, up to the session's base.
+create table trims (
+    app_name    text not null,
+    user_id     text not null,
+    session_id  text not null,
+    incarnation integer not null,
+    emptied     integer not null,
+    constraint trims_pkey primary key (app_name, user_id, session_id, incarnation)
 );
 
 -- Who may do what. Of a key there is the digest of its secret alone; apps and users are JSON arrays of patterns. A revoked

@@ -53,6 +53,8 @@ pub enum ForkOutcome {
     SessionNotFound,
     /// The source has not reached that revision; this is its current one.
     Beyond(i64),
+    /// The source begins here, after that revision.
+    Trimmed(i64),
 }
 
 #[derive(Debug)]

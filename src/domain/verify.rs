@@ -58,12 +58,14 @@ impl Seen {
 #[derive(Debug, Clone)]
 pub struct SessionRow {
     pub revision: i64,
+    /// Events up to this one were trimmed: of them there are stubs at most.
+    pub base: i64,
     pub create_time: Micros,
     pub update_time: Micros,
     pub update_time_number: String,
     /// Whether the list by last update has it at that time.
     pub listed: bool,
-    /// A JSON object: the state at revision 0.
+    /// A JSON object: the state at `base`.
     pub initial_state: String,
     pub created: Seen,
     pub now: Seen,
@@ -193,7 +195,10 @@ impl SessionCheck {
         match Json::parse(initial.as_bytes(), MAX_BODY_DEPTH).ok().and_then(Json::as_object) {
             Some(members) => {
                 for member in members {
-                    state.insert(member.key.into(), StateEntry { revision: 0, value: member.value.text().into() });
+                    state.insert(
+                        member.key.into(),
+                        StateEntry { revision: row.base, value: member.value.text().into() },
+                    );
                 }
             }
             None => findings.note(|| "the initial state is no JSON object".to_owned()),
@@ -209,7 +214,7 @@ impl SessionCheck {
         Self {
             findings,
             state,
-            next: 1,
+            next: row.base + 1,
             saw: row.created,
             last_time: None,
             user: Request::default(),
@@ -226,6 +231,9 @@ impl SessionCheck {
         if n < 1 || n > self.row.revision {
             let revision = self.row.revision;
             self.findings.note(|| format!("event {n} is not one of 1 to {revision}"));
+            return;
+        }
+        if n <= self.row.base {
             return;
         }
         self.missing(n - 1);
@@ -339,6 +347,11 @@ impl SessionCheck {
         if let Some(before) = before
             && before.revision < revision
         {
+            if before.revision == self.row.base && before.revision > 0 {
+                // Which event wrote it is not known, so its span can only be counted.
+                self.found_spans += 1;
+                return;
+            }
             let (from, to) = (before.revision, revision);
             self.wanted.bytes += before.value.len();
             let value = Some(before.value);
@@ -375,7 +388,7 @@ impl SessionCheck {
             self.row.update_time == created.micros && self.row.update_time_number == created.number.text()
         } else {
             // An event that is missing, or that cannot be read, is a fault of its own.
-            let whole = self.next > self.row.revision;
+            let whole = self.next > self.row.revision && self.row.revision > self.row.base;
             self.last_time.as_ref().filter(|_| whole).is_none_or(|last| {
                 self.row.update_time == last.micros && self.row.update_time_number == last.number.text()
             })
@@ -393,21 +406,23 @@ impl SessionCheck {
         match self.state.remove(key) {
             None => self.findings.note(|| format!("key {key:?}: it is in the state, and should not be")),
             Some(held) => {
-                let by = Writer(held.revision);
+                let by = Writer { revision: held.revision, base: self.row.base };
+                let is_base = held.revision == self.row.base && (0..=self.row.base).contains(&revision);
                 if *held.value != *value {
                     self.findings.note(|| format!("key {key:?}: the state has not the value of {by}"));
                 }
-                if held.revision != revision {
+                if held.revision != revision && !is_base {
                     self.findings.note(|| format!("key {key:?}: the state has revision {revision}, not that of {by}"));
                 }
             }
         }
     }
 
-    /// After the last row of state, and the last answer; `spans` is how many rows of spans the session has.
+    /// After the last row of state, and the last answer; `spans` is how many rows of spans the session has that ended after
+    /// its base.
     pub fn finish(mut self, spans: i64) -> Findings {
         for (key, held) in &self.state {
-            let by = Writer(held.revision);
+            let by = Writer { revision: held.revision, base: self.row.base };
             self.findings.note(|| format!("key {key:?}: the state lacks it, as it was left by {by}"));
         }
         more_spans(&mut self.findings, spans - self.found_spans);
@@ -416,12 +431,16 @@ impl SessionCheck {
 }
 
 /// Who wrote a session's key last.
-struct Writer(i64);
+struct Writer {
+    revision: i64,
+    base: i64,
+}
 
 impl fmt::Display for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        match self.revision {
             0 => f.write_str("the creation"),
+            n if n == self.base => f.write_str("the events that were trimmed"),
             n => write!(f, "event {n}"),
         }
     }
@@ -531,6 +550,9 @@ fn compare_log(findings: &mut Findings, scope: &str, wanted: &[Logged], found: &
 fn more_spans(findings: &mut Findings, count: i64) {
     if count > 0 {
         findings.note(|| format!("spans without a value that was overwritten or removed: {count}"));
+    }
+    if count < 0 {
+        findings.note(|| format!("values that were overwritten or removed, without a span: {}", -count));
     }
 }
 
@@ -692,6 +714,7 @@ mod tests {
         Stored {
             row: SessionRow {
                 revision: 4,
+                base: 0,
                 create_time: Micros(7),
                 update_time: Micros(4_500_000),
                 update_time_number: "4.50".to_owned(),

@@ -25,6 +25,7 @@ mod sessions;
 mod shares;
 mod state;
 mod system;
+mod trim;
 mod wait;
 mod watch;
 
@@ -88,6 +89,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events/{event}" => events::get, GET;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/fork" => history::fork, FORK;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/rewind" => history::rewind, REWIND;
+    POST "/v1/apps/{app}/users/{user}/sessions/{session}/trim" => trim::trim, TRIM;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::get, GET;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::take, TAKE;
     PUT "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::renew, RENEW;

@@ -54,6 +54,7 @@ codes! {
     SessionAlreadyExists, "session_already_exists", CONFLICT, "The session exists";
     EventIdConflict, "event_id_conflict", CONFLICT, "The event id is taken by other content";
     PositionGone, "position_gone", GONE, "The log has no such position";
+    RevisionTrimmed, "revision_trimmed", GONE, "The past was trimmed";
     LeaseHeld, "lease_held", CONFLICT, "Someone else holds the lease";
     Fenced, "fenced", CONFLICT, "The lease was superseded";
     RevisionMismatch, "revision_mismatch", PRECONDITION_FAILED, "The precondition failed";
@@ -98,10 +99,10 @@ pub struct RateFields {
 enum Tells {
     /// The current revisions, where a precondition failed.
     Mismatch(Mismatch),
-    /// Where the log begins and ends, where a position is not in it.
+    /// Where the log begins, and where it ends if a position is not in it.
     Log {
         base: i64,
-        revision: i64,
+        revision: Option<i64>,
     },
     Lease(LeaseRefusal),
     Throttle(Throttle),
@@ -139,7 +140,7 @@ impl Tells {
                 app_revision: shared.map(|(_, app)| app),
                 ..none
             },
-            Self::Log { base, revision } => Members { base_revision: Some(*base), revision: Some(*revision), ..none },
+            Self::Log { base, revision } => Members { base_revision: Some(*base), revision: *revision, ..none },
             Self::Lease(LeaseRefusal::Held(held)) => Members {
                 epoch: Some(held.epoch),
                 owner: Some(&held.owner),
@@ -362,8 +363,12 @@ impl From<Error> for Problem {
                 Code::EventIdConflict,
                 "the session has an event of this id with other content; nothing was appended",
             ),
-            Error::PositionGone { revision } => Self {
-                tells: Some(Box::new(Tells::Log { base: 0, revision })),
+            Error::Trimmed { base } => Self {
+                tells: Some(Box::new(Tells::Log { base, revision: None })),
+                ..Self::new(Code::RevisionTrimmed, format!("this was trimmed: the session begins at revision {base}"))
+            },
+            Error::PositionGone { base, revision } => Self {
+                tells: Some(Box::new(Tells::Log { base, revision: Some(revision) })),
                 ..Self::new(
                     Code::PositionGone,
                     "the log has no such position: the session was made anew, or the event is not in it; read the session anew",

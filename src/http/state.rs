@@ -52,7 +52,7 @@ pub const GET: Operation = Operation {
         schema: Some("State"),
         headers: &["ETag"],
     }],
-    errors: &[Code::SessionNotFound, Code::PayloadTooLarge],
+    errors: &[Code::SessionNotFound, Code::RevisionTrimmed, Code::PayloadTooLarge],
 };
 
 pub async fn get(mut call: Call) -> Result<Response, Problem> {

@@ -7,7 +7,7 @@
 //! - `events`: append and read
 //! - `state`: the merged state, its keys, app and user state on their own
 //! - `lease`: one turn at a time
-//! - `past`: fork, rewind, the state as it was
+//! - `past`: fork, rewind, the state as it was; `trim`: where the log begins
 //! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
 //!   `news`: what was heard and read of a session
 //! - `sweep`: what runs in the background
@@ -24,6 +24,7 @@ mod retry;
 mod sessions;
 mod state;
 mod sweep;
+mod trim;
 
 use std::sync::Arc;
 
@@ -73,7 +74,9 @@ pub enum Error {
     #[error("the idempotency key changed the scope by another request")]
     PatchKeyConflict,
     #[error("the log has no such position")]
-    PositionGone { revision: i64 },
+    PositionGone { base: i64, revision: i64 },
+    #[error("the past was trimmed")]
+    Trimmed { base: i64 },
     #[error("the lease refused")]
     Lease(LeaseRefusal),
     #[error("the precondition failed")]

@@ -292,7 +292,7 @@ impl Inspector {
 impl Snapshot {
     async fn session_row(&mut self, name: &SessionName) -> Result<Option<(i64, SessionRow)>> {
         let query = Query::new(
-            "select s.incarnation, s.revision, s.create_time, s.update_time, s.update_time_number, s.initial_state, \
+            "select s.incarnation, s.revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.initial_state, \
                s.created_user_revision, s.created_app_revision, s.forked_revision, \
                coalesce((select u.revision from user_scopes u \
                          where u.app_name = s.app_name and u.user_id = s.user_id), 0), \
@@ -305,11 +305,12 @@ impl Snapshot {
              from sessions s where (s.app_name, s.user_id, s.id) = ",
         )
         .row(&name.values());
-        type Row = (i64, i64, i64, i64, String, String, i64, i64, Option<i64>, i64, i64, i64, bool);
+        type Row = (i64, i64, i64, i64, i64, String, String, i64, i64, Option<i64>, i64, i64, i64, bool);
         let row: Option<Row> = self.rows(query).await?.into_iter().next();
         let Some((
             incarnation,
             revision,
+            base,
             created,
             updated,
             number,
@@ -327,6 +328,7 @@ impl Snapshot {
         };
         let row = SessionRow {
             revision,
+            base,
             create_time: Micros(created),
             update_time: Micros(updated),
             update_time_number: number,
@@ -341,6 +343,7 @@ impl Snapshot {
     }
 
     async fn fold(&mut self, name: &SessionName, incarnation: i64, row: SessionRow) -> Result<CheckedSession> {
+        let base = row.base;
         let mut check = SessionCheck::new(row);
         let (mut events, mut after) = (0, i64::MIN);
         loop {
@@ -368,7 +371,10 @@ impl Snapshot {
             let Some((last, ..)) = page.into_iter().next_back() else { break };
             after = Some(last);
         }
-        let spans = Query::new("select count(*) from session_spans where ").incarnation("", name, incarnation);
+        let spans = Query::new("select count(*) from session_spans where ")
+            .incarnation("", name, incarnation)
+            .sql(" and valid_to > ")
+            .arg(base);
         let (spans,): (i64,) = self.one(spans).await?;
         Ok(CheckedSession { events, findings: check.finish(spans) })
     }

@@ -63,6 +63,7 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
+use crate::domain::trim::{Trim, TrimOutcome};
 
 /// A database of sessions. Every method is one transaction, or one statement, and shows one moment. Where it has a clock of
 /// its own, that clock judges whether a session has expired, and `now` is what the calling process thinks.
@@ -98,6 +99,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Appends the event that rewinds a session, and reads the session in the same transaction.
     async fn rewind(&self, rewind: &RewindRequest, deadline: Instant) -> Result<RewindOutcome, StoreError>;
+
+    /// Lets a session begin at a later revision, at once; what was before it is emptied in [`Store::sweep`].
+    async fn trim(&self, trim: &Trim, deadline: Instant) -> Result<TrimOutcome, StoreError>;
 
     /// The lease of a session, in one statement; `None` if there is no such session, or it has expired.
     async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>, StoreError>;

@@ -29,6 +29,7 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
+use crate::domain::trim::{Trim, TrimOutcome};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -72,6 +73,10 @@ impl Store for Nowhere {
     }
 
     async fn rewind(&self, _: &RewindRequest, _: Instant) -> Result<RewindOutcome> {
+        written()
+    }
+
+    async fn trim(&self, _: &Trim, _: Instant) -> Result<TrimOutcome> {
         written()
     }
 

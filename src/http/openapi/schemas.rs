@@ -92,6 +92,16 @@ pub fn all() -> Map<String, Value> {
         ("PatchState", patch_state()),
         ("ForkSession", fork_session()),
         ("RewindSession", rewind_session()),
+        ("TrimSession", trim_session()),
+        (
+            "TrimmedSession",
+            json!({"type": "object", "required": ["baseRevision", "trimmedEvents", "revision"], "properties": {
+                "baseRevision": {"type": "integer", "minimum": 0, "description": "Where the log begins."},
+                "trimmedEvents": {"type": "integer", "minimum": 0, "description": "How many events this request took."},
+                "revision": {"type": "integer", "minimum": 0, "description": "Of the session: unchanged."},
+            }}),
+        ),
+        ("TrimmedEvent", trimmed_event()),
         ("PatchScope", patch_scope()),
         ("Render", render()),
         ("Rendered", json!({"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}})),
@@ -258,6 +268,9 @@ fn list(name: &str, item: Value) -> Value {
 fn event_list() -> Value {
     let mut schema = list("events", reference("Event"));
     schema["properties"]["revision"] = json!({"type": "integer", "minimum": 0, "description": "Of the session."});
+    schema["properties"]["trimmedThrough"] = json!({
+        "type": "integer", "minimum": 1, "description": "The log begins behind this sequence. Absent: nothing was trimmed.",
+    });
     schema["required"] = json!(["events", "revision"]);
     schema
 }
@@ -644,10 +657,10 @@ fn append_events() -> Value {
 }
 
 fn appended_events() -> Value {
-    let one = json!([reference("Event"), reference("PartialEvent")]);
+    let one = json!([reference("Event"), reference("PartialEvent"), reference("TrimmedEvent")]);
     json!({
         "description": "The event, or an array of them: as the request was.",
-        "anyOf": [one[0], one[1], {"type": "array", "items": {"anyOf": one}}],
+        "anyOf": [one[0], one[1], one[2], {"type": "array", "items": {"anyOf": one}}],
     })
 }
 
@@ -751,6 +764,32 @@ fn rewind_session() -> Value {
     schema["minProperties"] = 1.into();
     schema["examples"] = json!([{"toRevision": 0}]);
     schema
+}
+
+fn trim_session() -> Value {
+    let integer = |about: &str| json!({"type": ["integer", "null"], "minimum": 0, "description": about});
+    let fields = json!({
+        "beforeSequence": integer("The log begins with this event."),
+        "keepLast": integer("So many events stay."),
+        "beforeTime": or_null(reference("TimeIn")),
+    });
+    let mut schema =
+        envelope("Where to cut: one of the three. `beforeTime` is compared with `commitTime`.", object(fields));
+    schema["minProperties"] = 1.into();
+    schema["examples"] = json!([{"keepLast": 100}]);
+    schema
+}
+
+fn trimmed_event() -> Value {
+    json!({
+        "type": "object", "required": ["id", "sequence", "trimmed"], "additionalProperties": false,
+        "description": "A retry of an event that was trimmed since: it was stored once, and is not applied again.",
+        "properties": {
+            "id": reference("Id"),
+            "sequence": {"type": "integer", "minimum": 1},
+            "trimmed": {"type": "boolean", "enum": [true]},
+        },
+    })
 }
 
 fn patch_state() -> Value {

@@ -82,7 +82,8 @@ pub const VALUES: &str = "with k as materialized (select * from unnest($2::small
 pub const READ_HEADS: &str = concat!(
     "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, ",
     judged!("s"),
-    ", e.sequence, e.event_time, e.commit_time, e.digest, e.body \
+    ", e.sequence, e.event_time, e.commit_time, e.digest, \
+                   case when e.sequence > s.base_revision then e.body end as body \
                  from unnest($2::text[], $3::text[], $4::text[]) with ordinality as k(user_id, session_id, id, n) \
                  cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = k.user_id \
                                        and l.id = k.session_id offset 0) s \

@@ -139,7 +139,7 @@ impl ViewRow {
     /// The first sequence that a range can have: sequences are dense.
     pub fn first_event(&self, events: &EventQuery) -> i64 {
         let before_last = events.last.map_or(0, |last| self.head.revision.saturating_sub(last));
-        events.after.max(before_last) + 1
+        events.after.max(self.head.base_revision).max(before_last) + 1
     }
 
     /// The answer to a [plain](SessionQuery::is_plain) query, given its events; `None` if it asks for another incarnation.
@@ -203,7 +203,7 @@ pub struct EventRow {
 
 impl From<EventRow> for StoredEvent {
     fn from(row: EventRow) -> Self {
-        Self { sequence: row.sequence, commit_time: Micros(row.commit_time), body: row.body.into() }
+        Self::new(row.sequence, Micros(row.commit_time), row.body)
     }
 }
 
@@ -309,6 +309,14 @@ impl IncarnationRow {
     pub fn decode(self) -> Result<(SessionKey, i64), StoreError> {
         Ok((session_key(&self.app_name, &self.user_id, &self.session_id)?, self.incarnation))
     }
+}
+
+/// A session whose trimmed events are to be emptied.
+#[derive(FromRow)]
+pub struct TrimRow {
+    #[sqlx(flatten)]
+    pub session: IncarnationRow,
+    pub emptied: i64,
 }
 
 #[derive(FromRow)]

@@ -5,12 +5,15 @@
 //! session, `$4` the incarnation. A bound limit is written as a sum, `0 + $1`: SQLite plans a statement again whenever a
 //! bare limit is bound.
 
-use super::columns::{API_KEY, EVENT_NAMES, HEAD_COLUMNS, SESSION_METADATA, SPAN, STATE, state_columns};
+use super::columns::{API_KEY, EVENT_NAMES, HEAD_COLUMNS, OWNER, SESSION_METADATA, SPAN, STATE, state_columns};
 use super::words::Words;
 use crate::store::limits::CLOCK_TOLERANCE;
 
 /// The rows of a session that its incarnation keys.
 const OF_INCARNATION: &str = "app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
+
+/// The events `e` of that incarnation.
+const OF_EVENT: &str = "e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4";
 
 /// How old the time of a key's last use may be, in microseconds: an hour.
 const LAST_USED_TO: i64 = 3600 * 1_000_000;
@@ -61,11 +64,13 @@ statements! { words,
     rewinds: format!(
         "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to is not null order by sequence"
     ),
-    /// The revisions of the shared scopes that the event of the sequence `$5` saw; of 0, that the creation saw.
+    /// The revisions of the shared scopes that the event of the sequence `$5` saw; of the base, that were seen there.
     seen_revisions: format!(
         "select user_revision, app_revision from events where {OF_INCARNATION} and sequence = $5 \
+           and $5 > (select base_revision from sessions \
+                     where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4) \
          union all select created_user_revision, created_app_revision from sessions \
-         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and $5 = 0"
+         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5"
     ),
     session_value: format!("select value from session_state where {OF_INCARNATION} and key = $5"),
     user_value: "select value from user_state where app_name = $1 and user_id = $2 and key = $3",
@@ -92,13 +97,16 @@ statements! { words,
         (words.filed)("session_spans", OF_INCARNATION, "$6")
     ),
     /// When those of the session keys `$5` that are not there were removed, if that was after revision `$6`: their spans were
-    /// filed beyond `$6`, or on the path `$7` to it. One pass over these spans, whatever the number of keys; `is true` keeps
+    /// filed beyond `$6`, or on the path `$7` to it. What was removed before the base is not known, so each may have been. One pass over these spans, whatever the number of keys; `is true` keeps
     /// PostgreSQL from making a join of it, for which it has no plan but a loop over the keys for each span.
     removed: format!(
-        "select key, max(valid_to) from session_spans where {OF_INCARNATION} \
-           and (key in (select k.value from {})) is true and valid_to > $6 and (node > $6 or node{}) group by key",
-        (words.each)("$5"),
-        (words.among)("$7")
+        "select key, max(valid_to) from (select key, valid_to from session_spans where {OF_INCARNATION} \
+             and (key in (select k.value from {each})) is true and valid_to > $6 and (node > $6 or node{}) \
+           union all select k.value, s.base_revision from sessions s cross join {each} \
+             where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r \
+         group by key",
+        (words.among)("$7"),
+        each = (words.each)("$5")
     ),
     /// The last changes of shared keys, their removals included.
     user_keys_changed: keys_changed(words, "user_log", "l.app_name = $1 and l.user_id = $2", "$3"),
@@ -131,9 +139,9 @@ statements! { words,
     insert_fork: (words.listed)(
         &format!(
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
-               update_time_number, {SESSION_METADATA}, initial_state, created_user_revision, \
+               update_time_number, {SESSION_METADATA}, base_revision, initial_state, created_user_revision, \
                created_app_revision, forked_from, forked_revision, creation_key, creation_digest) \
-             select app_name, user_id, $5, $6, $8, $7, $9, $10, {SESSION_METADATA}, initial_state, \
+             select app_name, user_id, $5, $6, $8, $7, $9, $10, {SESSION_METADATA}, base_revision, initial_state, \
                created_user_revision, created_app_revision, id, $8, $11, $12 \
              from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
              on conflict do nothing"
@@ -159,6 +167,44 @@ statements! { words,
          where t.valid_from <= $7 and t.valid_to > $7",
         (words.filed)("session_spans", OF_INCARNATION, "$8")
     ),
+    /// Cuts the session at the revision `$5`; `$6` are the nodes of the path to it.
+    cut: format!(
+        "update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, \
+           initial_state = '{{' || coalesce((select {} from ( \
+             select key, value from session_state where {OF_INCARNATION} and session_state.revision <= $5 \
+             union all select t.key, t.value from {} where t.valid_from <= $5 and t.valid_to > $5) as t), '') || '}}', \
+           created_user_revision = (select e.user_revision from events e where {OF_EVENT} and e.sequence = $5), \
+           created_app_revision = (select e.app_revision from events e where {OF_EVENT} and e.sequence = $5) \
+         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
+        (words.member)("t.key"),
+        (words.filed)("session_spans", OF_INCARNATION, "$6")
+    ),
+    event_time: format!("select event_time from events where {OF_INCARNATION} and sequence = $5"),
+    commit_time: format!("select commit_time from events where {OF_INCARNATION} and sequence = $5"),
+    /// The first event after the sequence `$5` that was committed at `$6` or later.
+    committed_since: format!(
+        "select sequence from events where {OF_INCARNATION} and sequence > $5 and commit_time >= $6 \
+         order by sequence limit 1"
+    ),
+    note_trim: format!(
+        "insert into trims ({OWNER}, emptied) values ($1, $2, $3, $4, $5) on conflict ({OWNER}) \
+         do update set emptied = case when trims.emptied < excluded.emptied then trims.emptied else excluded.emptied end"
+    ),
+    next_trim: format!("select {OWNER}, emptied from trims limit 1{}", words.skip_locked),
+    empty_events: format!(
+        "update events set author = '', branch = null, body = '' where {OF_INCARNATION} \
+         and sequence > $5 and sequence <= $6"
+    ),
+    set_emptied: format!("update trims set emptied = $5 where {OF_INCARNATION}"),
+    /// The last of the first `$6` spans that ended with the revision `$5` or before.
+    last_passed: format!(
+        "select node, key from (select node, key from session_spans where {OF_INCARNATION} and node <= $5 \
+           and valid_to <= $5 order by node, key limit 0 + $6) as t order by node desc, key desc limit 1"
+    ),
+    purge_passed: format!(
+        "delete from session_spans where {OF_INCARNATION} and (node, key) <= ($6, $7) and valid_to <= $5"
+    ),
+    finish_trim: format!("delete from trims where {OF_INCARNATION}"),
     unlist_update: "delete from session_updates where app_name = $1 and user_id = $2 and id = $3 \
                     and update_time = (select update_time from sessions \
                       where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4)",

@@ -302,7 +302,7 @@ fn read_events(first: i64, mut text: &str) -> Result<Vec<StoredEvent>> {
         };
         let (body, rest) = rest.split_at_checked(bytes).unwrap_or((rest, ""));
         let sequence = first + events.len() as i64;
-        events.push(StoredEvent { sequence, commit_time: Micros(commit_time), body: body.into() });
+        events.push(StoredEvent::new(sequence, Micros(commit_time), body));
         text = rest;
     }
     Ok(events)

@@ -59,7 +59,8 @@ pub fn read_heads(
     statement.push(
         " select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
             s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire, null as lease_now, \
-            e.sequence, e.event_time, e.commit_time, e.digest, e.body \
+            e.sequence, e.event_time, e.commit_time, e.digest, \
+            case when e.sequence > s.base_revision then e.body end as body \
           from ks as k cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
           left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name \
             and e.user_id = k.user_id and e.session_id = k.session_id \

@@ -25,7 +25,7 @@ pub async fn locked_live<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Re
 }
 
 /// Whether the lease of a locked session allows a change.
-fn judge<X: Tx>(
+pub fn judge<X: Tx>(
     tx: &X,
     row: &LockedSession,
     given: Option<&LeaseMark>,
@@ -35,7 +35,7 @@ fn judge<X: Tx>(
 }
 
 /// Whether the precondition of a change that writes no state holds; the scopes are read, not held.
-async fn mismatch<X: Tx>(tx: &mut X, row: &LockedSession, if_match: Option<&IfMatch>) -> Result<Option<Mismatch>> {
+pub async fn mismatch<X: Tx>(tx: &mut X, row: &LockedSession, if_match: Option<&IfMatch>) -> Result<Option<Mismatch>> {
     let Some(if_match) = if_match else { return Ok(None) };
     let (user, app) = (&row.key.user, row.key.app());
     let scopes =

@@ -13,6 +13,7 @@ mod optimistic;
 mod past;
 mod read;
 mod sweep;
+mod trim;
 
 use std::sync::Arc;
 
@@ -47,6 +48,7 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
+use crate::domain::trim::{Trim, TrimOutcome};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -154,6 +156,11 @@ impl<B: Backend> Store for Transactions<B> {
     async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Result<RewindOutcome> {
         self.remembered.evict_session(&request.key);
         self.runner.write(self.runner.deadline(deadline), async |tx| past::rewind(tx, request).await).await
+    }
+
+    async fn trim(&self, request: &Trim, deadline: Instant) -> Result<TrimOutcome> {
+        self.remembered.evict_session(&request.key);
+        self.runner.write(self.runner.deadline(deadline), async |tx| trim::trim(tx, request).await).await
     }
 
     async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>> {

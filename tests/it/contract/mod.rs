@@ -28,5 +28,6 @@ mod sessions;
 mod snapshots;
 mod state;
 mod time_travel;
+mod trim;
 mod wait;
 mod watch;
