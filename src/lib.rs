@@ -28,6 +28,7 @@ pub mod service;
 pub mod startup;
 pub mod store;
 pub mod telemetry;
+pub mod transfer;
 pub mod verify;
 
 pub use http::{openapi_adk_yaml, openapi_yaml};

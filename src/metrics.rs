@@ -40,12 +40,13 @@ struct RequestLabels {
 }
 
 /// What refuses: limits, rates, grants, and the checks of `Host` and `Origin`.
-const LIMITS: [&str; 21] = [
+const LIMITS: [&str; 22] = [
     "connections",
     "in_flight",
     "streams",
     "buffered_bytes",
     "watchers",
+    "transfers",
     "body",
     "event",
     "value",

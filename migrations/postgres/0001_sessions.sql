@@ -35,6 +35,13 @@ create table sessions (
     -- The Idempotency-Key of the request that made it, and a digest of what that asked.
     creation_key          text collate "C",
     creation_digest       bytea,
+    -- Of an imported session: the incarnation that it had where it comes from, a digest of its lines, its revision, and the
+    -- revisions of the shared scopes then, which stand for those that its events saw elsewhere.
+    imported_mark         text,
+    imported_digest       bytea,
+    imported_revision     bigint,
+    imported_user_revision bigint,
+    imported_app_revision bigint,
     -- The lease: how often one was granted, and who holds it; all but the epoch is null if nobody does. `lease_ttl` is by how
     -- much an append under it extends it; `lease_all`: it excludes writes without a lease.
     lease_epoch           bigint not null default 0,
@@ -105,10 +112,12 @@ create table session_state (
     constraint session_state_pkey primary key (incarnation, key, session_id, user_id, app_name)
 ) with (fillfactor = 80);
 
+-- `floor`: what the scope was before that revision is not known, or not any more.
 create table user_scopes (
     app_name text collate "C" not null,
     user_id  text collate "C" not null,
     revision bigint not null,
+    floor    bigint not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 ) with (fillfactor = 50);
 create table user_state (
@@ -123,6 +132,7 @@ create table user_state (
 create table app_scopes (
     app_name text collate "C" not null,
     revision bigint not null,
+    floor    bigint not null default 0,
     constraint app_scopes_pkey primary key (app_name)
 ) with (fillfactor = 20);
 create table app_state (
@@ -222,6 +232,16 @@ create table trims (
     incarnation bigint not null,
     emptied     bigint not null,
     constraint trims_pkey primary key (app_name, user_id, session_id, incarnation)
+);
+
+-- Sessions of which an import has begun, and when it wrote last. Their rows are hidden until the row in `sessions` is there.
+create table imports (
+    app_name    text collate "C" not null,
+    user_id     text collate "C" not null,
+    session_id  text collate "C" not null,
+    incarnation bigint not null,
+    time        bigint not null,
+    constraint imports_pkey primary key (app_name, user_id, session_id, incarnation)
 );
 
 -- Who may do what. Of a key there is the digest of its secret alone; apps and users are JSON arrays of patterns. A revoked

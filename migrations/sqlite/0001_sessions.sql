@@ -33,6 +33,13 @@ create table sessions (
     -- The Idempotency-Key of the request that made it, and a digest of what that asked.
     creation_key          text,
     creation_digest       blob,
+    -- Of an imported session: the incarnation that it had where it comes from, a digest of its lines, its revision, and the
+    -- revisions of the shared scopes then, which stand for those that its events saw elsewhere.
+    imported_mark         text,
+    imported_digest       blob,
+    imported_revision     integer,
+    imported_user_revision integer,
+    imported_app_revision integer,
     -- The lease: how often one was granted, and who holds it; all but the epoch is null if nobody does. `lease_ttl` is by how
     -- much an append under it extends it; `lease_all`: it excludes writes without a lease.
     lease_epoch           integer not null default 0,
@@ -102,10 +109,12 @@ create table session_state (
     constraint session_state_pkey primary key (incarnation, key, session_id, user_id, app_name)
 );
 
+-- `floor`: what the scope was before that revision is not known, or not any more.
 create table user_scopes (
     app_name text not null,
     user_id  text not null,
     revision integer not null,
+    floor    integer not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 );
 create table user_state (
@@ -120,6 +129,7 @@ create table user_state (
 create table app_scopes (
     app_name text not null,
     revision integer not null,
+    floor    integer not null default 0,
     constraint app_scopes_pkey primary key (app_name)
 );
 create table app_state (
@@ -220,6 +230,16 @@ create table trims (
     incarnation integer not null,
     emptied     integer not null,
     constraint trims_pkey primary key (app_name, user_id, session_id, incarnation)
+);
+
+-- Sessions of which an import has begun, and when it wrote last. Their rows are hidden until the row in `sessions` is there.
+create table imports (
+    app_name    text not null,
+    user_id     text not null,
+    session_id  text not null,
+    incarnation integer not null,
+    time        integer not null,
+    constraint imports_pkey primary key (app_name, user_id, session_id, incarnation)
 );
 
 -- Who may do what. Of a key there is the digest of its secret alone; apps and users are JSON arrays of patterns. A revoked

@@ -52,6 +52,7 @@ pub mod session;
 pub mod tag;
 pub(crate) mod template;
 pub mod time;
+pub mod transfer;
 pub mod trim;
 pub(crate) mod verify;
 pub(crate) mod writes;

@@ -71,6 +71,8 @@ pub struct SessionRow {
     pub now: Seen,
     /// If the session is a fork: its events up to this one are copies.
     pub forked_revision: Option<i64>,
+    /// The shared scopes that the events up to this one saw are of another database.
+    pub imported_revision: i64,
     /// Whether the columns of the lease agree: nobody has a part of one, and whoever holds it was granted it.
     pub lease_agrees: bool,
 }
@@ -268,6 +270,9 @@ impl SessionCheck {
     /// The revisions of the shared scopes, as the events of a session see them, never go back.
     fn revisions(&mut self, event: &EventRow) {
         let n = event.sequence;
+        if n <= self.row.imported_revision {
+            return;
+        }
         let known = self.saw.each().into_iter().zip(self.row.now.each());
         for ((scope, saw), ((_, before), (_, now))) in event.saw.each().into_iter().zip(known) {
             if saw < before {
@@ -321,6 +326,7 @@ impl SessionCheck {
         let Wanted { user_log, app_log, bytes, .. } = &mut self.wanted;
         let (request, revision, wanted) = match scope {
             Scope::Session => return self.change_session(event.sequence, key, value),
+            Scope::User | Scope::App if event.sequence <= self.row.imported_revision => return,
             Scope::User => (&mut self.user, event.saw.user, user_log),
             Scope::App => (&mut self.app, event.saw.app, app_log),
         };
@@ -572,6 +578,7 @@ pub struct ScopeCheck {
     findings: Findings,
     /// `None` if it is not known.
     revision: Option<i64>,
+    floor: i64,
     last: Option<LogRow>,
     /// The revisions in the log, one bit each, 64 to an entry.
     logged: BTreeMap<i64, u64>,
@@ -581,13 +588,22 @@ pub struct ScopeCheck {
 }
 
 impl ScopeCheck {
-    /// `revision` is that of the scope's row, if there is one.
-    pub fn new(revision: Option<i64>) -> Self {
+    /// `revision` is that of the scope's row, if there is one. Of what is before `floor`, the log need not tell.
+    pub fn new(revision: Option<i64>, floor: i64) -> Self {
         let mut findings = Findings::default();
         if revision.is_none() {
             findings.note(|| "its row of the scope's revision is missing".to_owned());
         }
-        Self { findings, revision, last: None, logged: BTreeMap::new(), spans: Vec::new(), found_spans: 0, keys: 0 }
+        Self {
+            findings,
+            revision,
+            floor,
+            last: None,
+            logged: BTreeMap::new(),
+            spans: Vec::new(),
+            found_spans: 0,
+            keys: 0,
+        }
     }
 
     /// The next row of the log, in order of key and revision.
@@ -597,12 +613,12 @@ impl ScopeCheck {
             Some(revision) if n < 1 || n > revision => self
                 .findings
                 .note(|| format!("key {:?}: the log has revision {n}, not one of 1 to {revision}", row.key)),
-            Some(_) => *self.logged.entry(n / 64).or_default() |= 1 << (n % 64),
-            None => {}
+            Some(_) if n > self.floor => *self.logged.entry(n / 64).or_default() |= 1 << (n % 64),
+            _ => {}
         }
         match self.last.take() {
             Some(last) if last.key == row.key => {
-                if !last.removed {
+                if !last.removed && n > self.floor {
                     let (from, to) = (last.revision, n);
                     let span = Span { node: node(from, to), key: last.key.into(), from, to, value: None };
                     self.spans.push(span);
@@ -644,9 +660,10 @@ impl ScopeCheck {
         self.conclude(last);
         let revision = self.revision.unwrap_or(0).max(0);
         let present: u64 = self.logged.values().map(|bits| u64::from(bits.count_ones())).sum();
-        let absent = revision.unsigned_abs() - present;
+        let floor = self.floor.clamp(0, revision);
+        let absent = (revision - floor).unsigned_abs().saturating_sub(present);
         if absent > 0 {
-            let first = (1..=revision).find(|n| !self.has_logged(*n)).unwrap_or_default();
+            let first = (floor + 1..=revision).find(|n| !self.has_logged(*n)).unwrap_or_default();
             self.findings.note(|| format!("revisions that are not in the log: {absent}, the first of them {first}"));
         }
     }
@@ -723,6 +740,7 @@ mod tests {
                 created: Seen { user: 2, app: 0 },
                 now: Seen { user: 5, app: 1 },
                 forked_revision: None,
+                imported_revision: 0,
                 lease_agrees: true,
             },
             events: vec![
@@ -945,7 +963,7 @@ mod tests {
         spans: &[(&str, i64, i64)],
         more: i64,
     ) -> (Vec<String>, u64) {
-        let mut check = ScopeCheck::new(revision);
+        let mut check = ScopeCheck::new(revision, 0);
         for (key, revision, removed) in log {
             let last = log.iter().rev().find(|(other, ..)| other == key).filter(|(.., removed)| !removed);
             let state = last.map(|(_, at, _)| (*at, true));
@@ -988,12 +1006,12 @@ mod tests {
             (false, Some((2, false)), "the state has revision 2, the log 1"),
             (false, Some((1, false)), "the state has not the value that the log has at revision 1"),
         ] {
-            let mut check = ScopeCheck::new(Some(1));
+            let mut check = ScopeCheck::new(Some(1), 0);
             check.log(LogRow { key: "k".to_owned(), revision: 1, removed, state });
             check.end_of_log();
             assert_eq!(check.finish(0).0.lines, [format!("key \"k\": {fault}")]);
         }
-        let mut check = ScopeCheck::new(Some(0));
+        let mut check = ScopeCheck::new(Some(0), 0);
         check.unlogged("k");
         assert_eq!(check.finish(0).0.lines, [r#"key "k": it is in the state, and not in the log"#]);
     }

@@ -13,8 +13,21 @@ use super::request::Call;
 use crate::domain::json::ObjectText;
 
 /// What a client may ask of this version beyond the ADK session service.
-const FEATURES: &[&str] =
-    &["fork", "keys", "leases", "operators", "render", "rewind", "timeTravel", "tokens", "trim", "wait", "watch"];
+const FEATURES: &[&str] = &[
+    "export",
+    "fork",
+    "import",
+    "keys",
+    "leases",
+    "operators",
+    "render",
+    "rewind",
+    "timeTravel",
+    "tokens",
+    "trim",
+    "wait",
+    "watch",
+];
 
 pub const HOME: Operation = Operation {
     id: "home",

@@ -25,6 +25,7 @@ mod sessions;
 mod shares;
 mod state;
 mod system;
+mod transfer;
 mod trim;
 mod wait;
 mod watch;
@@ -90,6 +91,10 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/fork" => history::fork, FORK;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/rewind" => history::rewind, REWIND;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/trim" => trim::trim, TRIM;
+    GET "/v1/apps/{app}/users/{user}/sessions/{session}/export" => transfer::export_session, EXPORT_SESSION;
+    GET "/v1/apps/{app}/users/{user}/export" => transfer::export_user, EXPORT_USER;
+    GET "/v1/apps/{app}/export" => transfer::export_app, EXPORT_APP;
+    POST "/v1/import" => transfer::import, IMPORT;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::get, GET;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::take, TAKE;
     PUT "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::renew, RENEW;

@@ -148,7 +148,7 @@ fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
     if let Some(body) = &described.body {
         operation["requestBody"] = json!({
             "required": body.required,
-            "content": {"application/json": {"schema": reference(body.schema)}},
+            "content": {media_type(body.schema): {"schema": reference(body.schema)}},
         });
     }
     let mut answers: BTreeMap<String, Value> =
@@ -238,12 +238,16 @@ fn failure(status: StatusCode, codes: &[Code]) -> Value {
 fn success(reply: &Reply) -> Value {
     let mut response = json!({"description": reply.about, "headers": response_headers(reply.headers)});
     if let Some(name) = reply.schema {
-        // A text that is no JSON names its type itself.
-        let schemas = schemas::all();
-        let media = schemas.get(name).and_then(|schema| schema["contentMediaType"].as_str());
-        response["content"] = json!({media.unwrap_or("application/json"): {"schema": reference(name)}});
+        response["content"] = json!({media_type(name): {"schema": reference(name)}});
     }
     response
+}
+
+/// Of what has this schema: a text that is no JSON names its type itself.
+fn media_type(schema: &str) -> String {
+    let schemas = schemas::all();
+    let media = schemas.get(schema).and_then(|schema| schema["contentMediaType"].as_str());
+    media.unwrap_or("application/json").to_owned()
 }
 
 fn response_headers(names: &[&str]) -> Value {

@@ -334,7 +334,7 @@ impl Call {
         if announced.unwrap_or(0) == 0 && !chunked {
             return Ok(None);
         }
-        check_content_type(self.headers.get(header::CONTENT_TYPE).map(|value| value.as_bytes()))?;
+        check_content_type(self.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), MediaType::Json)?;
         if announced.is_some_and(|length| length > limit) {
             return Err(too_large());
         }
@@ -372,6 +372,16 @@ impl Call {
             return Ok(None);
         }
         Ok(Some(Received { bytes: bytes.freeze(), _memory: memory }))
+    }
+
+    /// The body, of this type, for the handler to read part by part.
+    ///
+    /// # Errors
+    /// Another type, or a content coding.
+    pub fn body_of(&mut self, media_type: MediaType) -> Result<Body, Problem> {
+        check_content_encoding(&self.headers)?;
+        check_content_type(self.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), media_type)?;
+        Ok(mem::take(&mut self.body))
     }
 
     /// Reads a body that there must be.
@@ -438,26 +448,46 @@ fn parse_create_only(header: &str) -> Result<(), &'static str> {
     if header.trim() == "*" { Ok(()) } else { Err("of a write must be `*`: only if there is none yet") }
 }
 
-/// Only `application/json`, in UTF-8. That is more than tidiness: a web page may send any other type to a server on
-/// its user's machine without asking it first.
-fn check_content_type(value: Option<&[u8]>) -> Result<(), Problem> {
-    let refuse = |detail| Err(Problem::new(Code::UnsupportedMediaType, detail));
+/// What a body may be of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MediaType {
+    Json,
+    /// Lines of JSON.
+    Ndjson,
+}
+
+impl MediaType {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Ndjson => "application/x-ndjson",
+        }
+    }
+}
+
+/// Only this type, in UTF-8. That is more than tidiness: a web page may send any other type to a server on its user's machine
+/// without asking it first.
+fn check_content_type(value: Option<&[u8]>, media_type: MediaType) -> Result<(), Problem> {
+    let refuse = |detail: String| Err(Problem::new(Code::UnsupportedMediaType, detail));
+    let wanted = media_type.as_str();
     let Some(value) = value else {
-        return refuse("the body has no Content-Type; send `Content-Type: application/json`");
+        return refuse(format!("the body has no Content-Type; send `Content-Type: {wanted}`"));
     };
     let value = String::from_utf8_lossy(value).to_ascii_lowercase();
     let mut parts = value.split(';').map(str::trim);
-    match parts.next() {
-        Some("application/json") => {}
-        Some("application/x-www-form-urlencoded") => {
-            return refuse("the body must be application/json; `curl -d` sends a form type: use `curl --json` instead");
+    match (parts.next(), media_type) {
+        (Some(given), _) if given == wanted => {}
+        (Some("application/x-www-form-urlencoded"), MediaType::Json) => {
+            return refuse(
+                "the body must be application/json; `curl -d` sends a form type: use `curl --json` instead".to_owned(),
+            );
         }
-        _ => return refuse("the body must be application/json"),
+        _ => return refuse(format!("the body must be {wanted}")),
     }
     let foreign = |part: &str| {
         part.strip_prefix("charset=").is_some_and(|charset| !matches!(charset.trim_matches('"'), "utf-8" | "utf8"))
     };
-    if parts.any(foreign) { refuse("the body must be in UTF-8") } else { Ok(()) }
+    if parts.any(foreign) { refuse("the body must be in UTF-8".to_owned()) } else { Ok(()) }
 }
 
 /// Only bodies that are not compressed: how much a compressed one holds is known too late.

@@ -8,6 +8,7 @@
 //! - `state`: the merged state, its keys, app and user state on their own
 //! - `lease`: one turn at a time
 //! - `past`: fork, rewind, the state as it was; `trim`: where the log begins
+//! - `export`, `import`: sessions as lines, and back
 //! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
 //!   `news`: what was heard and read of a session
 //! - `sweep`: what runs in the background
@@ -15,7 +16,9 @@
 
 mod clock;
 mod events;
+mod export;
 mod follow;
+mod import;
 mod lease;
 mod live;
 mod news;
@@ -28,7 +31,7 @@ mod trim;
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
@@ -44,13 +47,18 @@ use crate::store::nowhere::Nowhere;
 pub use crate::store::error::Cause;
 pub use clock::{Clock, SystemClock};
 pub use events::{Answered, Appended};
+pub use export::Export;
 pub use follow::{Begin, Follower, Gone, Item};
+pub use import::{Import, ImportOptions, ImportResult, Imported, OnConflict};
 pub use lease::{Granted, Taken};
 use live::Live;
 pub use live::Subscription;
 pub use news::MarkedEvent;
 pub use sessions::Made;
 pub use state::{StateChange, StoredValue};
+
+/// Exports and imports at a time. Each goes through all that there is, for as long as it takes.
+const MAX_TRANSFERS: usize = 4;
 
 /// Why a request was not served. The error table says what that means in HTTP.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +89,10 @@ pub enum Error {
     Lease(LeaseRefusal),
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
+    #[error("too many exports and imports are under way")]
+    TooManyTransfers,
+    #[error("a session was deleted or trimmed while it was exported")]
+    SessionCut,
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -119,6 +131,8 @@ pub struct Service {
     /// Something was deleted: there are rows to remove.
     to_sweep: Notify,
     live: Arc<Live>,
+    /// Places for exports and imports.
+    transfers: Arc<Semaphore>,
 }
 
 /// What a write of a session is judged by, beside what it writes.
@@ -142,7 +156,15 @@ impl Service {
         let live = Arc::<Live>::default();
         let told = live.clone();
         store.watch_commits(Box::new(move |committed| told.committed(committed)));
-        Self { store, clock, limits, metrics, to_sweep: Notify::new(), live }
+        Self {
+            store,
+            clock,
+            limits,
+            metrics,
+            to_sweep: Notify::new(),
+            live,
+            transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
+        }
     }
 
     /// The same service of a store that holds nothing.
@@ -153,6 +175,11 @@ impl Service {
     /// The kind of the database: `sqlite` or `postgresql`.
     pub fn database(&self) -> &'static str {
         if self.store.is_shared() { "postgresql" } else { "sqlite" }
+    }
+
+    /// Closes the database, once nothing is under way.
+    pub async fn close(&self) {
+        self.store.close().await;
     }
 
     pub fn limits(&self) -> &Limits {

@@ -63,6 +63,7 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
+use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, ScopeImport};
 use crate::domain::trim::{Trim, TrimOutcome};
 
 /// A database of sessions. Every method is one transaction, or one statement, and shows one moment. Where it has a clock of
@@ -102,6 +103,21 @@ pub trait Store: Send + Sync + 'static {
 
     /// Lets a session begin at a later revision, at once; what was before it is emptied in [`Store::sweep`].
     async fn trim(&self, trim: &Trim, deadline: Instant) -> Result<TrimOutcome, StoreError>;
+
+    /// A part of a session, as exports show it; `None` if it is not there.
+    async fn export(&self, query: &ExportQuery, deadline: Instant) -> Result<Option<Exported>, StoreError>;
+
+    /// Writes rows of a session that is not visible yet. The same again changes nothing.
+    async fn import_rows(&self, rows: &ImportRows, deadline: Instant) -> Result<(), StoreError>;
+
+    /// Makes the session of such rows visible, if there is none of its id.
+    async fn import_session(&self, import: &ImportEnd, deadline: Instant) -> Result<ImportOutcome, StoreError>;
+
+    /// Leaves such rows to [`Store::sweep`].
+    async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<(), StoreError>;
+
+    /// Takes the state of an app or a user that has none.
+    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<(), StoreError>;
 
     /// The lease of a session, in one statement; `None` if there is no such session, or it has expired.
     async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>, StoreError>;

@@ -29,6 +29,7 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
+use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, ScopeImport};
 use crate::domain::trim::{Trim, TrimOutcome};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -77,6 +78,26 @@ impl Store for Nowhere {
     }
 
     async fn trim(&self, _: &Trim, _: Instant) -> Result<TrimOutcome> {
+        written()
+    }
+
+    async fn export(&self, _: &ExportQuery, _: Instant) -> Result<Option<Exported>> {
+        Ok(None)
+    }
+
+    async fn import_rows(&self, _: &ImportRows, _: Instant) -> Result<()> {
+        written()
+    }
+
+    async fn import_session(&self, _: &ImportEnd, _: Instant) -> Result<ImportOutcome> {
+        written()
+    }
+
+    async fn abandon_import(&self, _: &SessionKey, _: i64, _: Instant) -> Result<()> {
+        written()
+    }
+
+    async fn import_scope(&self, _: &ScopeImport, _: Instant) -> Result<()> {
         written()
     }
 

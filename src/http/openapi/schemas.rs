@@ -175,12 +175,22 @@ pub fn all() -> Map<String, Value> {
             "EventStream",
             json!({
                 "type": "string", "contentMediaType": "text/event-stream",
-                "description": "Frames `event`, `caught_up`, `metadata`, `state`, `deleted`, `bye`: docs/live.md.",
+                "description": "Frames `event`, `caught_up`, `metadata`, `state`, `trimmed`, `deleted`, `bye`: docs/live.md.",
             }),
+        ),
+        ("ExportLines", lines("An object a line: docs/data.md.")),
+        ("ImportLines", lines("The lines of an export.")),
+        (
+            "ImportedLines",
+            lines("`{session, userId, result, code?, detail?}` for each session, and at the end `{sessions, events}`."),
         ),
         ("Page", json!({"type": "string", "description": "HTML.", "contentMediaType": "text/html"})),
     ];
     schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+}
+
+fn lines(about: &str) -> Value {
+    json!({"type": "string", "contentMediaType": "application/x-ndjson", "description": about})
 }
 
 fn id() -> Value {

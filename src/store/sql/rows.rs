@@ -7,7 +7,7 @@ use sqlx::FromRow;
 use super::filter::plain_text;
 use crate::domain::access::{ApiKey, Grant, Names, Role};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, RawJson};
 use crate::domain::lease::{Exclusion, Exclusive, Holding, Lease, LeaseHead, LeaseView};
 use crate::domain::loaded::{LockedSession, SessionHead, UNREAD};
@@ -17,6 +17,7 @@ use crate::domain::scope;
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
+use crate::domain::transfer::LogRow;
 use crate::store::error::{Cause, StoreError, corrupt};
 
 #[derive(FromRow)]
@@ -317,6 +318,44 @@ pub struct TrimRow {
     #[sqlx(flatten)]
     pub session: IncarnationRow,
     pub emptied: i64,
+}
+
+/// What of a session only exports show.
+#[derive(FromRow)]
+pub struct ExportedRow {
+    pub initial_state: String,
+    pub imported_mark: Option<String>,
+    pub imported_digest: Option<Vec<u8>>,
+}
+
+#[derive(FromRow)]
+pub struct ExportedEventRow {
+    sequence: i64,
+    id: String,
+    invocation_id: String,
+    event_time: i64,
+    commit_time: i64,
+    user_revision: i64,
+    app_revision: i64,
+    digest: Vec<u8>,
+    body: Option<String>,
+}
+
+impl TryFrom<ExportedEventRow> for LogRow {
+    type Error = StoreError;
+
+    fn try_from(row: ExportedEventRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            sequence: row.sequence,
+            id: EventId::parse(&row.id).map_err(corrupt)?,
+            invocation_id: plain_text(&row.invocation_id),
+            event_time: Micros(row.event_time),
+            commit_time: Micros(row.commit_time),
+            saw: (row.user_revision, row.app_revision),
+            digest: row.digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?,
+            body: row.body,
+        })
+    }
 }
 
 #[derive(FromRow)]

@@ -12,6 +12,9 @@ use crate::store::limits::CLOCK_TOLERANCE;
 /// The rows of a session that its incarnation keys.
 const OF_INCARNATION: &str = "app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
 
+/// The session `s` of that incarnation.
+const OF_SESSION: &str = "s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4";
+
 /// The events `e` of that incarnation.
 const OF_EVENT: &str = "e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4";
 
@@ -66,9 +69,12 @@ statements! { words,
     ),
     /// The revisions of the shared scopes that the event of the sequence `$5` saw; of the base, that were seen there.
     seen_revisions: format!(
-        "select user_revision, app_revision from events where {OF_INCARNATION} and sequence = $5 \
-           and $5 > (select base_revision from sessions \
-                     where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4) \
+        "select coalesce((select s.imported_user_revision from sessions s where {OF_SESSION} and s.imported_revision >= $5), \
+             user_revision), \
+           coalesce((select s.imported_app_revision from sessions s where {OF_SESSION} and s.imported_revision >= $5), \
+             app_revision) \
+         from events where {OF_INCARNATION} and sequence = $5 \
+           and $5 > (select s.base_revision from sessions s where {OF_SESSION}) \
          union all select created_user_revision, created_app_revision from sessions \
          where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5"
     ),
@@ -140,9 +146,11 @@ statements! { words,
         &format!(
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
                update_time_number, {SESSION_METADATA}, base_revision, initial_state, created_user_revision, \
-               created_app_revision, forked_from, forked_revision, creation_key, creation_digest) \
+               created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from, \
+               forked_revision, creation_key, creation_digest) \
              select app_name, user_id, $5, $6, $8, $7, $9, $10, {SESSION_METADATA}, base_revision, initial_state, \
-               created_user_revision, created_app_revision, id, $8, $11, $12 \
+               created_user_revision, created_app_revision, imported_revision, imported_user_revision, \
+               imported_app_revision, id, $8, $11, $12 \
              from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
              on conflict do nothing"
         ),
@@ -173,14 +181,59 @@ statements! { words,
            initial_state = '{{' || coalesce((select {} from ( \
              select key, value from session_state where {OF_INCARNATION} and session_state.revision <= $5 \
              union all select t.key, t.value from {} where t.valid_from <= $5 and t.valid_to > $5) as t), '') || '}}', \
-           created_user_revision = (select e.user_revision from events e where {OF_EVENT} and e.sequence = $5), \
-           created_app_revision = (select e.app_revision from events e where {OF_EVENT} and e.sequence = $5) \
+           created_user_revision = coalesce(case when imported_revision >= $5 then imported_user_revision end, \
+             (select e.user_revision from events e where {OF_EVENT} and e.sequence = $5)), \
+           created_app_revision = coalesce(case when imported_revision >= $5 then imported_app_revision end, \
+             (select e.app_revision from events e where {OF_EVENT} and e.sequence = $5)) \
          where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
         (words.member)("t.key"),
         (words.filed)("session_spans", OF_INCARNATION, "$6")
     ),
     event_time: format!("select event_time from events where {OF_INCARNATION} and sequence = $5"),
     commit_time: format!("select commit_time from events where {OF_INCARNATION} and sequence = $5"),
+    /// What of a session only exports show.
+    exported: format!(
+        "select s.initial_state, s.imported_mark, s.imported_digest from sessions s where {OF_SESSION}"
+    ),
+    /// Rows of the log after the sequence `$5`, up to `$6`: up to `$7` rows and `$8` bytes, the first in any case. Those up to
+    /// `$9` are stubs.
+    exported_rows: format!(
+        "select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, \
+           (select e.body from events e where {OF_EVENT} and e.sequence = sized.sequence and e.sequence > $9) as body \
+         from (select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, \
+                 sum(size) over (order by sequence) as size_so_far, row_number() over (order by sequence) as place \
+               from (select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, \
+                       octet_length(body) + 300 as size from events where {OF_INCARNATION} \
+                       and sequence > $5 and sequence <= $6 order by sequence limit 0 + $7) as page) as sized \
+         where size_so_far <= $8 or place = 1 order by sequence"
+    ),
+    note_import: format!(
+        "insert into imports ({OWNER}, time) values ($1, $2, $3, $4, $5) \
+         on conflict ({OWNER}) do update set time = excluded.time"
+    ),
+    forget_import: format!("delete from imports where {OF_INCARNATION}"),
+    /// An import that wrote nothing since `$1`.
+    dead_import: format!("select {OWNER} from imports where time < $1 limit 1{}", words.skip_locked),
+    /// Makes an imported session visible, and notes the revisions that shared state has by now.
+    insert_imported: (words.listed)(
+        &format!(
+            "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
+               update_time_number, {SESSION_METADATA}, base_revision, initial_state, forked_from, forked_revision, \
+               imported_mark, imported_digest, imported_revision, imported_user_revision, imported_app_revision, \
+               created_user_revision, created_app_revision) \
+             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $5, \
+               m.user_revision, m.app_revision, m.user_revision, m.app_revision \
+             from (select coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = $2), 0) \
+                     as user_revision, \
+                   coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision) as m \
+             where true on conflict do nothing"
+        ),
+        "$3"
+    ),
+    set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor) values ($1, $2, $3, $3) \
+                        on conflict (app_name, user_id) do update set revision = excluded.revision, floor = excluded.floor",
+    set_app_revision: "insert into app_scopes (app_name, revision, floor) values ($1, $2, $2) \
+                       on conflict (app_name) do update set revision = excluded.revision, floor = excluded.floor",
     /// The first event after the sequence `$5` that was committed at `$6` or later.
     committed_since: format!(
         "select sequence from events where {OF_INCARNATION} and sequence > $5 and commit_time >= $6 \

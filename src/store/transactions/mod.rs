@@ -13,6 +13,7 @@ mod optimistic;
 mod past;
 mod read;
 mod sweep;
+mod transfer;
 mod trim;
 
 use std::sync::Arc;
@@ -48,6 +49,7 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
+use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, ScopeImport};
 use crate::domain::trim::{Trim, TrimOutcome};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -161,6 +163,28 @@ impl<B: Backend> Store for Transactions<B> {
     async fn trim(&self, request: &Trim, deadline: Instant) -> Result<TrimOutcome> {
         self.remembered.evict_session(&request.key);
         self.runner.write(self.runner.deadline(deadline), async |tx| trim::trim(tx, request).await).await
+    }
+
+    async fn export(&self, query: &ExportQuery, deadline: Instant) -> Result<Option<Exported>> {
+        self.runner.read(false, self.runner.deadline(deadline), async |tx| transfer::export(tx, query).await).await
+    }
+
+    async fn import_rows(&self, rows: &ImportRows, deadline: Instant) -> Result<()> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| transfer::import_rows(tx, rows).await).await
+    }
+
+    async fn import_session(&self, import: &ImportEnd, deadline: Instant) -> Result<ImportOutcome> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| transfer::import_session(tx, import).await).await
+    }
+
+    async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<()> {
+        let abandon = async |tx: &mut B::Tx| transfer::abandon_import(tx, key, incarnation).await;
+        self.runner.write(self.runner.deadline(deadline), abandon).await
+    }
+
+    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<()> {
+        self.remembered.evict_scope(&import.scope);
+        self.runner.write(self.runner.deadline(deadline), async |tx| transfer::import_scope(tx, import).await).await
     }
 
     async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>> {

@@ -29,8 +29,9 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
     let limit = if expired { SWEEP_ROWS } else { 0 };
     let forgotten = primitives::forget_patches(tx, now.plus(-REQUEST_MEMORY), limit).await?;
     let Some((key, incarnation)) = tx.next_buried().await? else {
+        let buried = expired && super::transfer::bury_dead(tx, now).await?;
         let emptied = super::trim::empty(tx, SWEEP_ROWS).await?;
-        let more = emptied || forgotten > 0 || !gone.is_empty();
+        let more = buried || emptied || forgotten > 0 || !gone.is_empty();
         return Ok((more, if more { End::Commit(gone) } else { End::Release }));
     };
     if primitives::purge(tx, &key, incarnation, SWEEP_ROWS).await? == 0 {

@@ -28,6 +28,7 @@ mod sessions;
 mod snapshots;
 mod state;
 mod time_travel;
+mod transfer;
 mod trim;
 mod wait;
 mod watch;
