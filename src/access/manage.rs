@@ -181,7 +181,8 @@ impl Authenticator {
     pub async fn revoke_tokens(&self, client: &Client, user: &UserKey, deadline: Instant) -> Result<()> {
         self.must_be_on()?;
         reaches(client, user)?;
-        self.store.revoke_tokens(user, deadline).await?;
+        let subject = self.subject(user, deadline).await?;
+        self.store.revoke_tokens(&user.app, &subject, deadline).await?;
         self.forget();
         Ok(())
     }

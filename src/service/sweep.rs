@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::Service;
+use super::{Error, Service};
 use crate::store::backend::DatabaseClock;
 use crate::store::error::StoreError;
 use crate::store::limits::CLOCK_TOLERANCE;
@@ -20,7 +20,10 @@ impl Service {
                 let agrees = self.compare_clocks(agreed, Instant::now() + limit).await?;
                 agreed = Some(agrees);
                 while self.store.sweep(self.clock.now(), agrees, Instant::now() + limit).await? {}
-                Ok::<_, StoreError>(())
+                match self.finish_erasures(Instant::now() + limit).await {
+                    Err(Error::Store(error)) => Err(error),
+                    _ => Ok::<_, StoreError>(()),
+                }
             };
             let pause = match swept.await {
                 Ok(()) => interval,
