@@ -7,6 +7,7 @@
 //! - `events`: append and read
 //! - `state`: the merged state, its keys, app and user state on their own
 //! - `lease`: one turn at a time
+//! - `policy`: how long the data of an app is kept
 //! - `past`: fork, rewind, the state as it was
 //! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
 //!   `news`: what was heard and read of a session
@@ -20,6 +21,7 @@ mod lease;
 mod live;
 mod news;
 mod past;
+mod policy;
 mod retry;
 mod sessions;
 mod state;
