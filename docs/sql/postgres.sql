@@ -2,16 +2,16 @@
 -- Lists of rows have one size or a few; here the smallest, and one larger.
 
 -- head
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
     is null or s.expire_time > coalesce($4, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
 -- view
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
@@ -152,12 +152,13 @@ select k.value, (select max(l.revision) from app_log l where l.app_name = $1 and
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
     when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - $10) > 5000000 then (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint - $10 else 0 end else expire_time end where app_name = $1
-    and user_id = $2 and id = $3;
+    from statement_timestamp()) * 1000000)::bigint - $10 else 0 end else expire_time end, active_day =
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $11) / 86400000000 where app_name =
+    $1 and user_id = $2 and id = $3;
 
 -- lease
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl,
@@ -180,11 +181,13 @@ select id, incarnation, creation_digest from sessions where app_name = $1 and us
 -- insert_fork
 with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, initial_state, created_user_revision,
-    created_app_revision, forked_from, forked_revision, creation_key, creation_digest) select app_name,
-    user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, created_user_revision,
-    created_app_revision, id, $8, $11, $12 from sessions where app_name = $1 and user_id = $2 and id = $3 and
-    incarnation = $4 on conflict do nothing returning app_name, user_id, id, update_time) insert into
-    session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from made;
+    created_app_revision, forked_from, forked_revision, creation_key, creation_digest, active_day) select
+    app_name, user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state,
+    created_user_revision, created_app_revision, id, $8, $11, $12, coalesce((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint, $7) / 86400000000 from sessions where app_name = $1 and user_id
+    = $2 and id = $3 and incarnation = $4 on conflict do nothing returning app_name, user_id, id, update_time)
+    insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time
+    from made;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -219,18 +222,19 @@ insert into buried_sessions (app_name, user_id, session_id, incarnation) values 
 
 -- purge_events
 delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    in (select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 order by sequence limit 0 + $5);
+    <= (select sequence from (select sequence from events where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 order by sequence limit 0 + $5) as page order by sequence desc limit 1);
 
 -- purge_state
 delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key
-    in (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
-    = $4 order by key limit 0 + $5);
+    <= (select key from (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3
+    and incarnation = $4 order by key limit 0 + $5) as page order by key desc limit 1);
 
 -- purge_spans
 delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, key) in (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id =
-    $3 and incarnation = $4 order by node, key limit 0 + $5);
+    (node, key) <= (select node, key from (select node, key from session_spans where app_name = $1 and user_id
+    = $2 and session_id = $3 and incarnation = $4 order by node, key limit 0 + $5) as page order by node desc,
+    key desc limit 1);
 
 -- forget_buried
 delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
@@ -274,6 +278,25 @@ with recursive names(name) as (select min(n) from (select min(user_id) as n from
     names.name) as next) from names where coalesce(name < $3, name is not null)) select name from names where
     coalesce(name < $3, name is not null) limit 0 + $2;
 
+-- policy
+select revision, policy from policies where app_name = $1;
+
+-- policies
+select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
+
+-- set_policy
+insert into policies (app_name, revision, policy) values ($1, $2, $3) on conflict (app_name) do update set
+    revision = excluded.revision, policy = excluded.policy where policies.revision = excluded.revision - 1;
+
+-- walk
+select user_id, id, create_time, active_day, expire_time, coalesce((extract(epoch from statement_timestamp()) *
+    1000000)::bigint, $6) as now from sessions where app_name = $1 and (create_time, user_id, id) > ($2, $3,
+    $4) order by create_time, user_id, id limit 0 + $5;
+
+-- kept
+select user_id, id, create_time, active_day, expire_time, coalesce((extract(epoch from statement_timestamp()) *
+    1000000)::bigint, $4) as now from sessions where app_name = $1 and user_id = $2 and id = $3;
+
 -- any_api_key
 select id from api_keys where id > '' limit 1;
 
@@ -315,156 +338,161 @@ insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) on confli
     update set epoch = token_epochs.epoch + 1 returning epoch;
 
 -- list_of_app_by_update
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2, $3, $4) order by o.update_time asc, o.user_id
-    asc, o.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2,
+    $3, $4) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $5;
 
 -- list_of_app_by_update_within
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (o.update_time, o.user_id, o.id) > ($6, $7, $8) order by o.update_time asc, o.user_id asc, o.id asc
-    limit 0 + $9;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or
+    o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($6, $7, $8) order by
+    o.update_time asc, o.user_id asc, o.id asc limit 0 + $9;
 
 -- list_of_app_by_update_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (o.update_time, o.user_id, o.id) < ($2, $3, $4) order by o.update_time desc,
-    o.user_id desc, o.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) < ($2,
+    $3, $4) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $5;
 
 -- list_of_app_by_update_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0)
-    s where o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2, $3, $4) and
-    (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and
+    l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time,
+    o.user_id, o.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.user_id
+    asc, o.id asc limit 0 + $7;
 
 -- list_of_user_by_update
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) > ($3, $4) order by o.update_time asc,
-    o.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null
+    or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id)
+    > ($3, $4) order by o.update_time asc, o.id asc limit 0 + $5;
 
 -- list_of_user_by_update_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) < ($3, $4) order by o.update_time
-    desc, o.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null
+    or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id)
+    < ($3, $4) order by o.update_time desc, o.id desc limit 0 + $5;
 
 -- list_of_user_by_update_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0)
-    s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) > ($3, $4) and (s.labels::jsonb
-    ->> $5) = $6 order by o.update_time asc, o.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and
+    l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
+    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+    and (o.update_time, o.id) > ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.id asc
+    limit 0 + $7;
 
 -- list_of_app_by_create
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by s.create_time asc, s.user_id asc, s.id asc
-    limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by
+    s.create_time asc, s.user_id asc, s.id asc limit 0 + $5;
 
 -- list_of_app_by_create_within
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id < $5) and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time,
-    s.user_id, s.id) > ($6, $7, $8) order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $9;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id <
+    $5) and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
+    1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($6, $7, $8) order by s.create_time asc, s.user_id
+    asc, s.id asc limit 0 + $9;
 
 -- list_of_app_by_create_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.create_time, s.user_id, s.id) < ($2, $3, $4) order by s.create_time desc, s.user_id desc, s.id desc
-    limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) < ($2, $3, $4) order by
+    s.create_time desc, s.user_id desc, s.id desc limit 0 + $5;
 
 -- list_of_app_by_create_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6
-    order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2,
+    $3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $7;
 
 -- list_of_user_by_create
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.create_time, s.id) > ($3, $4) order by s.create_time asc, s.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) > ($3, $4) order
+    by s.create_time asc, s.id asc limit 0 + $5;
 
 -- list_of_user_by_create_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.create_time, s.id) < ($3, $4) order by s.create_time desc, s.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) < ($3, $4) order
+    by s.create_time desc, s.id desc limit 0 + $5;
 
 -- list_of_user_by_create_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) > ($3, $4) and (s.labels::jsonb ->>
-    $5) = $6 order by s.create_time asc, s.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) >
+    ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.id asc limit 0 + $7;
 
 -- lock_sessions
 select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) cross join lateral (select l.app_name,
@@ -556,15 +584,16 @@ with app as (select $1::text), k as not materialized (select * from (values ($2:
     update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
     ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
     update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
-    creation_digest, created_user_revision, created_app_revision) select $1, user_id, id, incarnation,
-    revision, create_time, update_time, update_time_number, display_name, labels, expire_time + case when
-    abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state, creation_key,
-    creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict
-    do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
-    session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select
-    incarnation from made;
+    creation_digest, active_day, created_user_revision, created_app_revision) select $1, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
+    case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
+    creation_key, creation_digest, (extract(epoch from statement_timestamp()) * 1000000)::bigint / 86400000000,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0),
+    coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict do nothing
+    returning app_name, user_id, id, update_time, incarnation), listed as (insert into session_updates
+    (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select incarnation from
+    made;
 
 -- insert_sessions
 with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
@@ -573,15 +602,16 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
     creation_digest, ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
     create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
-    creation_key, creation_digest, created_user_revision, created_app_revision) select $1, user_id, id,
-    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
-    case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
+    creation_key, creation_digest, active_day, created_user_revision, created_app_revision) select $1, user_id,
+    id, incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time
+    + case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
     (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
-    creation_key, creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
-    u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
-    on conflict do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
-    session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select
-    incarnation from made;
+    creation_key, creation_digest, (extract(epoch from statement_timestamp()) * 1000000)::bigint / 86400000000,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0),
+    coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict do nothing
+    returning app_name, user_id, id, update_time, incarnation), listed as (insert into session_updates
+    (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select incarnation from
+    made;
 
 -- create_session
 with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
@@ -590,26 +620,27 @@ with app as (select $1::text), k as not materialized (select * from (values ($2:
     update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
     ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
     update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
-    creation_digest, created_user_revision, created_app_revision) select $1, user_id, id, incarnation,
-    revision, create_time, update_time, update_time_number, display_name, labels, expire_time + case when
-    abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state, creation_key,
-    creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict
-    do nothing returning *), listed as (insert into session_updates (app_name, user_id, id, update_time) select
-    $1, user_id, id, update_time from made), k_state as materialized (select * from unnest($16::bigint[],
+    creation_digest, active_day, created_user_revision, created_app_revision) select $1, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
+    case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
+    creation_key, creation_digest, (extract(epoch from statement_timestamp()) * 1000000)::bigint / 86400000000,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0),
+    coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict do nothing
+    returning *), listed as (insert into session_updates (app_name, user_id, id, update_time) select $1,
+    user_id, id, update_time from made), k_state as materialized (select * from unnest($16::bigint[],
     $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name,
     user_id, session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key,
     k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
-    s.incarnation, s.revision, s.metadata_revision, s.create_time, s.update_time, s.update_time_number,
-    s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from
-    user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select
-    a.revision from app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(to_json('app:'
-    || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from app_state t where t.app_name = $1)
-    as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key
-    collate "C") from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state, (select
-    string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from k_state t
-    where t.incarnation = s.incarnation) as session_state from made s;
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as
+    user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from
+    app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':'
+    || t.value, ',' order by t.key collate "C") from user_state t where t.app_name = $1 and t.user_id =
+    s.user_id) as user_state, (select string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by
+    t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made s;
 
 -- create_sessions
 with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
@@ -618,18 +649,19 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
     creation_digest, ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
     create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
-    creation_key, creation_digest, created_user_revision, created_app_revision) select $1, user_id, id,
-    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
-    case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
+    creation_key, creation_digest, active_day, created_user_revision, created_app_revision) select $1, user_id,
+    id, incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time
+    + case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
     (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
-    creation_key, creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
-    u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
-    on conflict do nothing returning *), listed as (insert into session_updates (app_name, user_id, id,
-    update_time) select $1, user_id, id, update_time from made), k_state as materialized (select * from
-    unnest($16::bigint[], $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into
-    session_state (app_name, user_id, session_id, incarnation, key, value, revision) select $1, m.user_id,
-    m.id, m.incarnation, k.key, k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select
-    s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, s.update_time,
+    creation_key, creation_digest, (extract(epoch from statement_timestamp()) * 1000000)::bigint / 86400000000,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0),
+    coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict do nothing
+    returning *), listed as (insert into session_updates (app_name, user_id, id, update_time) select $1,
+    user_id, id, update_time from made), k_state as materialized (select * from unnest($16::bigint[],
+    $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name,
+    user_id, session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key,
+    k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
     s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision,
     coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as
     user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision,
@@ -643,9 +675,9 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
 with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
     $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, user_id, id, now, after,
     before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
-    s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u where
-    u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
+    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
+    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
     app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
     to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
     t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
@@ -668,9 +700,9 @@ with app as (select $1::text), q as not materialized (select * from (values ($2:
 with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
     $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, user_id, id, now, after,
     before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
-    s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u where
-    u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
+    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
+    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
     app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
     to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 and t.key
     = any($11) order by t.key) as members) as app_state, (select string_agg(member, ',') from (select
@@ -694,18 +726,18 @@ with app as (select $1::text), q as not materialized (select * from (values ($2:
 with app as (select $1::text), q as materialized (select * from unnest($2::bigint[], $3::text[], $4::text[],
     $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[]) as r(n, user_id, id,
     now, after, before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation,
-    s.revision, s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
-    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
-    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
-    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
-    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
-    t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
-    t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
-    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select to_json('' ||
-    t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
-    session_state, p.first, p.commit_times, p.sizes, p.bodies from q cross join lateral (select * from sessions
-    l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
+    s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
+    s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from
+    user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select
+    a.revision from app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',')
+    from (select to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name =
+    $1 order by t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:'
+    || t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id =
+    s.user_id order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
+    to_json('' || t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and
+    t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members)
+    as session_state, p.first, p.commit_times, p.sizes, p.bodies from q cross join lateral (select * from
+    sessions l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
     l.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) offset 0)
     as s cross join lateral ( select min(sequence) as first, array_agg(commit_time) as commit_times,
     array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies from (select sequence, commit_time,

@@ -2,16 +2,16 @@
 -- Lists of rows have one size or a few; here the smallest, and one larger.
 
 -- head
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
     is null or s.expire_time > $4);
 
 -- view
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
@@ -152,12 +152,12 @@ select k.value, (select max(l.revision) from app_log l where l.app_name = $1 and
 -- set_metadata
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
-    when abs($10 - $10) > 5000000 then $10 - $10 else 0 end else expire_time end where app_name = $1 and
-    user_id = $2 and id = $3;
+    when abs($10 - $10) > 5000000 then $10 - $10 else 0 end else expire_time end, active_day = $11 /
+    86400000000 where app_name = $1 and user_id = $2 and id = $3;
 
 -- lease
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl,
@@ -179,12 +179,12 @@ select id, incarnation, creation_digest from sessions where app_name = $1 and us
 -- insert_fork
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, initial_state, created_user_revision,
-    created_app_revision, forked_from, forked_revision, creation_key, creation_digest) select app_name,
-    user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, created_user_revision,
-    created_app_revision, id, $8, $11, $12 from sessions where app_name = $1 and user_id = $2 and id = $3 and
-    incarnation = $4 on conflict do nothing; insert into session_updates (app_name, user_id, id, update_time)
-    select app_name, user_id, id, update_time from sessions where changes() = 1 and app_name = $1 and user_id =
-    $2 and id = $5;
+    created_app_revision, forked_from, forked_revision, creation_key, creation_digest, active_day) select
+    app_name, user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state,
+    created_user_revision, created_app_revision, id, $8, $11, $12, $7 / 86400000000 from sessions where
+    app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict do nothing; insert into
+    session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from
+    sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $5;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -219,18 +219,19 @@ insert into buried_sessions (app_name, user_id, session_id, incarnation) values 
 
 -- purge_events
 delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    in (select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 order by sequence limit 0 + $5);
+    <= (select sequence from (select sequence from events where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 order by sequence limit 0 + $5) as page order by sequence desc limit 1);
 
 -- purge_state
 delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key
-    in (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
-    = $4 order by key limit 0 + $5);
+    <= (select key from (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3
+    and incarnation = $4 order by key limit 0 + $5) as page order by key desc limit 1);
 
 -- purge_spans
 delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, key) in (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id =
-    $3 and incarnation = $4 order by node, key limit 0 + $5);
+    (node, key) <= (select node, key from (select node, key from session_spans where app_name = $1 and user_id
+    = $2 and session_id = $3 and incarnation = $4 order by node, key limit 0 + $5) as page order by node desc,
+    key desc limit 1);
 
 -- forget_buried
 delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
@@ -271,6 +272,24 @@ with recursive names(name) as (select min(n) from (select min(user_id) as n from
     user_id > names.name union all select min(user_id) from user_scopes where app_name = $4 and user_id >
     names.name) as next) from names where coalesce(name < $3, name is not null)) select name from names where
     coalesce(name < $3, name is not null) limit 0 + $2;
+
+-- policy
+select revision, policy from policies where app_name = $1;
+
+-- policies
+select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
+
+-- set_policy
+insert into policies (app_name, revision, policy) values ($1, $2, $3) on conflict (app_name) do update set
+    revision = excluded.revision, policy = excluded.policy where policies.revision = excluded.revision - 1;
+
+-- walk
+select user_id, id, create_time, active_day, expire_time, $6 as now from sessions where app_name = $1 and
+    (create_time, user_id, id) > ($2, $3, $4) order by create_time, user_id, id limit 0 + $5;
+
+-- kept
+select user_id, id, create_time, active_day, expire_time, $4 as now from sessions where app_name = $1 and
+    user_id = $2 and id = $3;
 
 -- any_api_key
 select id from api_keys where id > '' limit 1;
@@ -313,151 +332,153 @@ insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) on confli
     update set epoch = token_epochs.epoch + 1 returning epoch;
 
 -- list_of_app_by_update
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null
-    or s.expire_time > $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) order by o.update_time asc,
-    o.user_id asc, o.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) >
+    ($3, $4, $5) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $6;
 
 -- list_of_app_by_update_within
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (o.user_id >= $2 and
-    o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time > $6) and
-    (o.update_time, o.user_id, o.id) > ($7, $8, $9) order by o.update_time asc, o.user_id asc, o.id asc limit 0
-    + $10;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and
+    (s.expire_time is null or s.expire_time > $6) and (o.update_time, o.user_id, o.id) > ($7, $8, $9) order by
+    o.update_time asc, o.user_id asc, o.id asc limit 0 + $10;
 
 -- list_of_app_by_update_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null
-    or s.expire_time > $2) and (o.update_time, o.user_id, o.id) < ($3, $4, $5) order by o.update_time desc,
-    o.user_id desc, o.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) <
+    ($3, $4, $5) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $6;
 
 -- list_of_app_by_update_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) and
-    json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time asc, o.user_id asc, o.id asc limit 0
-    + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and
+    s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time,
+    o.user_id, o.id) > ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time
+    asc, o.user_id asc, o.id asc limit 0 + $8;
 
 -- list_of_user_by_update
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and
-    (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) > ($4, $5) order by o.update_time
-    asc, o.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time,
+    o.id) > ($4, $5) order by o.update_time asc, o.id asc limit 0 + $6;
 
 -- list_of_user_by_update_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and
-    (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) < ($4, $5) order by o.update_time
-    desc, o.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time,
+    o.id) < ($4, $5) order by o.update_time desc, o.id desc limit 0 + $6;
 
 -- list_of_user_by_update_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id
-    = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) > ($4, $5) and
-    json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time asc, o.id asc limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and
+    s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (o.update_time, o.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time
+    asc, o.id asc limit 0 + $8;
 
 -- list_of_app_by_create
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5) order by
-    s.create_time asc, s.user_id asc, s.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time,
+    s.user_id, s.id) > ($3, $4, $5) order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $6;
 
 -- list_of_app_by_create_within
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id < $5) and (s.expire_time is null or
-    s.expire_time > $6) and (s.create_time, s.user_id, s.id) > ($7, $8, $9) order by s.create_time asc,
-    s.user_id asc, s.id asc limit 0 + $10;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id <
+    $5) and (s.expire_time is null or s.expire_time > $6) and (s.create_time, s.user_id, s.id) > ($7, $8, $9)
+    order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $10;
 
 -- list_of_app_by_create_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) < ($3, $4, $5) order by
-    s.create_time desc, s.user_id desc, s.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time,
+    s.user_id, s.id) < ($3, $4, $5) order by s.create_time desc, s.user_id desc, s.id desc limit 0 + $6;
 
 -- list_of_app_by_create_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5)
-    and json_extract(s.labels, '$."' || $6 || '"') = $7 order by s.create_time asc, s.user_id asc, s.id asc
-    limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and
+    (s.create_time, s.user_id, s.id) > ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order
+    by s.create_time asc, s.user_id asc, s.id asc limit 0 + $8;
 
 -- list_of_user_by_create
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) order
-    by s.create_time asc, s.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (s.create_time, s.id) > ($4, $5) order by s.create_time asc, s.id asc limit 0 + $6;
 
 -- list_of_user_by_create_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) < ($4, $5) order
-    by s.create_time desc, s.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (s.create_time, s.id) < ($4, $5) order by s.create_time desc, s.id desc limit 0 + $6;
 
 -- list_of_user_by_create_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) > ($4,
-    $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by s.create_time asc, s.id asc limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"') =
+    $7 order by s.create_time asc, s.id asc limit 0 + $8;
 
 -- plain_view
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
@@ -517,14 +538,15 @@ with k(app_name, user_id, id, incarnation, revision, create_time, update_time, u
     display_name, labels, expire_time, initial_state, creation_key, creation_digest) as (select * from (values
     (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) insert into sessions (app_name, user_id, id,
     incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
-    initial_state, creation_key, creation_digest, created_user_revision, created_app_revision) select app_name,
-    user_id, id, incarnation, revision, create_time, update_time, update_time_number, display_name, labels,
-    expire_time, initial_state, creation_key, creation_digest, coalesce((select u.revision from user_scopes u
-    where u.app_name = k.app_name and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a
-    where a.app_name = k.app_name), 0) from k where true on conflict do nothing returning incarnation; with
-    k(app_name, user_id, id, incarnation) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore
-    into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from k
-    cross join sessions using (app_name, user_id, id, incarnation);
+    initial_state, creation_key, creation_digest, active_day, created_user_revision, created_app_revision)
+    select app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest, create_time / 86400000000,
+    coalesce((select u.revision from user_scopes u where u.app_name = k.app_name and u.user_id = k.user_id),
+    0), coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) from k where true on
+    conflict do nothing returning incarnation; with k(app_name, user_id, id, incarnation) as (select * from
+    (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore into session_updates (app_name, user_id, id,
+    update_time) select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id,
+    id, incarnation);
 
 -- insert_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -547,14 +569,14 @@ with k(app_name, user_id, session_id, incarnation, sequence, id, event_time, com
     k.app_name), 0)), rewind_to, digest, body from k;
 
 -- update_sessions
-with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from) as (select * from
-    (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision, update_time =
-    k.update_time, update_time_number = k.update_time_number, lease_expire = coalesce(max(s.lease_expire,
-    k.extended_from + s.lease_ttl), s.lease_expire) from k where s.app_name = k.app_name and s.user_id =
-    k.user_id and s.id = k.id; with k(app_name, user_id, id, update_time, old_update_time) as (select * from
-    (values (?, ?, ?, ?, ?)) limit 0 + ?) update session_updates as o set update_time = k.update_time from k
-    where o.app_name = k.app_name and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id =
-    k.id;
+with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from, active_day) as (select
+    * from (values (?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision,
+    update_time = k.update_time, update_time_number = k.update_time_number, active_day = k.active_day,
+    lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) from k where
+    s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id; with k(app_name, user_id, id,
+    update_time, old_update_time) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) update
+    session_updates as o set update_time = k.update_time from k where o.app_name = k.app_name and o.user_id =
+    k.user_id and o.update_time = k.old_update_time and o.id = k.id;
 
 -- set_user_revisions
 insert into user_scopes (app_name, user_id, revision) select * from (values (?, ?, ?)) limit 0 + ? on conflict

@@ -3,7 +3,6 @@
 //! A [`Policy`] is a pure rule: what is due is decided from times and counts that the store read. Only times of commits count,
 //! not those that events say of themselves.
 
-use super::{FieldError, Rejected};
 use super::envelope::Fields;
 use super::ids::{AppName, SessionKey};
 use super::json::{Json, Kind, ObjectText, RawJson};
@@ -11,6 +10,7 @@ use super::resolve::Mismatch;
 use super::session::parse_ttl;
 use super::tag::IfMatch;
 use super::time::Micros;
+use super::{FieldError, Rejected};
 
 /// A day, in microseconds.
 pub const DAY: i64 = 24 * 3600 * 1_000_000;

@@ -42,11 +42,8 @@ pub async fn get(call: Call) -> Result<Response, Problem> {
     Ok(shown(&stored))
 }
 
-const DRY_RUN: Param = Param {
-    name: "dryRun",
-    kind: Kind::Boolean,
-    about: "Changes nothing, and says what a sweep would remove now.",
-};
+const DRY_RUN: Param =
+    Param { name: "dryRun", kind: Kind::Boolean, about: "Changes nothing, and says what a sweep would remove now." };
 
 pub const PUT: Operation = Operation {
     id: "putPolicy",

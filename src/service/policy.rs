@@ -21,9 +21,7 @@ impl Service {
             self.transact(Repeat::UnlessUnclear, deadline, || self.store.set_policy(&write, deadline)).await?;
         match outcome {
             PolicyOutcome::Done(stored) => Ok(stored),
-            PolicyOutcome::RevisionMismatch(mismatch) => {
-                Err(self.refusal(Error::RevisionMismatch(mismatch), unclear))
-            }
+            PolicyOutcome::RevisionMismatch(mismatch) => Err(self.refusal(Error::RevisionMismatch(mismatch), unclear)),
         }
     }
 

@@ -213,8 +213,12 @@ pub trait Store: Send + Sync + 'static {
     async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy, StoreError>;
 
     /// Up to `limit` apps that have a policy, after `after` in byte order, with it.
-    async fn policies(&self, after: &str, limit: usize, deadline: Instant)
-    -> Result<Vec<(AppName, Policy)>, StoreError>;
+    async fn policies(
+        &self,
+        after: &str,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Vec<(AppName, Policy)>, StoreError>;
 
     /// Changes the policy of an app. The same call again changes nothing, unless its precondition fails for the first one.
     async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Result<PolicyOutcome, StoreError>;

@@ -94,10 +94,7 @@ pub fn all() -> Map<String, Value> {
         ("RewindSession", rewind_session()),
         ("PatchScope", patch_scope()),
         ("Policy", policy()),
-        (
-            "PolicyAnswer",
-            json!({"anyOf": [reference("Policy"), reference("PolicyTrial")]}),
-        ),
+        ("PolicyAnswer", json!({"anyOf": [reference("Policy"), reference("PolicyTrial")]})),
         ("PolicyTrial", policy_trial()),
         ("Render", render()),
         ("Rendered", json!({"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}})),
@@ -792,9 +789,7 @@ fn policy() -> Value {
         span["description"] = json!(format!("{about} Seconds as a number or as `\"3600s\"`, or days as `\"30d\"`."));
         span
     };
-    let count = |least: i64, about: &str| {
-        json!({"anyOf": [{"type": "integer", "minimum": least}, {"type": "null"}], "description": about})
-    };
+    let count = |least: i64, about: &str| json!({"anyOf": [{"type": "integer", "minimum": least}, {"type": "null"}], "description": about});
     let group = |about: &str, fields: Value| or_null(envelope(about, object(fields)));
     let fields = json!({
         "sessions": group("Which sessions go.", json!({

@@ -327,12 +327,15 @@ pub fn ttl_correction(clock: &str, now: &str) -> String {
     format!("case when abs({clock} - {now}) > {CLOCK_TOLERANCE} then {clock} - {now} else 0 end")
 }
 
-/// Removes up to `$5` rows of a buried incarnation.
+/// Removes up to `$5` rows of a buried incarnation: those up to the last key of a page. A planner without statistics would
+/// look through the page once more for each row, if it were a list of keys.
 fn purge(table: &str, key: &str) -> String {
     let row = if key.contains(',') { format!("({key})") } else { key.to_owned() };
+    let backwards: Vec<String> = key.split(", ").map(|column| format!("{column} desc")).collect();
     format!(
-        "delete from {table} where {OF_INCARNATION} and {row} in (select {key} from {table} where {OF_INCARNATION} \
-         order by {key} limit 0 + $5)"
+        "delete from {table} where {OF_INCARNATION} and {row} <= (select {key} from (select {key} from {table} \
+         where {OF_INCARNATION} order by {key} limit 0 + $5) as page order by {} limit 1)",
+        backwards.join(", ")
     )
 }
 

@@ -20,8 +20,7 @@ const WALKED: i64 = 500;
 const BURIED: usize = 50;
 
 pub async fn policy<X: Tx>(tx: &mut X, app: &AppName) -> Result<StoredPolicy> {
-    let row: Option<(i64, Option<String>)> =
-        at_most_one(tx, Query::new(&*tx.statements().policy).app(app)).await?;
+    let row: Option<(i64, Option<String>)> = at_most_one(tx, Query::new(&*tx.statements().policy).app(app)).await?;
     let Some((revision, text)) = row else { return Ok(StoredPolicy::default()) };
     Ok(StoredPolicy { revision, policy: text.as_deref().map(parsed).transpose()? })
 }
