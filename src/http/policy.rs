@@ -54,7 +54,8 @@ pub const PUT: Operation = Operation {
     description: "The sweep applies it, to what is there already too. Sessions are idle from their last commit on, to the day \
                   and never early; reads do not count, nor do the times that events say of themselves. A session with an expiry \
                   of its own is left alone by `sessions`. With `dryRun=true` it changes nothing, and answers \
-                  `{wouldExpire: {sessions}, wouldTrim: {sessions, events}}`.",
+                  `{wouldExpire: {sessions}, wouldTrim: {sessions, events}}`, with the ETag of the policy that there is. \
+                  `events` and `sharedHistory` are kept and shown, and not applied yet.",
     query: &[DRY_RUN],
     headers: &[Header::IfMatch, Header::CreateOnly],
     body: Some(Body { schema: "Policy", required: true }),
@@ -75,14 +76,14 @@ pub async fn put(mut call: Call) -> Result<Response, Problem> {
     if !query.boolean(&DRY_RUN) {
         return Ok(shown(&call.service.set_policy(write, call.deadline).await.map_err(of_header)?));
     }
-    let sessions = call.service.try_policy(write, call.deadline).await.map_err(of_header)?;
+    let (stored, sessions) = call.service.try_policy(write, call.deadline).await.map_err(of_header)?;
     let (mut expire, mut trim, mut found) = (ObjectText::default(), ObjectText::default(), ObjectText::default());
     expire.push("sessions", &sessions.to_string());
     trim.push("sessions", "0");
     trim.push("events", "0");
     found.push("wouldExpire", &expire.close());
     found.push("wouldTrim", &trim.close());
-    Ok(Answer::ok().json(found.close()))
+    Ok(Answer::ok().tag(tag(&stored)).json(found.close()))
 }
 
 pub const DELETE: Operation = Operation {

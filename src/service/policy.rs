@@ -25,11 +25,11 @@ impl Service {
         }
     }
 
-    /// What a sweep would remove now if this were the policy: how many sessions.
+    /// What a sweep would remove now if this were the policy: how many sessions. And the policy that there is.
     ///
     /// # Errors
     /// `RevisionMismatch`.
-    pub async fn try_policy(&self, write: PolicyWrite, deadline: Instant) -> Result<u64> {
+    pub async fn try_policy(&self, write: PolicyWrite, deadline: Instant) -> Result<(StoredPolicy, u64)> {
         let stored = self.policy(&write.app, deadline).await?;
         write.decide(&stored).map_err(Error::RevisionMismatch)?;
         let PolicyWrite { app, policy, .. } = write;
@@ -40,7 +40,7 @@ impl Service {
             let Found { sessions: more, next } = self.read(deadline, || self.store.walk(&walk, deadline)).await?;
             sessions += more;
             if next.is_none() {
-                return Ok(sessions);
+                return Ok((stored, sessions));
             }
             walk.after = next;
         }

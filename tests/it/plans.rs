@@ -156,7 +156,7 @@ fn faults(name: &str, node: &Value, faults: &mut String) {
 }
 
 fn has_user(table: &str) -> bool {
-    !table.starts_with("app_")
+    !table.starts_with("app_") && table != "policies"
 }
 
 /// The highest number of a parameter in a text.

@@ -97,7 +97,7 @@ on_both_databases! {
         server.execute("update sessions set create_time = create_time - 8640000000000 where id = 'old'").await;
         server.put(format!("{S}/busy/state/k")).json("2").await.expect(200);
         server.get(format!("{S}/idle")).await.expect(200);
-        server.post(format!("{S}/leased/lease")).json(r#"{"owner":"o"}"#).await.expect(200);
+        server.post(format!("{S}/leased/lease")).json(r#"{"owner":"o"}"#).await.expect(201);
         for (id, timestamp) in [("early", 1), ("late", 4_000_000_000_i64)] {
             let body = json!({"sessionId": id, "events": [{"timestamp": timestamp}]});
             server.post(S).json(body).await.expect(201);
