@@ -150,7 +150,13 @@ on_both_databases! {
         }
         server.execute("update sessions set active_day = active_day - 40 where id like '%7' or id like '%3'").await;
         // Made at the same moment.
-        server.execute("update sessions set create_time = 1700000000000000 where id < 's0700'").await;
+        server
+            .execute(
+                "update sessions set create_time = 1700000000000000, update_time = 1700000000000000, \
+                   update_time_number = '1700000000.000000' where id < 's0700'; \
+                 update session_updates set update_time = 1700000000000000 where id < 's0700'",
+            )
+            .await;
         let policy = json!({"sessions": {"idleTtl": "30d"}});
         assert_eq!(would_expire(server, &policy).await, 220);
         put(server, &policy).await;
