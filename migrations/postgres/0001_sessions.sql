@@ -19,6 +19,8 @@ create table sessions (
     update_time           bigint not null,
     -- The JSON number that shows update_time: the very text that a client gave.
     update_time_number    text not null,
+    -- The day of the last commit, in whole days since 1970. No index has it: appends write it.
+    active_day            bigint not null,
     -- A JSON string, a JSON object of strings.
     display_name          text,
     labels                text,
@@ -305,6 +307,13 @@ create table erased_users (
     constraint erased_users_pkey primary key (app_name, subject)
 );
 
+-- How long the data of an app is kept: a JSON object, or null if the policy was removed. `revision` counts changes.
+create table policies (
+    app_name text collate "C" not null,
+    revision bigint not null,
+    policy   text,
+    constraint policies_pkey primary key (app_name)
+);
 
 -- Writes all that a batch of appends changes in one app, if the heads that it was decided on are still what they were.
 -- Losing a race is a result, and nothing that the server would log. `verdict` is
@@ -480,6 +489,7 @@ begin
             )
             update sessions s
             set revision = r.revision, update_time = r.update_time, update_time_number = r.update_time_number,
+                active_day = present / 86400000000,
                 -- `greatest` takes no notice of nulls.
                 lease_expire = greatest(s.lease_expire, (select present + s.lease_ttl where r.lease is not null))
             where s.app_name = p_app and s.user_id = r.user_id and s.id = r.id;

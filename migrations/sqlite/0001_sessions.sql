@@ -17,6 +17,8 @@ create table sessions (
     update_time           integer not null,
     -- The JSON number that shows update_time: the very text that a client gave.
     update_time_number    text not null,
+    -- The day of the last commit, in whole days since 1970. No index has it: appends write it.
+    active_day            integer not null,
     -- A JSON string, a JSON object of strings.
     display_name          text,
     labels                text,
@@ -303,3 +305,10 @@ create table erased_users (
     constraint erased_users_pkey primary key (app_name, subject)
 );
 
+-- How long the data of an app is kept: a JSON object, or null if the policy was removed. `revision` counts changes.
+create table policies (
+    app_name text not null,
+    revision integer not null,
+    policy   text,
+    constraint policies_pkey primary key (app_name)
+) without rowid;

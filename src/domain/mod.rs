@@ -25,6 +25,7 @@
 //! - [`scope_write`]: changes of app or user state on their own
 //! - [`query`], [`command`]: what readers and writers ask for, and what they get
 //! - [`access`]: who may do what
+//! - [`policy`]: how long the data of an app is kept
 //! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether the stored state follows from the events
 
@@ -43,6 +44,7 @@ pub mod lease;
 pub(crate) mod loaded;
 pub(crate) mod number;
 pub(crate) mod ops;
+pub mod policy;
 pub mod query;
 pub mod request_key;
 pub mod resolve;

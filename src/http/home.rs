@@ -14,12 +14,14 @@ use crate::domain::json::ObjectText;
 
 /// What a client may ask of this version beyond the ADK session service.
 const FEATURES: &[&str] = &[
+    "erasure",
     "export",
     "fork",
     "import",
     "keys",
     "leases",
     "operators",
+    "policies",
     "render",
     "rewind",
     "timeTravel",

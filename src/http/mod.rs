@@ -18,6 +18,7 @@ mod names;
 mod openapi;
 mod paging;
 mod pipeline;
+mod policy;
 mod problem;
 mod rates;
 mod render;
@@ -77,6 +78,9 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/sessions" => sessions::list_of_app, LIST_OF_APP;
     GET "/v1/apps/{app}/state" => state::get_app, GET_APP;
     PATCH "/v1/apps/{app}/state" => state::patch_app, PATCH_APP;
+    GET "/v1/apps/{app}/policy" => policy::get, GET;
+    PUT "/v1/apps/{app}/policy" => policy::put, PUT;
+    DELETE "/v1/apps/{app}/policy" => policy::delete, DELETE;
     GET "/v1/apps/{app}/users/{user}/state" => state::get_user, GET_USER;
     PATCH "/v1/apps/{app}/users/{user}/state" => state::patch_user, PATCH_USER;
     GET "/v1/apps/{app}/users/{user}/sessions" => sessions::list_of_user, LIST_OF_USER;

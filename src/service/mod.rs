@@ -9,6 +9,7 @@
 //! - `lease`: one turn at a time
 //! - `past`: fork, rewind, the state as it was; `trim`: where the log begins
 //! - `export`, `import`: sessions as lines, and back; `erase`: users, with all that is stored of them
+//! - `policy`: how long the data of an app is kept
 //! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
 //!   `news`: what was heard and read of a session
 //! - `sweep`: what runs in the background
@@ -24,6 +25,7 @@ mod lease;
 mod live;
 mod news;
 mod past;
+mod policy;
 mod retry;
 mod sessions;
 mod state;

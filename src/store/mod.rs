@@ -57,6 +57,7 @@ use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
+use crate::domain::policy::{Found, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
@@ -246,6 +247,24 @@ pub trait Store: Send + Sync + 'static {
 
     /// Notes that an erasure is done, and forgets whose it was.
     async fn finish_erasure(&self, id: &str, receipt: &str, now: Micros, deadline: Instant) -> Result<(), StoreError>;
+
+    /// The policy of an app.
+    async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy, StoreError>;
+
+    /// Up to `limit` apps that have a policy, after `after` in byte order, with it.
+    async fn policies(
+        &self,
+        after: &str,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Vec<(AppName, Policy)>, StoreError>;
+
+    /// Changes the policy of an app. The same call again changes nothing, unless its precondition fails for the first one.
+    async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Result<PolicyOutcome, StoreError>;
+
+    /// Goes through a bounded number of sessions of an app, and removes those that a policy expires. What others have locked
+    /// stays for the next time.
+    async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found, StoreError>;
 
     /// What time the database thinks it is.
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock, StoreError>;

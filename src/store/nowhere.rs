@@ -23,6 +23,7 @@ use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
+use crate::domain::policy::{Found, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::{Scope, join};
@@ -234,6 +235,22 @@ impl Store for Nowhere {
     }
 
     async fn finish_erasure(&self, _: &str, _: &str, _: Micros, _: Instant) -> Result<()> {
+        written()
+    }
+
+    async fn policy(&self, _: &AppName, _: Instant) -> Result<StoredPolicy> {
+        Ok(StoredPolicy::default())
+    }
+
+    async fn policies(&self, _: &str, _: usize, _: Instant) -> Result<Vec<(AppName, Policy)>> {
+        Ok(Vec::new())
+    }
+
+    async fn set_policy(&self, _: &PolicyWrite, _: Instant) -> Result<PolicyOutcome> {
+        written()
+    }
+
+    async fn walk(&self, _: &Walk, _: Instant) -> Result<Found> {
         written()
     }
 

@@ -113,6 +113,9 @@ pub fn all() -> Map<String, Value> {
         ),
         ("TrimmedEvent", trimmed_event()),
         ("PatchScope", patch_scope()),
+        ("Policy", policy()),
+        ("PolicyAnswer", json!({"anyOf": [reference("Policy"), reference("PolicyTrial")]})),
+        ("PolicyTrial", policy_trial()),
         ("Render", render()),
         ("Rendered", json!({"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}})),
         ("AppList", list("apps", named("appName", "Id"))),
@@ -865,6 +868,50 @@ fn patch_scope() -> Value {
     let mut schema = envelope("A change of app state or user state on its own.", object(fields));
     schema["examples"] = json!([{"stateDelta": {"model": "gemini-2.5-pro"}}]);
     schema
+}
+
+fn policy() -> Value {
+    let span = |about: &str| {
+        let text = json!({"type": "string", "pattern": "^[0-9].*[sd]$"});
+        let span = json!({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, text, {"type": "null"}]});
+        let mut span = span;
+        span["description"] = json!(format!("{about} Seconds as a number or as `\"3600s\"`, or days as `\"30d\"`."));
+        span
+    };
+    let count = |least: i64, about: &str| json!({"anyOf": [{"type": "integer", "minimum": least}, {"type": "null"}], "description": about});
+    let group = |about: &str, fields: Value| or_null(envelope(about, object(fields)));
+    let fields = json!({
+        "sessions": group("Which sessions go.", json!({
+            "idleTtl": span("So long after their last commit, to the day; at least a day."),
+            "maxAge": span("So long after their creation; at least a day."),
+        })),
+        "events": group("Which events are trimmed.", json!({
+            "maxAge": span("Those that were committed so long ago; at least a day."),
+            "maxCount": count(1, "All but so many of the last."),
+            "keepLast": count(0, "So many of the last stay, whatever the others say."),
+            "stubsMaxAge": span("So long after its commit a trimmed event is forgotten altogether."),
+        })),
+        "sharedHistory": group("What of the past of app and user state goes.", json!({
+            "maxAge": span("What was replaced so long ago; at least a day."),
+        })),
+    });
+    let mut schema = envelope("How long the data of an app is kept; what is absent, for good.", object(fields));
+    schema["examples"] = json!([{"sessions": {"idleTtl": "30d"}}]);
+    schema
+}
+
+fn policy_trial() -> Value {
+    let count = json!({"type": "integer", "minimum": 0});
+    json!({
+        "type": "object", "required": ["wouldExpire", "wouldTrim"],
+        "description": "What a sweep would remove now.",
+        "properties": {
+            "wouldExpire": {"type": "object", "required": ["sessions"], "properties": {"sessions": count}},
+            "wouldTrim": {
+                "type": "object", "required": ["sessions", "events"], "properties": {"sessions": count, "events": count},
+            },
+        },
+    })
 }
 
 fn render() -> Value {

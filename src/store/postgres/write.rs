@@ -13,6 +13,7 @@ use super::words::clock;
 use crate::domain::ids::{AppName, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::SessionHead;
+use crate::domain::policy::DAY;
 use crate::domain::session::Creation;
 use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
 use crate::store::backend::{SessionInsert, Verdict};
@@ -241,12 +242,13 @@ fn made_sessions(rows: &[&SessionInsert<'_>], returning: &str) -> Option<Stateme
     statement.part(
         "made",
         format_args!(
-            "(insert into sessions ({columns}, created_user_revision, created_app_revision) \
-             select $1, {}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
+            "(insert into sessions ({columns}, active_day, created_user_revision, created_app_revision) \
+             select $1, {}, {} / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
                  and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) \
              from k where not exists (select 1 from erased_users b where b.app_name = $1 and b.subject = k.subject) \
              on conflict do nothing returning {returning})",
-            brought.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from")))
+            brought.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from"))),
+            clock!()
         ),
     );
     statement.part(

@@ -57,7 +57,8 @@ pub async fn set_metadata(db: &mut impl Sql, key: &SessionKey, patch: &MetadataP
         .bind(patch.labels.as_ref().and_then(|labels| labels.as_ref().map(RawJson::text)))
         .bind(patch.expiry.is_some())
         .bind(patch.expiry.flatten().map(|expiry| expiry.at(now).0))
-        .bind(patch.expiry.flatten().and_then(|expiry| expiry.counted_from(now)).map(|from| from.0));
+        .bind(patch.expiry.flatten().and_then(|expiry| expiry.counted_from(now)).map(|from| from.0))
+        .bind(now.0);
     db.execute(query).await.map(drop)
 }
 

@@ -11,6 +11,7 @@ use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKe
 use crate::domain::json::{Json, RawJson};
 use crate::domain::lease::{Exclusion, Exclusive, Holding, Lease, LeaseHead, LeaseView};
 use crate::domain::loaded::{LockedSession, SessionHead, UNREAD};
+use crate::domain::policy::Kept;
 use crate::domain::query::{EventPage, EventQuery, SessionQuery, SessionView};
 use crate::domain::rewind::Difference;
 use crate::domain::scope;
@@ -370,6 +371,38 @@ impl TryFrom<ExportedEventRow> for LogRow {
             digest: row.digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?,
             body: row.body,
         })
+    }
+}
+
+/// What a policy judges a session by, and its names within its app.
+#[derive(FromRow)]
+pub struct KeptRow {
+    user_id: String,
+    id: String,
+    create_time: i64,
+    active_day: i64,
+    expire_time: Option<i64>,
+    now: i64,
+}
+
+impl KeptRow {
+    pub fn key(&self, app: &AppName) -> Result<SessionKey, StoreError> {
+        session_key(app.as_str(), &self.user_id, &self.id)
+    }
+
+    pub fn create_time(&self) -> Micros {
+        Micros(self.create_time)
+    }
+}
+
+impl From<&KeptRow> for Kept {
+    fn from(row: &KeptRow) -> Self {
+        Self {
+            now: Micros(row.now),
+            create_time: row.create_time(),
+            active_day: row.active_day,
+            has_expiry: row.expire_time.is_some(),
+        }
     }
 }
 

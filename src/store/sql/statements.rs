@@ -7,6 +7,7 @@
 
 use super::columns::{API_KEY, EVENT_NAMES, HEAD_COLUMNS, OWNER, SESSION_METADATA, SPAN, STATE, state_columns};
 use super::words::Words;
+use crate::domain::policy::DAY;
 use crate::store::limits::CLOCK_TOLERANCE;
 
 /// The rows of a session that its incarnation keys.
@@ -122,12 +123,13 @@ statements! { words,
     user_keys_changed: keys_changed(words, "user_log", "l.app_name = $1 and l.user_id = $2", "$3"),
     app_keys_changed: keys_changed(words, "app_log", "l.app_name = $1", "$2"),
     /// For each field a flag, whether to set it, and its value; `$10` is the time from which a time to live was counted, or
-    /// null.
+    /// null; `$11` is now.
     set_metadata: format!(
         "update sessions set metadata_revision = metadata_revision + 1, \
            display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
-           expire_time = case when $8 then $9 + {} else expire_time end where app_name = $1 and user_id = $2 and id = $3",
-        ttl_correction(words.ttl_clock, "$10")
+           expire_time = case when $8 then $9 + {} else expire_time end, active_day = {} where app_name = $1 and user_id = $2 and id = $3",
+        ttl_correction(words.ttl_clock, "$10"),
+        day(words, "$11")
     ),
     /// A session and its lease, and the time by which expiry is judged: the database's, or `$4` where it has no clock.
     lease: format!(
@@ -151,12 +153,13 @@ statements! { words,
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
                update_time_number, {SESSION_METADATA}, base_revision, initial_state, created_user_revision, \
                created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from, \
-               forked_revision, creation_key, creation_digest) \
+               forked_revision, creation_key, creation_digest, active_day) \
              select app_name, user_id, $5, $6, $8, $7, $9, $10, {SESSION_METADATA}, base_revision, initial_state, \
                created_user_revision, created_app_revision, imported_revision, imported_user_revision, \
-               imported_app_revision, id, $8, $11, $12 \
+               imported_app_revision, id, $8, $11, $12, {} \
              from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
-             on conflict do nothing"
+             on conflict do nothing",
+            day(words, "$7")
         ),
         "$5"
     ),
@@ -224,13 +227,14 @@ statements! { words,
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
                update_time_number, {SESSION_METADATA}, base_revision, initial_state, forked_from, forked_revision, \
                imported_mark, imported_digest, imported_revision, imported_user_revision, imported_app_revision, \
-               created_user_revision, created_app_revision) \
+               created_user_revision, created_app_revision, active_day) \
              select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $5, \
-               m.user_revision, m.app_revision, m.user_revision, m.app_revision \
+               m.user_revision, m.app_revision, m.user_revision, m.app_revision, {} \
              from (select coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = $2), 0) \
                      as user_revision, \
                    coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision) as m \
-             where true on conflict do nothing"
+             where true on conflict do nothing",
+            day(words, "$18")
         ),
         "$3"
     ),
@@ -301,6 +305,27 @@ statements! { words,
              union all select min(user_id) from user_scopes where app_name = $4 and user_id {from}"
         )
     }),
+    /// The policy of an app.
+    policy: "select revision, policy from policies where app_name = $1",
+    /// Policies of apps after `$1`, up to `$2`.
+    policies: "select app_name, policy from policies where app_name > $1 and policy is not null \
+               order by app_name limit 0 + $2",
+    /// Affects no row, if the revision before `$2` is not the present one.
+    set_policy: "insert into policies (app_name, revision, policy) values ($1, $2, $3) \
+                 on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy \
+                 where policies.revision = excluded.revision - 1",
+    /// What a policy judges the sessions of an app by: of those after `$2, $3, $4`, up to `$5`.
+    walk: format!(
+        "select user_id, id, create_time, active_day, expire_time, {} as now from sessions \
+         where app_name = $1 and (create_time, user_id, id) > ($2, $3, $4) order by create_time, user_id, id limit 0 + $5",
+        present(words, "$6")
+    ),
+    /// The same of one session.
+    kept: format!(
+        "select user_id, id, create_time, active_day, expire_time, {} as now from sessions \
+         where app_name = $1 and user_id = $2 and id = $3",
+        present(words, "$4")
+    ),
     /// One key, if there is any. All ids are after the empty one, so it is found by the index.
     any_api_key: "select id from api_keys where id > '' limit 1",
     api_key: format!("select {API_KEY} from api_keys where id = $1 and revoke_time is null"),
@@ -371,6 +396,11 @@ fn present(words: &Words, now: &str) -> String {
     words.clock.map_or_else(|| now.to_owned(), |clock| format!("coalesce({clock}, {now})"))
 }
 
+/// The day of now, in whole days since 1970.
+fn day(words: &Words, now: &str) -> String {
+    format!("{} / {DAY}", present(words, now))
+}
+
 /// One page of events. The inner query picks rows by the filters without their bodies; the middle one adds up sizes
 /// (including what an answer adds to a body); the outer one fetches the bodies that fit, one by one. With a join, a planner
 /// that does not know how many events the session has might scan all of them for each row. The first row always fits.
@@ -430,12 +460,15 @@ pub fn ttl_correction(clock: &str, now: &str) -> String {
     format!("case when abs({clock} - {now}) > {CLOCK_TOLERANCE} then {clock} - {now} else 0 end")
 }
 
-/// Removes up to `$5` rows of a buried incarnation.
+/// Removes up to `$5` rows of a buried incarnation: those up to the last key of a page. A planner without statistics would
+/// look through the page once more for each row, if it were a list of keys.
 fn purge(table: &str, key: &str) -> String {
     let row = if key.contains(',') { format!("({key})") } else { key.to_owned() };
+    let backwards: Vec<String> = key.split(", ").map(|column| format!("{column} desc")).collect();
     format!(
-        "delete from {table} where {OF_INCARNATION} and {row} in (select {key} from {table} where {OF_INCARNATION} \
-         order by {key} limit 0 + $5)"
+        "delete from {table} where {OF_INCARNATION} and {row} <= (select {key} from (select {key} from {table} \
+         where {OF_INCARNATION} order by {key} limit 0 + $5) as page order by {} limit 1)",
+        backwards.join(", ")
     )
 }
 

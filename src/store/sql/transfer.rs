@@ -128,7 +128,8 @@ pub async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<boo
         .bind(source)
         .bind(revision)
         .bind(&begin.origin)
-        .bind(import.sha256.as_slice());
+        .bind(import.sha256.as_slice())
+        .bind(import.now.0);
     Ok(db.execute(query).await? > 0)
 }
 

@@ -7,6 +7,7 @@ use super::rows::{Columns, Script, Values};
 use crate::domain::history;
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::policy::DAY;
 use crate::domain::writes::{EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
 use crate::store::backend::SessionInsert;
 use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, Part, SESSION_COLUMNS, StateTables};
@@ -96,8 +97,8 @@ pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
         &format!("{columns}, subject"),
         rows.iter().map(|row| (row, row.creation.subject.as_str())),
         format_args!(
-            "insert into sessions ({columns}, created_user_revision, created_app_revision) \
-             select {columns}, coalesce((select u.revision from user_scopes u where u.app_name = k.app_name \
+            "insert into sessions ({columns}, active_day, created_user_revision, created_app_revision) \
+             select {columns}, create_time / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = k.app_name \
                  and u.user_id = k.user_id), 0), \
                coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) \
              from k where not exists (select 1 from erased_users b where b.app_name = k.app_name and b.subject = k.subject) \
@@ -166,13 +167,15 @@ static INSERT_IF_UNCHANGED: LazyLock<String> = LazyLock::new(|| {
 
 pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionUpdate<'_>)]) {
     statements.with(
-        "app_name, user_id, id, revision, update_time, update_time_number, extended_from",
+        "app_name, user_id, id, revision, update_time, update_time_number, extended_from, active_day",
         rows.iter().map(|(key, update)| {
             let extended_from = update.lease.map(|_| update.now.0);
-            (key, update.revision, update.update_time.micros.0, update.update_time.number.text(), extended_from)
+            let day = update.now.0.div_euclid(DAY);
+            let (time, number) = (update.update_time.micros.0, update.update_time.number.text());
+            (key, update.revision, time, number, (extended_from, day))
         }),
         "update sessions as s set revision = k.revision, update_time = k.update_time, \
-           update_time_number = k.update_time_number, \
+           update_time_number = k.update_time_number, active_day = k.active_day, \
            lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) \
          from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
     );

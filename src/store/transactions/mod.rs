@@ -12,6 +12,7 @@ mod lease;
 mod load;
 mod optimistic;
 mod past;
+mod policy;
 mod read;
 mod sweep;
 mod transfer;
@@ -44,6 +45,7 @@ use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, U
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::{Loaded, Needs, Revisions};
+use crate::domain::policy::{Found, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
@@ -376,6 +378,29 @@ impl<B: Backend> Store for Transactions<B> {
     async fn finish_erasure(&self, id: &str, receipt: &str, now: Micros, deadline: Instant) -> Result<()> {
         let finish = async |tx: &mut B::Tx| erase::finish(tx, id, receipt, now).await;
         self.runner.write(self.runner.deadline(deadline), finish).await
+    }
+
+    async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| policy::policy(tx, app).await).await
+    }
+
+    async fn policies(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Policy)>> {
+        let policies = async |tx: &mut B::Tx| policy::policies(tx, after, limit).await;
+        self.runner.read(true, self.runner.deadline(deadline), policies).await
+    }
+
+    async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Result<PolicyOutcome> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| policy::set_policy(tx, write).await).await
+    }
+
+    async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found> {
+        let deadline = self.runner.deadline(deadline);
+        // Most often nothing is due, and then no writer need wait.
+        let found = self.runner.read(true, deadline, async |tx| policy::find(tx, walk).await).await?;
+        if walk.dry_run || found.sessions == 0 {
+            return Ok(found);
+        }
+        self.runner.write(deadline, async |tx| policy::walk(tx, walk).await).await
     }
 
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock> {

@@ -125,6 +125,7 @@ pub fn body_of(method: &str, path: &str) -> Option<Value> {
         ("PATCH", "{session}") => json!({"displayName": "n"}),
         ("PATCH", "state") => json!({"stateDelta": {"k": 2}}),
         ("PUT", "{key}") => json!(2),
+        ("PUT", "policy") => json!({}),
         ("POST", "keys") => json!({"name": "n", "role": "reader", "apps": ["a"]}),
         ("PATCH", "{id}") => json!({"name": "n"}),
         ("POST", "tokens" | "revoke") => json!({"app": "a", "user": "u"}),
@@ -245,6 +246,7 @@ on_both_databases! {
         let needed = |method: &str, path: &str, reads: bool| match (path, method) {
             ("/v1/keys" | "/v1/keys/{id}", _) => 4,
             ("/v1/tokens" | "/v1/tokens/revoke", _) | ("/v1/apps/{app}/state", "PATCH") => 2,
+            ("/v1/apps/{app}/policy", _) => 3,
             (path, _) if path.ends_with("/lease") && !reads => 2,
             _ => usize::from(!reads),
         };

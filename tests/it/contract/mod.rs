@@ -18,6 +18,7 @@ mod limits;
 mod listing;
 mod operators;
 mod paging;
+mod policy;
 mod preconditions;
 mod render;
 mod replicas;

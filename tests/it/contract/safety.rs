@@ -78,6 +78,14 @@ fn writes(app: &str) -> Vec<Write> {
             r#"{"stateOps":[{"op":"increment","key":"n","value":1}]}"#,
             r#"{"stateDelta":{"n":1}}"#,
         ),
+        write(
+            "putPolicy",
+            Method::PUT,
+            format!("/v1/apps/{app}/policy"),
+            r#"{"sessions":{"idleTtl":"30d"}}"#,
+            r#"{"sessions":{"idleTtl":"31d"}}"#,
+        ),
+        write("deletePolicy", Method::DELETE, format!("/v1/apps/{app}/policy"), "", ""),
         write("adkCreateSession", Method::POST, adk.clone(), r#"{"state":{"k":1}}"#, "{}"),
         write("adkCreateSessionWithId", Method::POST, format!("{adk}/new"), r#"{"k":1}"#, r#"{"k":2}"#),
         write(
@@ -117,7 +125,7 @@ async fn shown(server: &Client, write: &Write) -> Vec<String> {
         let session = server.get(path).await.expect(200);
         all.push(format!("{} {}", session.etag(), session.text()));
     }
-    for scope in [format!("/v1/apps/{app}/state"), format!("/v1/apps/{app}/users/u/state")] {
+    for scope in ["state", "users/u/state", "policy"].map(|path| format!("/v1/apps/{app}/{path}")) {
         let scope = server.get(scope).await.expect(200);
         all.push(format!("{} {}", scope.etag(), scope.text()));
     }

@@ -44,6 +44,11 @@ impl TestServer {
         timeout(PATIENCE, swept).await.expect("a sweep");
     }
 
+    /// The number that a query gives, behind the service's back.
+    pub async fn number(&self, sql: &str) -> i64 {
+        self.place.number(sql).await
+    }
+
     /// Another instance on the same database, which must be PostgreSQL.
     pub async fn replica(&self) -> Self {
         Self::serve(self.place.clone(), &[]).await
