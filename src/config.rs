@@ -90,12 +90,6 @@ pub enum Command {
     /// Each session whole or not at all. The same file again changes nothing, so an import that was interrupted is run again.
     /// Standard output has a line for each session that was not created, and the reason.
     Import(ImportArgs),
-    /// The ledger of erasures: write it, or repeat its erasures after a restore, while servers run or not
-    #[command(subcommand)]
-    Erasures(ErasuresCommand),
-    /// Receipts of erasures
-    #[command(subcommand)]
-    Receipts(ReceiptsCommand),
     /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
     Healthcheck,
 }
@@ -132,32 +126,6 @@ pub struct ImportArgs {
     /// Judge every line, and write nothing
     #[arg(long)]
     pub dry_run: bool,
-}
-
-/// What `sessiond erasures` does.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum ErasuresCommand {
-    /// Print all erasures, one a line, without names; keep them apart from the backups
-    Export,
-    /// Erase again whom a restored backup has brought back
-    Replay {
-        /// What `export` printed, or `-` for standard input
-        #[arg(default_value = "-")]
-        file: PathBuf,
-    },
-}
-
-/// What `sessiond receipts` does.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum ReceiptsCommand {
-    /// Whether a receipt is as this database, or the owner of a key, signed it; exit status 1 if not
-    Verify {
-        /// The receipt, or `-` for standard input
-        file: PathBuf,
-        /// The public key in base64, from GET /v1/receipts/keys; without, that of the database
-        #[arg(long)]
-        key: Option<String>,
-    },
 }
 
 /// What `sessiond keys` does.

@@ -23,7 +23,6 @@ mod http;
 pub mod keys;
 pub mod metrics;
 mod origin;
-pub mod receipts;
 mod server;
 pub mod service;
 pub mod startup;

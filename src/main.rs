@@ -15,7 +15,7 @@ use sessiond::keys::{self, Printed};
 use sessiond::startup::{self, StartError};
 use sessiond::store::error::StoreError;
 use sessiond::store::inspect::Inspector;
-use sessiond::{receipts, telemetry, transfer, verify};
+use sessiond::{telemetry, transfer, verify};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -77,8 +77,6 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Verify => verify(cli.config).await,
             Command::Keys(command) => keys(cli.config, command).await,
             Command::Export(args) => told(transfer::export(&cli.config, args).await),
-            Command::Erasures(command) => printed(receipts::erasures(&cli.config, command).await),
-            Command::Receipts(command) => printed(receipts::receipts(&cli.config, command).await),
             Command::Import(args) => told(transfer::import(&cli.config, args).await),
             Command::Openapi { .. } => Ok(()),
         }
@@ -151,10 +149,6 @@ async fn keys(config: Config, command: KeysCommand) -> Result<(), Failure> {
 
 fn told(done: Result<(), impl std::fmt::Display>) -> Result<(), Failure> {
     done.map_err(|error| Failure::new(error.to_string()))
-}
-
-fn printed(done: Result<String, receipts::Error>) -> Result<(), Failure> {
-    print(done.map_err(|error| Failure::new(error.to_string()))?)
 }
 
 async fn healthcheck(config: Config) -> Result<(), Failure> {

@@ -223,8 +223,6 @@ create table buried_sessions (
     user_id     text collate "C" not null,
     session_id  text collate "C" not null,
     incarnation bigint not null,
-    -- The erasure that removes it.
-    erasure     text collate "C",
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
 );
 
@@ -271,41 +269,14 @@ create table token_secrets (
     constraint token_secrets_pkey primary key (name)
 );
 
--- How often the tokens of a user were revoked; `subject` is a salted hash of app and user (domain/erasure.rs).
+-- How often the tokens of a user were revoked.
 create table token_epochs (
     app_name text collate "C" not null,
-    subject  text collate "C" not null,
+    user_id  text collate "C" not null,
     epoch    bigint not null,
-    constraint token_epochs_pkey primary key (app_name, subject)
+    constraint token_epochs_pkey primary key (app_name, user_id)
 );
 
--- Who was erased, without a name: `subject` as in token_epochs. `user_id` is there as long as the erasure runs.
-create table erasures (
-    id           text collate "C" not null,
-    app_name     text collate "C" not null,
-    user_id      text collate "C",
-    subject      text collate "C" not null,
-    request_id   text collate "C",
-    reference    text,
-    block        boolean,
-    request_time bigint not null,
-    done_time    bigint,
-    sessions     bigint not null default 0,
-    events       bigint not null default 0,
-    state_keys   bigint not null default 0,
-    changes      bigint not null default 0,
-    receipt      text,
-    constraint erasures_pkey primary key (id)
-);
-create unique index erasures_by_request on erasures (request_id, app_name) where request_id is not null;
-create index erasures_running on erasures (id) where done_time is null;
-
--- Users of whom new sessions are refused.
-create table erased_users (
-    app_name text collate "C" not null,
-    subject  text collate "C" not null,
-    constraint erased_users_pkey primary key (app_name, subject)
-);
 
 -- How long the data of an app is kept: a JSON object, or null if the policy was removed. `revision` counts changes.
 create table policies (

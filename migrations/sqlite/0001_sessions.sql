@@ -221,8 +221,6 @@ create table buried_sessions (
     user_id     text not null,
     session_id  text not null,
     incarnation integer not null,
-    -- The erasure that removes it.
-    erasure     text,
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
 );
 
@@ -269,41 +267,13 @@ create table token_secrets (
     constraint token_secrets_pkey primary key (name)
 ) without rowid;
 
--- How often the tokens of a user were revoked; `subject` is a salted hash of app and user (domain/erasure.rs).
+-- How often the tokens of a user were revoked.
 create table token_epochs (
     app_name text not null,
-    subject  text not null,
+    user_id  text not null,
     epoch    integer not null,
-    constraint token_epochs_pkey primary key (app_name, subject)
+    constraint token_epochs_pkey primary key (app_name, user_id)
 ) without rowid;
-
--- Who was erased, without a name: `subject` as in token_epochs. `user_id` is there as long as the erasure runs.
-create table erasures (
-    id           text not null,
-    app_name     text not null,
-    user_id      text,
-    subject      text not null,
-    request_id   text,
-    reference    text,
-    block        boolean,
-    request_time integer not null,
-    done_time    integer,
-    sessions     integer not null default 0,
-    events       integer not null default 0,
-    state_keys   integer not null default 0,
-    changes      integer not null default 0,
-    receipt      text,
-    constraint erasures_pkey primary key (id)
-);
-create unique index erasures_by_request on erasures (request_id, app_name) where request_id is not null;
-create index erasures_running on erasures (id) where done_time is null;
-
--- Users of whom new sessions are refused.
-create table erased_users (
-    app_name text not null,
-    subject  text not null,
-    constraint erased_users_pkey primary key (app_name, subject)
-);
 
 -- How long the data of an app is kept: a JSON object, or null if the policy was removed. `revision` counts changes.
 create table policies (

@@ -12,10 +12,9 @@ use super::admin::AdminKey;
 use super::jwt::{Jwt, LEEWAY, Reason};
 use super::{Client, Kind, NoRandomness, key, random, token};
 use crate::domain::access::{ApiKey, Grant, Names};
-use crate::domain::erasure::Subject;
 use crate::domain::ids::UserKey;
 use crate::domain::time::Micros;
-use crate::service::{Clock, SALT};
+use crate::service::Clock;
 use crate::store::Store;
 use crate::store::error::{Cause, StoreError};
 
@@ -64,8 +63,6 @@ pub struct Authenticator {
     anyone: Arc<Client>,
     remembered: Cache<[u8; 32], Found>,
     secret: OnceCell<[u8; 32]>,
-    /// Of the subjects by which tokens are revoked.
-    salt: OnceCell<[u8; 32]>,
 }
 
 impl Authenticator {
@@ -85,7 +82,6 @@ impl Authenticator {
             anyone: Arc::new(Client::anyone()),
             remembered,
             secret: OnceCell::new(),
-            salt: OnceCell::new(),
         })
     }
 
@@ -223,24 +219,14 @@ impl Authenticator {
     pub(super) async fn secret(&self, deadline: Instant) -> Result<[u8; 32], StoreError> {
         let secret = self.secret.get_or_try_init(async || {
             let draw = random().map_err(no_randomness)?;
-            self.store.secret("current", draw, deadline).await
+            self.store.token_secret(draw, deadline).await
         });
         Ok(*secret.await?)
     }
 
     /// How often the tokens of a user were revoked.
     pub(super) async fn epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64, StoreError> {
-        let subject = self.subject(user, deadline).await?;
-        self.store.token_epoch(&user.app, &subject, deadline).await
-    }
-
-    /// The user, without the name.
-    pub(super) async fn subject(&self, user: &UserKey, deadline: Instant) -> Result<Subject, StoreError> {
-        let salt = self.salt.get_or_try_init(async || {
-            let draw = random().map_err(no_randomness)?;
-            self.store.secret(SALT, draw, deadline).await
-        });
-        Ok(Subject::of(salt.await?, user))
+        self.store.token_epoch(user, deadline).await
     }
 }
 

@@ -181,8 +181,7 @@ impl Authenticator {
     pub async fn revoke_tokens(&self, client: &Client, user: &UserKey, deadline: Instant) -> Result<()> {
         self.must_be_on()?;
         reaches(client, user)?;
-        let subject = self.subject(user, deadline).await?;
-        self.store.revoke_tokens(&user.app, &subject, deadline).await?;
+        self.store.revoke_tokens(user, deadline).await?;
         self.forget();
         Ok(())
     }

@@ -808,7 +808,6 @@ mod tests {
 
     fn creation(state: &str, events: &[&str]) -> Creation {
         Creation {
-            subject: crate::domain::erasure::Subject::trusted(String::new()),
             key: key("s"),
             incarnation: 1,
             now: NOW,

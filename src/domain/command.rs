@@ -28,8 +28,6 @@ pub enum CreateOutcome {
     Replayed(SessionView),
     /// An earlier request with the same key had other content.
     KeyConflict,
-    /// The user was erased, and is blocked.
-    Blocked,
     Refused(Refusal),
 }
 
@@ -100,8 +98,6 @@ pub enum ScopeOutcome {
     Replayed(ScopeView),
     /// An earlier request with the same key had other content.
     KeyConflict,
-    /// The user was erased, and is blocked.
-    Blocked,
     Refused(Refusal),
 }
 

@@ -35,7 +35,6 @@ pub mod change;
 pub mod command;
 pub mod cursor;
 pub(crate) mod envelope;
-pub mod erasure;
 pub mod event;
 pub(crate) mod history;
 pub mod ids;

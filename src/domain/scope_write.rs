@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::Limits;
 use super::change::{Edit, Keys};
-use super::erasure::Subject;
 use super::ids::{ScopeKey, StateAddress};
 use super::loaded::{KeyNeeds, StateEntry, need_key};
 use super::request_key::RequestKey;
@@ -18,8 +17,6 @@ use super::writes::{ScopeUpdate, Writes};
 #[derive(Debug)]
 pub struct ScopeWrite {
     pub scope: ScopeKey,
-    /// The user, as a block names it; `None` of an app.
-    pub subject: Option<Subject>,
     pub edit: Edit,
     pub if_match: Option<IfMatch>,
     /// Remembered beside the scope, so that a retry changes nothing twice.
@@ -103,7 +100,7 @@ mod tests {
             sets: parse_delta(Json::trusted(sets), keys, "", &limits).unwrap(),
             ops: parse_ops(Json::trusted(ops), keys, "", &limits).unwrap(),
         };
-        ScopeWrite { scope, subject: None, edit, if_match: None, request: None, limits, now: Micros(0) }
+        ScopeWrite { scope, edit, if_match: None, request: None, limits, now: Micros(0) }
     }
 
     fn values(scope: &ScopeKey, keys: &[(&str, &str)]) -> HashMap<StateAddress, StateEntry> {

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::change::{Change, Keys, parse_delta};
 use super::envelope::{Fields, pointer_to};
-use super::erasure::Subject;
 use super::event::{EventDraft, NewEvent};
 use super::ids::{SessionId, SessionKey};
 use super::json::{Json, Kind, RawJson};
@@ -327,8 +326,6 @@ pub enum IfExists {
 #[derive(Debug)]
 pub struct Creation {
     pub key: SessionKey,
-    /// The user, as a block names it.
-    pub subject: Subject,
     pub incarnation: i64,
     pub now: Micros,
     pub state: Vec<Change>,

@@ -5,7 +5,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::change::Edit;
 use super::envelope::{Fields, MAX_BODY_DEPTH};
-use super::erasure::Subject;
 use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest};
 use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson};
@@ -305,8 +304,6 @@ pub struct ImportEnd {
     pub key: SessionKey,
     pub incarnation: i64,
     pub begin: SessionLine,
-    /// The user, as a block names it.
-    pub subject: Subject,
     pub revision: i64,
     pub update_time: Timestamp,
     /// Key, value, and the revision that wrote it.
@@ -320,8 +317,6 @@ pub enum ImportOutcome {
     Created,
     /// A session of that id is there.
     Exists,
-    /// The user was erased, and is blocked.
-    Blocked,
     /// It took too long between two lines: the sweep has taken its rows for left behind.
     Lost,
 }
@@ -330,8 +325,6 @@ pub enum ImportOutcome {
 #[derive(Debug)]
 pub struct ScopeImport {
     pub scope: ScopeKey,
-    /// The user, as a block names it; `None` of an app.
-    pub subject: Option<Subject>,
     pub revision: i64,
     pub state: Vec<(String, RawJson)>,
     pub now: Micros,

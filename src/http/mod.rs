@@ -8,7 +8,6 @@ mod app;
 mod console;
 mod describe;
 mod edge;
-mod erasures;
 mod events;
 mod history;
 mod home;
@@ -99,10 +98,6 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/export" => transfer::export_session, EXPORT_SESSION;
     GET "/v1/apps/{app}/users/{user}/export" => transfer::export_user, EXPORT_USER;
     GET "/v1/apps/{app}/export" => transfer::export_app, EXPORT_APP;
-    POST "/v1/apps/{app}/users/{user}/erasure" => erasures::erase, ERASE;
-    GET "/v1/erasures" => erasures::list, LIST;
-    GET "/v1/erasures/{id}" => erasures::get, GET;
-    GET "/v1/receipts/keys" => erasures::keys, KEYS;
     POST "/v1/import" => transfer::import, IMPORT;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::get, GET;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::take, TAKE;

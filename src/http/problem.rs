@@ -54,8 +54,6 @@ codes! {
     SessionAlreadyExists, "session_already_exists", CONFLICT, "The session exists";
     EventIdConflict, "event_id_conflict", CONFLICT, "The event id is taken by other content";
     PositionGone, "position_gone", GONE, "The log has no such position";
-    UserErased, "user_erased", GONE, "The user was erased";
-    ErasureConflict, "erasure_conflict", CONFLICT, "The request id is taken by another erasure";
     RevisionTrimmed, "revision_trimmed", GONE, "The past was trimmed";
     LeaseHeld, "lease_held", CONFLICT, "Someone else holds the lease";
     Fenced, "fenced", CONFLICT, "The lease was superseded";
@@ -349,14 +347,6 @@ impl From<Error> for Problem {
             Error::SessionNotFound => Self::new(Code::SessionNotFound, "there is no such session, or it has expired"),
             Error::EventNotFound => Self::new(Code::EventNotFound, "the session has no event of this id"),
             Error::InvocationNotFound => Self::new(Code::EventNotFound, "the session has no event of this invocation"),
-            Error::UserErased => Self::new(
-                Code::UserErased,
-                "the user was erased, and new sessions are refused; an erasure with `block: false` lifts that",
-            ),
-            Error::ErasureNotFound => Self::new(Code::NotFound, "there is no such erasure"),
-            Error::ErasureConflict => {
-                Self::new(Code::ErasureConflict, "this `requestId` was used for another user; nobody was erased")
-            }
             Error::TooManyTransfers => Self::over(
                 "transfers",
                 Code::Overloaded,

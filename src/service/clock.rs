@@ -13,11 +13,6 @@ pub trait Clock: Send + Sync + 'static {
     fn fresh_id(&self) -> Uuid;
     /// A positive number that no two creations share, but by a chance of one in 2^63.
     fn incarnation(&self) -> i64;
-    /// A secret; `None` if the system has no random numbers.
-    fn secret(&self) -> Option<[u8; 32]> {
-        let drawn = ring::rand::generate::<[u8; 32]>(&ring::rand::SystemRandom::new());
-        drawn.map(ring::rand::Random::expose).ok()
-    }
     /// A random time of at most `limit`, so that callers that failed together do not retry together.
     fn jitter(&self, limit: Duration) -> Duration;
 }

@@ -353,11 +353,7 @@ impl Import {
         state.iter().for_each(|(key, value)| text.push(key, value.text()));
         let changes = parse_delta(Json::trusted(&text.close()), Keys::Of(own), "/state", &Limits::unbounded_input())?;
         let state = changes.into_iter().map(|change| (change.key.into(), change.value)).collect();
-        let subject = match &scope {
-            ScopeKey::User(user) => Some(self.service.subject(user, self.deadline()).await.map_err(Failed::Service)?),
-            ScopeKey::App(_) => None,
-        };
-        let import = ScopeImport { scope, subject, revision, state, now: self.service.clock.now() };
+        let import = ScopeImport { scope, revision, state, now: self.service.clock.now() };
         let deadline = self.deadline();
         let write = || self.service.store.import_scope(&import, deadline);
         self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
@@ -519,9 +515,7 @@ impl Import {
             ImportResult::Created
         } else {
             let state = open.state.into_iter().map(|(key, (revision, value))| (key, value, revision)).collect();
-            let subject = self.service.subject(&open.key.user, deadline).await.map_err(Failed::Service)?;
             let import = ImportEnd {
-                subject,
                 key: open.key,
                 incarnation: open.incarnation,
                 begin: open.begin,
@@ -541,15 +535,6 @@ impl Import {
                     let abandon = || store.abandon_import(&import.key, import.incarnation, deadline);
                     self.service.transact(Repeat::Safe, deadline, abandon).await.map_err(Failed::Service)?;
                     self.compared(&import.key, sha256, deadline).await.map_err(Failed::Service)?
-                }
-                ImportOutcome::Blocked => {
-                    let store = &self.service.store;
-                    let abandon = || store.abandon_import(&import.key, import.incarnation, deadline);
-                    self.service.transact(Repeat::Safe, deadline, abandon).await.map_err(Failed::Service)?;
-                    ImportResult::Failed {
-                        code: "user_erased",
-                        detail: "the user was erased, and is blocked".to_owned(),
-                    }
                 }
                 ImportOutcome::Lost => ImportResult::Failed {
                     code: "request_timeout",

@@ -8,7 +8,7 @@
 //! - `state`: the merged state, its keys, app and user state on their own
 //! - `lease`: one turn at a time
 //! - `past`: fork, rewind, the state as it was; `trim`: where the log begins
-//! - `export`, `import`: sessions as lines, and back; `erase`: users, with all that is stored of them
+//! - `export`, `import`: sessions as lines, and back
 //! - `policy`: how long the data of an app is kept
 //! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
 //!   `news`: what was heard and read of a session
@@ -16,7 +16,6 @@
 //! - `retry`: how a transaction is retried
 
 mod clock;
-mod erase;
 mod events;
 mod export;
 mod follow;
@@ -34,7 +33,7 @@ mod trim;
 
 use std::sync::Arc;
 
-use tokio::sync::{Notify, OnceCell, Semaphore};
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
@@ -49,7 +48,6 @@ use crate::store::nowhere::Nowhere;
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
 pub use clock::{Clock, SystemClock};
-pub use erase::SALT;
 pub use events::{Answered, Appended};
 pub use export::Export;
 pub use follow::{Begin, Follower, Gone, Item};
@@ -93,12 +91,6 @@ pub enum Error {
     Lease(LeaseRefusal),
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
-    #[error("the user was erased, and is blocked")]
-    UserErased,
-    #[error("there is no such erasure")]
-    ErasureNotFound,
-    #[error("the request id was used for another user")]
-    ErasureConflict,
     #[error("too many exports and imports are under way")]
     TooManyTransfers,
     #[error("a session was deleted or trimmed while it was exported")]
@@ -143,8 +135,6 @@ pub struct Service {
     live: Arc<Live>,
     /// Places for exports and imports.
     transfers: Arc<Semaphore>,
-    /// Of the subjects of erasures, once it is known.
-    salt: OnceCell<[u8; 32]>,
 }
 
 /// What a write of a session is judged by, beside what it writes.
@@ -176,7 +166,6 @@ impl Service {
             to_sweep: Notify::new(),
             live,
             transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
-            salt: OnceCell::new(),
         }
     }
 

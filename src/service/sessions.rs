@@ -41,10 +41,8 @@ impl Service {
     ) -> Result<(Made, SessionView)> {
         let now = self.clock.now();
         let session = id.or(draft.session_id).unwrap_or_else(|| self.clock.fresh_id().into());
-        let subject = self.subject(&user, deadline).await?;
         let creation = Arc::new(Creation {
             key: SessionKey { user, session },
-            subject,
             incarnation: self.clock.incarnation(),
             now,
             state: draft.state,
@@ -67,7 +65,6 @@ impl Service {
             CreateOutcome::Replayed(view) => Ok((Made::Before, view)),
             CreateOutcome::KeyConflict => Err(self.refusal(Error::CreationKeyConflict, unclear)),
             CreateOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, unclear)),
-            CreateOutcome::Blocked => Err(self.refusal(Error::UserErased, unclear)),
             CreateOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
         }
     }

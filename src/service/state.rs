@@ -165,18 +165,13 @@ impl Service {
         deadline: Instant,
     ) -> Result<Changed<ScopeView>> {
         let repeat = if request.is_some() { Repeat::Safe } else { Repeat::UnlessUnclear };
-        let subject = match &scope {
-            ScopeKey::User(user) => Some(self.subject(user, deadline).await?),
-            ScopeKey::App(_) => None,
-        };
-        let write = ScopeWrite { scope, subject, edit, if_match, request, limits: self.limits, now: self.clock.now() };
+        let write = ScopeWrite { scope, edit, if_match, request, limits: self.limits, now: self.clock.now() };
         let Tried { value: outcome, unclear } =
             self.transact(repeat, deadline, || self.store.write_scope(&write, deadline)).await?;
         match outcome {
             ScopeOutcome::Done(view) => Ok(Changed { replayed: false, after: view }),
             // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
             ScopeOutcome::Replayed(view) => Ok(Changed { replayed: !unclear, after: view }),
-            ScopeOutcome::Blocked => Err(self.refusal(Error::UserErased, unclear)),
             ScopeOutcome::KeyConflict => Err(self.refusal(Error::PatchKeyConflict, unclear)),
             ScopeOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
         }

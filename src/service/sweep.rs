@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::{Error, Service};
+use super::Service;
 use crate::store::backend::DatabaseClock;
 use crate::store::error::StoreError;
 use crate::store::limits::CLOCK_TOLERANCE;
@@ -26,10 +26,7 @@ impl Service {
                     self.apply_policies(limit).await?;
                 }
                 while self.store.sweep(self.clock.now(), agrees, Instant::now() + limit).await? {}
-                match self.finish_erasures(Instant::now() + limit).await {
-                    Err(Error::Store(error)) => Err(error),
-                    _ => Ok::<_, StoreError>(()),
-                }
+                Ok::<_, StoreError>(())
             };
             let pause = match swept.await {
                 Ok(()) => interval,

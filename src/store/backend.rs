@@ -27,8 +27,6 @@ pub trait Backend: Send + Sync + 'static {
     fn creates_at_once(&self) -> bool;
     fn migrate(&self) -> impl Future<Output = Result<()>> + Send;
     fn check(&self) -> impl Future<Output = Result<()>> + Send;
-    /// Overwrites what was removed, as far as the database can.
-    fn scrub(&self) -> impl Future<Output = Result<()>> + Send;
     fn clock(&self) -> impl Future<Output = Result<DatabaseClock>> + Send;
     /// Whether [`Tx::views`] answers the query with one statement.
     fn is_one_statement(&self, query: &SessionQuery) -> bool;
@@ -47,7 +45,6 @@ pub trait Backend: Send + Sync + 'static {
 
 /// A session row to be inserted.
 pub struct SessionInsert<'a> {
-    /// Not inserted if its user is blocked.
     pub creation: &'a Creation,
     pub revision: i64,
     pub update_time: Timestamp,
@@ -128,8 +125,7 @@ pub trait Tx: Sql {
     fn keep_session(&mut self, key: &SessionKey) -> impl Future<Output = Result<Option<LockedSession>>> + Send;
     /// Expired sessions, by the database's clock if it has one, else by `now`.
     fn expired(&mut self, now: Micros, limit: i64) -> impl Future<Output = Result<Vec<(SessionKey, i64)>>> + Send;
-    /// A buried session, with the erasure that removes it.
-    fn next_buried(&mut self) -> impl Future<Output = Result<Option<(SessionKey, i64, Option<String>)>>> + Send;
+    fn next_buried(&mut self) -> impl Future<Output = Result<Option<(SessionKey, i64)>>> + Send;
 
     /// Reads sessions, in their order; several only if [`Backend::may_share`] allows each.
     fn views(&mut self, queries: &[&SessionQuery]) -> impl Future<Output = Result<Vec<Option<SessionView>>>> + Send;

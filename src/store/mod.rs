@@ -51,9 +51,8 @@ use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
     MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
-use crate::domain::erasure::{Erase, EraseOutcome, Erasure, Subject};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId};
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
@@ -221,32 +220,14 @@ pub trait Store: Send + Sync + 'static {
     /// Notes that a key was used, unless that was noted within the last hour, or there is no such key.
     async fn touch_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<(), StoreError>;
 
-    /// The secret of a name: the same for every process. The first call stores its `draw`.
-    async fn secret(&self, name: &'static str, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32], StoreError>;
+    /// The secret that signs the tokens of users: the same for every process. The first call stores its `draw`.
+    async fn token_secret(&self, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32], StoreError>;
 
     /// How often the tokens of a user were revoked.
-    async fn token_epoch(&self, app: &AppName, subject: &Subject, deadline: Instant) -> Result<i64, StoreError>;
+    async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64, StoreError>;
 
     /// Adds one to [`Store::token_epoch`], and returns it. No call is lost; one whose answer was lost may be repeated.
-    async fn revoke_tokens(&self, app: &AppName, subject: &Subject, deadline: Instant) -> Result<i64, StoreError>;
-
-    /// Erases a user: at its commit nobody sees anything of the user any more. The rest is removed in [`Store::sweep`].
-    async fn erase(&self, erase: &Erase, deadline: Instant) -> Result<EraseOutcome, StoreError>;
-
-    async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>, StoreError>;
-
-    /// Up to `limit` erasures before that id, the latest first.
-    async fn erasures(&self, before: Option<&str>, limit: usize, deadline: Instant)
-    -> Result<Vec<Erasure>, StoreError>;
-
-    /// An erasure of which no row is left, to be finished.
-    async fn unfinished_erasure(&self, deadline: Instant) -> Result<Option<Erasure>, StoreError>;
-
-    /// Overwrites what was removed, as far as the database can.
-    async fn scrub(&self, deadline: Instant) -> Result<(), StoreError>;
-
-    /// Notes that an erasure is done, and forgets whose it was.
-    async fn finish_erasure(&self, id: &str, receipt: &str, now: Micros, deadline: Instant) -> Result<(), StoreError>;
+    async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64, StoreError>;
 
     /// The policy of an app.
     async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy, StoreError>;

@@ -17,9 +17,8 @@ use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
     MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
-use crate::domain::erasure::{Erase, EraseOutcome, Erasure, Subject};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId};
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
@@ -202,39 +201,15 @@ impl Store for Nowhere {
     }
 
     /// A write: the first call of a database stores what it draws.
-    async fn secret(&self, _: &'static str, _: [u8; 32], _: Instant) -> Result<[u8; 32]> {
+    async fn token_secret(&self, _: [u8; 32], _: Instant) -> Result<[u8; 32]> {
         written()
     }
 
-    async fn token_epoch(&self, _: &AppName, _: &Subject, _: Instant) -> Result<i64> {
+    async fn token_epoch(&self, _: &UserKey, _: Instant) -> Result<i64> {
         Ok(0)
     }
 
-    async fn revoke_tokens(&self, _: &AppName, _: &Subject, _: Instant) -> Result<i64> {
-        written()
-    }
-
-    async fn erase(&self, _: &Erase, _: Instant) -> Result<EraseOutcome> {
-        written()
-    }
-
-    async fn erasure(&self, _: &str, _: Instant) -> Result<Option<Erasure>> {
-        Ok(None)
-    }
-
-    async fn erasures(&self, _: Option<&str>, _: usize, _: Instant) -> Result<Vec<Erasure>> {
-        Ok(Vec::new())
-    }
-
-    async fn unfinished_erasure(&self, _: Instant) -> Result<Option<Erasure>> {
-        Ok(None)
-    }
-
-    async fn scrub(&self, _: Instant) -> Result<()> {
-        Ok(())
-    }
-
-    async fn finish_erasure(&self, _: &str, _: &str, _: Micros, _: Instant) -> Result<()> {
+    async fn revoke_tokens(&self, _: &UserKey, _: Instant) -> Result<i64> {
         written()
     }
 

@@ -59,7 +59,7 @@ pub const CREATE: Operation = Operation {
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "AdkNewSession", required: false }),
     answers: SESSION,
-    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::UserErased],
+    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict],
 };
 
 pub async fn create(mut call: Call) -> Result<Response, Problem> {
@@ -116,7 +116,7 @@ pub const CREATE_WITH_ID: Operation = Operation {
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "AdkInitialState", required: false }),
     answers: SESSION,
-    errors: &[Code::SessionAlreadyExists, Code::UserErased],
+    errors: &[Code::SessionAlreadyExists],
 };
 
 pub async fn create_with_id(mut call: Call) -> Result<Response, Problem> {

@@ -92,16 +92,6 @@ pub fn all() -> Map<String, Value> {
         ("PatchState", patch_state()),
         ("ForkSession", fork_session()),
         ("RewindSession", rewind_session()),
-        ("EraseUser", erase_user()),
-        ("Erasure", erasure()),
-        ("ErasureList", list("erasures", reference("Erasure"))),
-        (
-            "ReceiptKeys",
-            json!({"type": "object", "required": ["keys"], "properties": {"keys": {"type": "array", "items": {
-                "type": "object", "required": ["id", "publicKey"],
-                "properties": {"id": {"type": "string"}, "publicKey": {"type": "string"}},
-            }}}}),
-        ),
         ("TrimSession", trim_session()),
         (
             "TrimmedSession",
@@ -787,36 +777,6 @@ fn rewind_session() -> Value {
     schema["minProperties"] = 1.into();
     schema["examples"] = json!([{"toRevision": 0}]);
     schema
-}
-
-fn erase_user() -> Value {
-    let text = |about: &str| json!({"type": ["string", "null"], "minLength": 1, "maxLength": 256, "pattern": NO_CONTROL, "description": about});
-    let fields = json!({
-        "requestId": text("The same for the same user is the same erasure."),
-        "reference": text("Yours, for the receipt: no name."),
-        "block": {"type": ["boolean", "null"], "description": "Whether new sessions of the user are refused; left as it is by default."},
-    });
-    let mut schema = envelope("What to note, and whether to block.", object(fields));
-    schema["examples"] = json!([{"requestId": "dsr-12", "reference": "ticket 12"}]);
-    schema
-}
-
-fn erasure() -> Value {
-    let count = json!({"type": "integer", "minimum": 0});
-    json!({
-        "type": "object", "required": ["id", "appName", "state", "requestTime", "counts"],
-        "description": "An erasure, without the name of anybody.",
-        "properties": {
-            "id": {"type": "string"}, "appName": reference("Id"), "reference": {"type": "string"},
-            "state": {"type": "string", "enum": ["running", "done"]},
-            "requestTime": reference("Time"), "doneTime": reference("Time"),
-            "counts": {
-                "type": "object", "required": ["sessions", "events", "stateKeys", "changes"],
-                "properties": {"sessions": count, "events": count, "stateKeys": count, "changes": count},
-            },
-            "receipt": {"type": "object", "description": "What proves it, once it is done: docs/data.md."},
-        },
-    })
 }
 
 fn trim_session() -> Value {

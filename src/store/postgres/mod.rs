@@ -37,7 +37,7 @@ use super::pool::{Lease, Pool, PoolUse};
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
 use super::sql::query::{Query, Row, Sql, Value};
-use super::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
+use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
@@ -252,11 +252,6 @@ impl Backend for Postgres {
         };
         tx.rollback().await?;
         all_applied(&MIGRATOR, &applied)
-    }
-
-    /// Vacuum and checkpoints are the server's, and its operator's.
-    async fn scrub(&self) -> Result<()> {
-        Ok(())
     }
 
     async fn clock(&self) -> Result<DatabaseClock> {
@@ -660,10 +655,10 @@ impl Tx for PgTx {
         rows.into_iter().map(IncarnationRow::decode).collect()
     }
 
-    async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64, Option<String>)>> {
-        let row: Option<BuriedRow> =
+    async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64)>> {
+        let row: Option<IncarnationRow> =
             sqlx::query_as(NEXT_BURIED).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
-        row.map(BuriedRow::decode).transpose()
+        row.map(IncarnationRow::decode).transpose()
     }
 
     async fn commit(self) -> Result<()> {

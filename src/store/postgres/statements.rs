@@ -117,7 +117,7 @@ pub const EXPIRED: &str = concat!(
 );
 
 pub const NEXT_BURIED: &str =
-    "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1 for update skip locked";
+    "select app_name, user_id, session_id, incarnation from buried_sessions limit 1 for update skip locked";
 
 /// Removes rows that were created just to be locked.
 pub const DROP_USERS: &str =

@@ -51,14 +51,6 @@ static WORDS: Words = Words {
                                where sequence > h.first and sequence <= h.last)",
     remembered: |now| format!("greatest({now}, {})", clock!()),
     ttl_clock: clock!(),
-    bury: |table, id| {
-        format!(
-            "with gone as (delete from {table} where app_name = $1 and user_id = $2 \
-               returning app_name, user_id, {id} as session_id, incarnation) \
-             insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) \
-             select app_name, user_id, session_id, incarnation, $3 from gone"
-        )
-    },
     skip_locked: " for update skip locked",
     label: |name| format!("(s.labels::jsonb ->> {name})"),
 };

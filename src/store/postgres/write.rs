@@ -222,7 +222,7 @@ fn made_sessions(rows: &[&SessionInsert<'_>], returning: &str) -> Option<Stateme
     let columns = &**SESSION_COLUMNS;
     // The app is the first column.
     let (_, brought) = columns.split_once(", ")?;
-    statement.rows("k", format_args!("{brought}, ttl_from, subject"), rows.len(), |k| {
+    statement.rows("k", format_args!("{brought}, ttl_from"), rows.len(), |k| {
         k.texts(rows.clone().map(|row| row.creation.key.user.user.as_str()))
             .texts(rows.clone().map(|row| row.creation.key.session.as_str()))
             .numbers(rows.clone().map(|row| row.creation.incarnation))
@@ -236,8 +236,7 @@ fn made_sessions(rows: &[&SessionInsert<'_>], returning: &str) -> Option<Stateme
             .texts(rows.clone().map(|row| row.initial_state.as_str()))
             .optional_texts(rows.clone().map(|row| row.creation.request.as_ref().map(|request| request.key.as_str())))
             .add("bytea", rows.clone().map(|row| row.creation.request.as_ref().map(|request| &request.digest[..])))
-            .add("bigint", rows.clone().map(|row| counted_from(row.creation)))
-            .texts(rows.clone().map(|row| row.creation.subject.as_str()));
+            .add("bigint", rows.clone().map(|row| counted_from(row.creation)));
     });
     statement.part(
         "made",
@@ -245,8 +244,7 @@ fn made_sessions(rows: &[&SessionInsert<'_>], returning: &str) -> Option<Stateme
             "(insert into sessions ({columns}, active_day, created_user_revision, created_app_revision) \
              select $1, {}, {} / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
                  and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) \
-             from k where not exists (select 1 from erased_users b where b.app_name = $1 and b.subject = k.subject) \
-             on conflict do nothing returning {returning})",
+             from k on conflict do nothing returning {returning})",
             brought.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from"))),
             clock!()
         ),
@@ -277,7 +275,6 @@ pub fn composed() -> Vec<(String, String)> {
     let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
     let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
     let creation = Creation {
-        subject: crate::domain::erasure::Subject::trusted(String::new()),
         key: key.clone(),
         incarnation: 1,
         now: Micros(0),

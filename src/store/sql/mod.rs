@@ -9,7 +9,6 @@
 //! - [`filter`]: texts of the columns that filters compare
 
 pub mod columns;
-pub mod erasures;
 pub mod filter;
 pub mod heads;
 pub mod list;

@@ -170,14 +170,12 @@ pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Resu
     Ok(())
 }
 
-/// Removes up to `limit` rows of each kind that a buried incarnation left; how many events, keys and past values there were.
-pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit: i64) -> Result<[u64; 3]> {
+/// Removes up to `limit` rows of each kind that a buried incarnation left; how many there were.
+pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit: i64) -> Result<u64> {
     let statements = db.statements();
-    let mut purged = [0; 3];
-    for (text, count) in
-        [&statements.purge_events, &statements.purge_state, &statements.purge_spans].into_iter().zip(&mut purged)
-    {
-        *count = db.execute(of(text, key, incarnation).bind(limit)).await?;
+    let mut purged = 0;
+    for text in [&statements.purge_events, &statements.purge_state, &statements.purge_spans] {
+        purged += db.execute(of(text, key, incarnation).bind(limit)).await?;
     }
     Ok(purged)
 }

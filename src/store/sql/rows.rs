@@ -313,21 +313,6 @@ impl IncarnationRow {
     }
 }
 
-/// A buried session, with the erasure that removes it.
-#[derive(FromRow)]
-pub struct BuriedRow {
-    #[sqlx(flatten)]
-    session: IncarnationRow,
-    erasure: Option<String>,
-}
-
-impl BuriedRow {
-    pub fn decode(self) -> Result<(SessionKey, i64, Option<String>), StoreError> {
-        let (key, incarnation) = self.session.decode()?;
-        Ok((key, incarnation, self.erasure))
-    }
-}
-
 /// A session whose trimmed events are to be emptied.
 #[derive(FromRow)]
 pub struct TrimRow {

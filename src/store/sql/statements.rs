@@ -13,10 +13,6 @@ use crate::store::limits::CLOCK_TOLERANCE;
 /// The rows of a session that its incarnation keys.
 const OF_INCARNATION: &str = "app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
 
-/// The columns of an erasure.
-const ERASURE: &str = "id, app_name, user_id, subject, request_id, reference, block, request_time, done_time, sessions, \
-                       events, state_keys, changes, receipt";
-
 /// The session `s` of that incarnation.
 const OF_SESSION: &str = "s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4";
 
@@ -347,40 +343,11 @@ statements! { words,
         "update api_keys set last_used_time = $2 where id = $1 and revoke_time is null \
            and coalesce(last_used_time < $2 - {LAST_USED_TO}, true)"
     ),
-    secret: "select secret from token_secrets where name = $1",
-    insert_secret: "insert into token_secrets (name, secret) values ($1, $2) on conflict do nothing",
-    token_epoch: "select epoch from token_epochs where app_name = $1 and subject = $2",
-    revoke_tokens: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) \
-                    on conflict (app_name, subject) do update set epoch = token_epochs.epoch + 1 returning epoch",
-    erasure: format!("select {ERASURE} from erasures where id = $1"),
-    erasure_of_request: format!("select {ERASURE} from erasures where app_name = $1 and request_id = $2"),
-    /// Erasures before the id `$1`, or all, the latest first, up to `$2`.
-    erasures: format!(
-        "select {ERASURE} from erasures where coalesce(id < $1, true) order by id desc limit 0 + $2"
-    ),
-    insert_erasure: "insert into erasures (app_name, user_id, id, subject, request_id, reference, block, request_time) \
-                     values ($1, $2, $3, $4, $5, $6, $7 = 1, $8)",
-    sessions_of_user: "select id from sessions where app_name = $1 and user_id = $2",
-    /// Buries the sessions of a user, and the imports under way, for the erasure `$3`.
-    bury_user: (words.bury)("sessions", "id"),
-    bury_imports: (words.bury)("imports", "session_id"),
-    unlist_user: "delete from session_updates where app_name = $1 and user_id = $2",
-    remove_user_state: "delete from user_state where app_name = $1 and user_id = $2",
-    remove_user_log: "delete from user_log where app_name = $1 and user_id = $2",
-    remove_user_spans: "delete from user_spans where app_name = $1 and user_id = $2",
-    remove_user_patches: "delete from user_patches where app_name = $1 and user_id = $2",
-    remove_user_scope: "delete from user_scopes where app_name = $1 and user_id = $2",
-    count_erased: "update erasures set sessions = sessions + $2, events = events + $3, state_keys = state_keys + $4, \
-                     changes = changes + $5 where id = $1",
-    block_user: "insert into erased_users (app_name, subject) values ($1, $2) on conflict do nothing",
-    unblock_user: "delete from erased_users where app_name = $1 and subject = $2",
-    is_blocked: "select subject from erased_users where app_name = $1 and subject = $2",
-    unfinished_erasure: format!(
-        "select {ERASURE} from erasures where done_time is null and not exists \
-           (select 1 from buried_sessions b where b.app_name = erasures.app_name and b.user_id = erasures.user_id \
-              and b.erasure = erasures.id) order by id limit 1"
-    ),
-    finish_erasure: "update erasures set done_time = $2, receipt = $3, user_id = null where id = $1 and done_time is null",
+    token_secret: "select secret from token_secrets where name = 'current'",
+    insert_token_secret: "insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing",
+    token_epoch: "select epoch from token_epochs where app_name = $1 and user_id = $2",
+    revoke_tokens: "insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) \
+                    on conflict (app_name, user_id) do update set epoch = token_epochs.epoch + 1 returning epoch",
 }
 
 /// The condition that finds the session of a query: its key, and that it has not expired.

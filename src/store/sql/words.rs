@@ -28,8 +28,6 @@ pub struct Words {
     pub remembered: fn(now: &str) -> String,
     /// The clock to compare with the time from which a time to live was counted.
     pub ttl_clock: &'static str,
-    /// Moves the rows of the user `$1, $2` from a table, with this column of session ids, to the buried ones of the erasure `$3`.
-    pub bury: fn(table: &str, id: &str) -> String,
     /// The clause that skips rows that others have locked.
     pub skip_locked: &'static str,
     /// A label's value, given the placeholder of its name.

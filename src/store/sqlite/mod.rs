@@ -37,7 +37,7 @@ use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
 use super::sql::query::{Query, Row, Sql, Value};
-use super::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
+use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
@@ -105,8 +105,6 @@ impl Sqlite {
             .pragma("wal_autocheckpoint", "8000")
             .pragma("cache_size", WRITER_CACHE)
             // The undo log of one statement over many rows needs no file.
-            // What is removed is overwritten, so that an erasure leaves nothing in the file.
-            .pragma("secure_delete", "on")
             .pragma("temp_store", "memory")
             .statement_cache_capacity(STATEMENTS)
             .disable_statement_logging();
@@ -234,18 +232,6 @@ impl Backend for Sqlite {
     }
 
     /// The rows that were made last have the highest numbers.
-    /// What was removed is overwritten already (`secure_delete`); the log has older pages.
-    async fn scrub(&self) -> Result<()> {
-        let mut tx = self.begin(&self.writer, None).await?;
-        let (busy, _, _): (i64, i64, i64) =
-            sqlx::query_as("pragma wal_checkpoint(truncate)").fetch_one(&mut *tx.conn).await?;
-        tx.rollback().await?;
-        match busy {
-            0 => Ok(()),
-            _ => Err(StoreError::new(Cause::Unavailable, "a reader keeps the log from being truncated")),
-        }
-    }
-
     async fn clock(&self) -> Result<DatabaseClock> {
         let mut tx = self.read(true).await?;
         let latest: Option<i64> = sqlx::query_scalar(
@@ -665,9 +651,9 @@ impl Tx for SqliteTx {
         rows.into_iter().map(IncarnationRow::decode).collect()
     }
 
-    async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64, Option<String>)>> {
-        let row: Option<BuriedRow> = sqlx::query_as(NEXT_BURIED).fetch_optional(&mut *self.conn).await?;
-        row.map(BuriedRow::decode).transpose()
+    async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64)>> {
+        let row: Option<IncarnationRow> = sqlx::query_as(NEXT_BURIED).fetch_optional(&mut *self.conn).await?;
+        row.map(IncarnationRow::decode).transpose()
     }
 
     async fn commit(mut self) -> Result<()> {
@@ -735,7 +721,6 @@ mod tests {
         let store = Transactions::new(backend);
         store.migrate().await.unwrap();
         let creation = Creation {
-            subject: crate::domain::erasure::Subject::trusted(String::new()),
             key: key(),
             incarnation: 7,
             now: Micros(1),

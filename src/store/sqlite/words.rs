@@ -30,13 +30,6 @@ static WORDS: Words = Words {
     remembered: str::to_owned,
     // The clock of its one process is never wrong by its own.
     ttl_clock: "$10",
-    bury: |table, id| {
-        format!(
-            "insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) \
-               select app_name, user_id, {id}, incarnation, $3 from {table} where app_name = $1 and user_id = $2; \
-             delete from {table} where app_name = $1 and user_id = $2"
-        )
-    },
     skip_locked: "",
     label: |name| format!("json_extract(s.labels, '$.\"' || {name} || '\"')"),
 };

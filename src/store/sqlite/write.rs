@@ -15,7 +15,7 @@ use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, Part, SESSION_COLUMNS, St
 pub const EXPIRED: &str =
     "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2";
 
-pub const NEXT_BURIED: &str = "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1";
+pub const NEXT_BURIED: &str = "select app_name, user_id, session_id, incarnation from buried_sessions limit 1";
 
 /// The node (domain/history.rs) of a span from `revision` to `first`: in the latter, all bits below the highest in which the
 /// two differ are cleared. Its place is counted in hexadecimal digits, for want of a logarithm.
@@ -94,15 +94,14 @@ pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
     let mut statements = Script::over([rows.len()]);
     let columns = &**SESSION_COLUMNS;
     statements.with(
-        &format!("{columns}, subject"),
-        rows.iter().map(|row| (row, row.creation.subject.as_str())),
+        columns,
+        rows.iter(),
         format_args!(
             "insert into sessions ({columns}, active_day, created_user_revision, created_app_revision) \
              select {columns}, create_time / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = k.app_name \
                  and u.user_id = k.user_id), 0), \
                coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) \
-             from k where not exists (select 1 from erased_users b where b.app_name = k.app_name and b.subject = k.subject) \
-             on conflict do nothing returning incarnation"
+             from k where true on conflict do nothing returning incarnation"
         ),
     );
     statements.with(

@@ -1,16 +1,14 @@
 //! Keys, and what tokens are signed and revoked by.
 
 use crate::domain::access::{ApiKey, Names};
-use crate::domain::erasure::Subject;
-use crate::domain::ids::AppName;
+use crate::domain::ids::UserKey;
 use crate::domain::json::string_array;
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
 use crate::store::runner::End;
-use crate::store::sql::erasures;
 use crate::store::sql::filter::filter_text;
-use crate::store::sql::primitives::at_most_one;
+use crate::store::sql::primitives::{at_most_one, one};
 use crate::store::sql::query::Query;
 use crate::store::sql::rows::ApiKeyRow;
 
@@ -68,31 +66,31 @@ pub async fn touch_api_key<X: Tx>(tx: &mut X, id: &str, now: Micros) -> Result<(
     Ok(((), end))
 }
 
-pub async fn secret<X: Tx>(tx: &mut X, name: &'static str, draw: &[u8; 32]) -> Result<([u8; 32], End)> {
-    if let Some(stored) = stored_secret(tx, name).await? {
+pub async fn token_secret<X: Tx>(tx: &mut X, draw: &[u8; 32]) -> Result<([u8; 32], End)> {
+    if let Some(stored) = stored_secret(tx).await? {
         return Ok((stored, End::Release));
     }
     // Another process may be first: this waits for it, and the next statement sees what it stored.
-    tx.execute(Query::new(&*tx.statements().insert_secret).bind(name).bind(&draw[..])).await?;
-    let stored = stored_secret(tx, name).await?;
+    tx.execute(Query::new(&*tx.statements().insert_token_secret).bind(&draw[..])).await?;
+    let stored = stored_secret(tx).await?;
     let stored = stored.ok_or_else(|| StoreError::new(Cause::Internal, "a secret that was stored is not there"))?;
     Ok((stored, End::UNTOLD))
 }
 
-async fn stored_secret<X: Tx>(tx: &mut X, name: &'static str) -> Result<Option<[u8; 32]>> {
-    let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&*tx.statements().secret).bind(name)).await?;
+async fn stored_secret<X: Tx>(tx: &mut X) -> Result<Option<[u8; 32]>> {
+    let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&*tx.statements().token_secret)).await?;
     let odd = |_| StoreError::new(Cause::Internal, "the stored secret does not have 32 bytes");
     row.map(|(secret,)| secret.try_into().map_err(odd)).transpose()
 }
 
-pub async fn token_epoch<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {
-    let row: Option<(i64,)> =
-        at_most_one(tx, Query::new(&*tx.statements().token_epoch).app(app).bind(subject.as_str())).await?;
+pub async fn token_epoch<X: Tx>(tx: &mut X, user: &UserKey) -> Result<i64> {
+    let row: Option<(i64,)> = at_most_one(tx, Query::new(&*tx.statements().token_epoch).user(user)).await?;
     Ok(row.map_or(0, |(epoch,)| epoch))
 }
 
-pub async fn revoke_tokens<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<(i64, End)> {
-    Ok((erasures::revoke(tx, app, subject).await?, End::UNTOLD))
+pub async fn revoke_tokens<X: Tx>(tx: &mut X, user: &UserKey) -> Result<(i64, End)> {
+    let (epoch,) = one(tx, Query::new(&*tx.statements().revoke_tokens).user(user)).await?;
+    Ok((epoch, End::UNTOLD))
 }
 
 /// Whether a statement changed anything, and how its transaction ends.

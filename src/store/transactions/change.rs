@@ -16,7 +16,7 @@ use crate::domain::writes::Committed;
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::StoreError;
 use crate::store::runner::{End, apply};
-use crate::store::sql::{erasures, primitives};
+use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -85,11 +85,6 @@ pub async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(Scope
         ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
         ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
     };
-    if let (ScopeKey::User(user), Some(subject)) = (&write.scope, &write.subject)
-        && erasures::is_blocked(tx, &user.app, subject).await?
-    {
-        return Ok((ScopeOutcome::Blocked, End::Release));
-    }
     lock_scopes(tx, &scope).await?;
     let heads = tx.read_heads(&scope).await?;
     let revision = heads.users.into_values().chain(heads.apps.into_values()).next().unwrap_or(0);

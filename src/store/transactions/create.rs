@@ -26,7 +26,7 @@ use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx};
 use crate::store::error::StoreError;
 use crate::store::limits::Deadline;
 use crate::store::runner::{End, Runner, apply, out_of_time};
-use crate::store::sql::{erasures, primitives};
+use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -130,9 +130,6 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
     while tx.insert_sessions(&inserts).await?.is_empty() {
         let request = creation.request.as_ref();
         let outcome = match in_the_way(tx, &creation.key, request, creation.incarnation, creation.now).await? {
-            InTheWay::Nothing if erasures::is_blocked(tx, creation.key.app(), &creation.subject).await? => {
-                CreateOutcome::Blocked
-            }
             InTheWay::Nothing => continue,
             InTheWay::OurOwn => CreateOutcome::Created(view(tx, &query).await?),
             InTheWay::Retried(key) => CreateOutcome::Replayed(view(tx, &whole_session(&key, creation.now)).await?),

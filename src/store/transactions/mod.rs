@@ -7,7 +7,6 @@ mod access;
 mod append;
 mod change;
 mod create;
-mod erase;
 mod lease;
 mod load;
 mod optimistic;
@@ -29,7 +28,7 @@ use super::error::{StoreError, corrupt};
 use super::pool::PoolUse;
 use super::remembered::Remembered;
 use super::runner::{OnCommit, OnWait, Runner};
-use super::sql::{erasures, primitives};
+use super::sql::primitives;
 use super::together::Sharing;
 use super::together::appends::Appends;
 use super::together::calls::Calls;
@@ -39,9 +38,8 @@ use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
     MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
-use crate::domain::erasure::{Erase, EraseOutcome, Erasure, Subject};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId};
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::{Loaded, Needs, Revisions};
@@ -339,45 +337,16 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.write(self.runner.deadline(deadline), async |tx| access::touch_api_key(tx, id, now).await).await
     }
 
-    async fn secret(&self, name: &'static str, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32]> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| access::secret(tx, name, &draw).await).await
+    async fn token_secret(&self, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32]> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| access::token_secret(tx, &draw).await).await
     }
 
-    async fn token_epoch(&self, app: &AppName, subject: &Subject, deadline: Instant) -> Result<i64> {
-        let epoch = async |tx: &mut B::Tx| access::token_epoch(tx, app, subject).await;
-        self.runner.read(true, self.runner.deadline(deadline), epoch).await
+    async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| access::token_epoch(tx, user).await).await
     }
 
-    async fn revoke_tokens(&self, app: &AppName, subject: &Subject, deadline: Instant) -> Result<i64> {
-        let revoke = async |tx: &mut B::Tx| access::revoke_tokens(tx, app, subject).await;
-        self.runner.write(self.runner.deadline(deadline), revoke).await
-    }
-
-    async fn erase(&self, request: &Erase, deadline: Instant) -> Result<EraseOutcome> {
-        self.remembered.evict_scope(&ScopeKey::User(request.user.clone()));
-        self.runner.write(self.runner.deadline(deadline), async |tx| erase::erase(tx, request).await).await
-    }
-
-    async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>> {
-        self.runner.read(true, self.runner.deadline(deadline), async |tx| erasures::erasure(tx, id).await).await
-    }
-
-    async fn erasures(&self, before: Option<&str>, limit: usize, deadline: Instant) -> Result<Vec<Erasure>> {
-        let found = async |tx: &mut B::Tx| erasures::erasures(tx, before, limit as i64).await;
-        self.runner.read(true, self.runner.deadline(deadline), found).await
-    }
-
-    async fn unfinished_erasure(&self, deadline: Instant) -> Result<Option<Erasure>> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| erase::unfinished(tx).await).await
-    }
-
-    async fn scrub(&self, deadline: Instant) -> Result<()> {
-        self.runner.within(self.runner.deadline(deadline), self.runner.backend.scrub()).await
-    }
-
-    async fn finish_erasure(&self, id: &str, receipt: &str, now: Micros, deadline: Instant) -> Result<()> {
-        let finish = async |tx: &mut B::Tx| erase::finish(tx, id, receipt, now).await;
-        self.runner.write(self.runner.deadline(deadline), finish).await
+    async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| access::revoke_tokens(tx, user).await).await
     }
 
     async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy> {

@@ -1,12 +1,11 @@
 //! Removes what has expired or was deleted, a chunk at a time.
 
-use crate::domain::erasure::Counts;
 use crate::domain::time::Micros;
 use crate::domain::writes::Committed;
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
 use crate::store::runner::End;
-use crate::store::sql::{erasures, primitives};
+use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -29,18 +28,14 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
     }
     let limit = if expired { SWEEP_ROWS } else { 0 };
     let forgotten = primitives::forget_patches(tx, now.plus(-REQUEST_MEMORY), limit).await?;
-    let Some((key, incarnation, erasure)) = tx.next_buried().await? else {
+    let Some((key, incarnation)) = tx.next_buried().await? else {
         let buried = expired && super::transfer::bury_dead(tx, now).await?;
         let emptied = super::trim::empty(tx, SWEEP_ROWS).await?;
         let more = buried || emptied || forgotten > 0 || !gone.is_empty();
         return Ok((more, if more { End::Commit(gone) } else { End::Release }));
     };
-    let purged @ [events, state_keys, changes] = primitives::purge(tx, &key, incarnation, SWEEP_ROWS).await?;
-    if purged == [0; 3] {
+    if primitives::purge(tx, &key, incarnation, SWEEP_ROWS).await? == 0 {
         primitives::finish_purge(tx, &key, incarnation).await?;
-    } else if let Some(erasure) = erasure {
-        let [events, state_keys, changes] = [events, state_keys, changes].map(erasures::number);
-        erasures::count(tx, &erasure, Counts { sessions: 0, events, state_keys, changes }).await?;
     }
     Ok((true, End::Commit(gone)))
 }

@@ -15,7 +15,7 @@ use crate::domain::writes::Committed;
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
 use crate::store::runner::End;
-use crate::store::sql::{erasures, primitives, transfer};
+use crate::store::sql::{primitives, transfer};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -57,9 +57,6 @@ pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Result<(Im
         let ours = matches!(in_the_way(tx, key, None, incarnation, import.now).await?, InTheWay::OurOwn);
         return Ok((if ours { ImportOutcome::Created } else { ImportOutcome::Lost }, End::Release));
     }
-    if erasures::is_blocked(tx, key.app(), &import.subject).await? {
-        return Ok((ImportOutcome::Blocked, End::Release));
-    }
     while !transfer::insert_session(tx, import).await? {
         if !matches!(in_the_way(tx, key, None, incarnation, import.now).await?, InTheWay::Nothing) {
             return Ok((ImportOutcome::Exists, End::Release));
@@ -85,11 +82,6 @@ pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Result<(()
         ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
         ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
     };
-    if let (ScopeKey::User(user), Some(subject)) = (&import.scope, &import.subject)
-        && erasures::is_blocked(tx, &user.app, subject).await?
-    {
-        return Ok(((), End::Release));
-    }
     lock_scopes(tx, &needs).await?;
     if import.revision == 0 || primitives::scope(tx, &import.scope).await?.revision > 0 {
         return Ok(((), End::Release));

@@ -5,7 +5,6 @@ mod adk;
 mod console;
 mod conventions;
 mod edge;
-mod erasure;
 mod errors;
 mod events;
 mod expiry;

@@ -71,7 +71,7 @@ async fn reads(store: &dyn Store) -> Vec<String> {
         shown(store.has_keys(deadline()).await),
         shown(store.api_key("k", deadline()).await),
         shown(store.api_keys("", 9, deadline()).await),
-        shown(store.token_epoch(&user().app, &subject(&user()), deadline()).await),
+        shown(store.token_epoch(&user(), deadline()).await),
     ]
 }
 
@@ -182,23 +182,23 @@ on_both_databases! {
         for round in 0..10_u8 {
             let draws = [[round; 32], [round + 100; 32]];
             let (one, two) =
-                tokio::join!(store.secret("current", draws[0], deadline()), other.secret("current", draws[1], deadline()));
+                tokio::join!(store.token_secret(draws[0], deadline()), other.token_secret(draws[1], deadline()));
             let secret = one.unwrap();
             assert!(draws.contains(&secret));
             assert_eq!(two.unwrap(), secret);
-            assert_eq!(other.secret("current", [255; 32], deadline()).await.unwrap(), secret);
-            assert_eq!(store.secret("current", [254; 32], deadline()).await.unwrap(), secret);
+            assert_eq!(other.token_secret([255; 32], deadline()).await.unwrap(), secret);
+            assert_eq!(store.token_secret([254; 32], deadline()).await.unwrap(), secret);
             store.place.execute("delete from token_secrets").await;
         }
     }
 
     async fn no_revocation_of_tokens_is_lost(store: &TestStore) {
-        let epoch = async |key: &SessionKey| store.token_epoch(key.app(), &subject(&key.user), deadline()).await.unwrap();
+        let epoch = async |key: &SessionKey| store.token_epoch(&key.user, deadline()).await.unwrap();
         assert_eq!(epoch(&key("s")).await, 0);
         let other = store.another().await;
         let revocations = (0..10).map(|n| {
             let store = if n % 2 == 0 { &**store } else { &other };
-            async move { store.revoke_tokens(&user().app, &subject(&user()), deadline()).await.unwrap() }
+            async move { store.revoke_tokens(&user(), deadline()).await.unwrap() }
         });
         let mut epochs = join_all(revocations).await;
         epochs.sort_unstable();
@@ -339,8 +339,8 @@ async fn nowhere_takes_no_write() {
         store.change_api_key(&api_key("k"), deadline()).await.err(),
         store.revoke_api_key("k", now(), deadline()).await.err(),
         store.touch_api_key("k", now(), deadline()).await.err(),
-        store.secret("current", [0; 32], deadline()).await.err(),
-        store.revoke_tokens(&user().app, &subject(&user()), deadline()).await.err(),
+        store.token_secret([0; 32], deadline()).await.err(),
+        store.revoke_tokens(&user(), deadline()).await.err(),
         store.sweep(now(), true, deadline()).await.err(),
     ] {
         let error = error.expect("an error");

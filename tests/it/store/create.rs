@@ -16,7 +16,6 @@ fn word(outcome: &CreateOutcome) -> String {
         CreateOutcome::Existing(view) => shown("existing", view),
         CreateOutcome::Replayed(view) => shown("replayed", view),
         CreateOutcome::AlreadyExists => "already exists".to_owned(),
-        CreateOutcome::Blocked => "blocked".to_owned(),
         CreateOutcome::KeyConflict => "key conflict".to_owned(),
         CreateOutcome::Refused(_) => "refused".to_owned(),
     }

@@ -23,7 +23,6 @@ use sessiond::domain::Limits;
 use sessiond::domain::append::{Append, Done, Outcome};
 use sessiond::domain::change::{Edit, Keys, parse_delta, parse_ops, parse_preconditions};
 use sessiond::domain::command::{AppendOutcome, CreateOutcome, DeleteOutcome, Deletion};
-use sessiond::domain::erasure::Subject;
 use sessiond::domain::event::{EventDraft, NewEvent};
 use sessiond::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use sessiond::domain::json::Json;
@@ -146,10 +145,6 @@ fn user() -> UserKey {
     UserKey { app: AppName::parse("app").unwrap(), user: UserId::parse("user").unwrap() }
 }
 
-fn subject(user: &UserKey) -> Subject {
-    Subject::of(&[0; 32], user)
-}
-
 fn key(id: &str) -> SessionKey {
     SessionKey { user: user(), session: SessionId::parse(id).unwrap() }
 }
@@ -172,7 +167,6 @@ fn json(text: &str) -> Value {
 fn creation(id: &str, body: &str) -> Creation {
     let draft = SessionDraft::parse(parsed(body), false, &Limits::default()).unwrap();
     Creation {
-        subject: subject(&user()),
         key: key(id),
         incarnation: SystemClock.incarnation(),
         now: now(),
@@ -217,7 +211,7 @@ fn scope_write(scope: ScopeKey, body: &str) -> ScopeWrite {
         sets: parse_delta(field("stateDelta", "{}"), keys, "", &limits).unwrap(),
         ops: parse_ops(field("stateOps", "[]"), keys, "", &limits).unwrap(),
     };
-    ScopeWrite { scope, subject: None, edit, if_match: None, request: None, limits, now: now() }
+    ScopeWrite { scope, edit, if_match: None, request: None, limits, now: now() }
 }
 
 /// The `Idempotency-Key` of a request that asks for `asks`.
