@@ -1,13 +1,20 @@
 //! Policies: how long the data of an app is kept.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
 use super::{Error, Result, Service};
 use crate::domain::ids::AppName;
 use crate::domain::policy::{Found, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk};
+use crate::store::error::StoreError;
 
 impl Service {
+    /// The policy of an app; none if it has none.
+    ///
+    /// # Errors
+    /// Of the database.
     pub async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy> {
         self.read(deadline, || self.store.policy(app, deadline)).await
     }
@@ -46,8 +53,7 @@ impl Service {
         }
     }
 
-    /// Applies the policy of an app once; whether it removed anything. It is as good as its reading: one that is changed
-    /// meanwhile counts the next time.
+    /// Applies a policy of an app once. One that is changed meanwhile counts the next time.
     ///
     /// # Errors
     /// Of the database; what was removed by then stays removed.
@@ -55,8 +61,8 @@ impl Service {
         &self,
         app: AppName,
         policy: Policy,
-        limit: std::time::Duration,
-    ) -> std::result::Result<(), crate::store::error::StoreError> {
+        limit: Duration,
+    ) -> std::result::Result<(), StoreError> {
         let mut walk = Walk { app, policy, after: None, dry_run: false, now: self.clock.now() };
         loop {
             let Found { sessions, next } = self.store.walk(&walk, Instant::now() + limit).await?;
