@@ -25,6 +25,7 @@
 //! - [`scope_write`]: changes of app or user state on their own
 //! - [`query`], [`command`]: what readers and writers ask for, and what they get
 //! - [`access`]: who may do what
+//! - [`erasure`], [`receipt`]: what goes with a user, and what is told of it
 //! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether the stored state follows from the events
 
@@ -34,6 +35,7 @@ pub mod change;
 pub mod command;
 pub mod cursor;
 pub(crate) mod envelope;
+pub mod erasure;
 pub mod event;
 pub(crate) mod history;
 pub mod ids;
@@ -43,6 +45,7 @@ pub(crate) mod loaded;
 pub(crate) mod number;
 pub(crate) mod ops;
 pub mod query;
+pub mod receipt;
 pub mod request_key;
 pub mod resolve;
 pub mod rewind;

@@ -171,8 +171,14 @@ impl Call {
 
     /// The answer of its handler. What the client may not do costs nothing, also where that is found in the body.
     pub async fn answered<R: IntoResponse>(self, handler: impl AsyncFnOnce(Self) -> R) -> Response {
-        let (app, paid) = (self.app.clone(), self.paid);
-        let response = handler(self).await.into_response();
+        let (app, paid, role) = (self.app.clone(), self.paid, self.client.grant.role);
+        let mut response = handler(self).await.into_response();
+        let is_erased = response.extensions().get().is_some_and(|problem: &Problem| problem.code == Code::UserErased);
+        if is_erased && role <= Role::User {
+            // Who was erased is for those who act for the app, not for whoever has a credential of the user.
+            let detail = "the credential is not for this app and user";
+            response = Problem::over("grant", Code::PermissionDenied, detail).into_response();
+        }
         if response.status() == StatusCode::FORBIDDEN {
             app.rates.give_back(paid, Instant::now());
         }

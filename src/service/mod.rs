@@ -11,15 +11,18 @@
 //! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
 //!   `news`: what was heard and read of a session
 //! - `sweep`: what runs in the background
+//! - `erasure`: users are erased; `receipts`: what tells of it is signed
 //! - `retry`: how a transaction is retried
 
 mod clock;
+mod erasure;
 mod events;
 mod follow;
 mod lease;
 mod live;
 mod news;
 mod past;
+pub mod receipts;
 mod retry;
 mod sessions;
 mod state;
@@ -27,7 +30,8 @@ mod sweep;
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
+use receipts::Signer;
+use tokio::sync::{Notify, OnceCell};
 use tokio::time::Instant;
 
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
@@ -48,6 +52,7 @@ pub use lease::{Granted, Taken};
 use live::Live;
 pub use live::Subscription;
 pub use news::MarkedEvent;
+pub use erasure::Replayed;
 pub use sessions::Made;
 pub use state::{StateChange, StoredValue};
 
@@ -72,6 +77,12 @@ pub enum Error {
     EventIdConflict,
     #[error("the idempotency key changed the scope by another request")]
     PatchKeyConflict,
+    #[error("the user was erased")]
+    UserErased,
+    #[error("the request made an erasure of another user")]
+    ErasureConflict,
+    #[error("there is no such erasure")]
+    ErasureNotFound,
     #[error("the log has no such position")]
     PositionGone { revision: i64 },
     #[error("the lease refused")]
@@ -116,6 +127,8 @@ pub struct Service {
     /// Something was deleted: there are rows to remove.
     to_sweep: Notify,
     live: Arc<Live>,
+    /// Signs receipts; the same for every process.
+    signer: OnceCell<Signer>,
 }
 
 /// What a write of a session is judged by, beside what it writes.
@@ -139,7 +152,7 @@ impl Service {
         let live = Arc::<Live>::default();
         let told = live.clone();
         store.watch_commits(Box::new(move |committed| told.committed(committed)));
-        Self { store, clock, limits, metrics, to_sweep: Notify::new(), live }
+        Self { store, clock, limits, metrics, to_sweep: Notify::new(), live, signer: OnceCell::new() }
     }
 
     /// The same service of a store that holds nothing.

@@ -51,6 +51,7 @@ use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
     MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
+use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
@@ -207,6 +208,37 @@ pub trait Store: Send + Sync + 'static {
 
     /// Adds one to [`Store::token_epoch`], and returns it. No call is lost; one whose answer was lost may be repeated.
     async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64, StoreError>;
+
+    /// With which users are hashed where nothing may name them: never another one, also after a restore.
+    async fn erasure_salt(&self, deadline: Instant) -> Result<[u8; 32], StoreError>;
+
+    /// Erases a user: at the commit no session and no state is there, and the rows follow in [`Store::sweep`]. The same call again
+    /// finds what the first one did.
+    async fn erase(&self, erasing: &Erasing, deadline: Instant) -> Result<ErasureOutcome, StoreError>;
+
+    async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>, StoreError>;
+
+    /// Up to `limit` erasures, by id in byte order, after `after`.
+    async fn erasures(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<Erasure>, StoreError>;
+
+    /// Up to `limit` erasures of which no row is left, and that are not finished.
+    async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>, StoreError>;
+
+    /// Overwrites what was removed by now, in the files of this process; `false` if a reader is in the way: to be tried again. Not a
+    /// transaction.
+    async fn scrub(&self, deadline: Instant) -> Result<bool, StoreError>;
+
+    /// Notes that nothing is left, with the receipt, unless that was noted.
+    async fn finish_erasure(
+        &self,
+        erasure: &Erasure,
+        done: Micros,
+        receipt: &str,
+        deadline: Instant,
+    ) -> Result<(), StoreError>;
+
+    /// The key that signs receipts (PKCS#8): the same for every process. The first call stores its `draw`.
+    async fn receipt_key(&self, draw: &[u8], deadline: Instant) -> Result<Vec<u8>, StoreError>;
 
     /// What time the database thinks it is.
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock, StoreError>;

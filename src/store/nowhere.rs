@@ -17,6 +17,7 @@ use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
     MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
+use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
@@ -183,6 +184,38 @@ impl Store for Nowhere {
     }
 
     async fn revoke_tokens(&self, _: &UserKey, _: Instant) -> Result<i64> {
+        written()
+    }
+
+    async fn erasure_salt(&self, _: Instant) -> Result<[u8; 32]> {
+        written()
+    }
+
+    async fn erase(&self, _: &Erasing, _: Instant) -> Result<ErasureOutcome> {
+        written()
+    }
+
+    async fn erasure(&self, _: &str, _: Instant) -> Result<Option<Erasure>> {
+        Ok(None)
+    }
+
+    async fn erasures(&self, _: &str, _: usize, _: Instant) -> Result<Vec<Erasure>> {
+        Ok(Vec::new())
+    }
+
+    async fn erasures_to_finish(&self, _: usize, _: Instant) -> Result<Vec<Erasure>> {
+        Ok(Vec::new())
+    }
+
+    async fn scrub(&self, _: Instant) -> Result<bool> {
+        written()
+    }
+
+    async fn finish_erasure(&self, _: &Erasure, _: Micros, _: &str, _: Instant) -> Result<()> {
+        written()
+    }
+
+    async fn receipt_key(&self, _: &[u8], _: Instant) -> Result<Vec<u8>> {
         written()
     }
 

@@ -20,7 +20,7 @@ use sqlx::migrate::Migrator;
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteRow, SqliteSynchronous,
 };
-use sqlx::{Arguments as _, ConnectOptions as _, FromRow, Row as _};
+use sqlx::{Arguments as _, AssertSqlSafe, ConnectOptions as _, FromRow, Row as _};
 use tokio::time::{Instant, timeout_at};
 use words::PLAIN_VIEW;
 use write::{
@@ -28,7 +28,7 @@ use write::{
     write_state,
 };
 
-use super::backend::{Backend, Batching, DatabaseClock, OnLocked, Seen, SessionInsert, Tx, Verdict};
+use super::backend::{Backend, Batching, Buried, DatabaseClock, OnLocked, Seen, SessionInsert, Tx, UserLock, Verdict};
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
 use super::migrations::all_applied;
@@ -104,6 +104,8 @@ impl Sqlite {
             // Moving the log into the file costs the same pages again, and two syncs; so less often than every 4 MB.
             .pragma("wal_autocheckpoint", "8000")
             .pragma("cache_size", WRITER_CACHE)
+            // What is removed is overwritten, or an erasure would leave it in free pages.
+            .pragma("secure_delete", "on")
             // The undo log of one statement over many rows needs no file.
             .pragma("temp_store", "memory")
             .statement_cache_capacity(STATEMENTS)
@@ -269,6 +271,19 @@ impl Backend for Sqlite {
     /// There is one connection that writes. A second batch that waits for it starts as soon as the first one ends.
     fn batching(&self) -> Batching {
         Batching { one_app: false, writers: 2 }
+    }
+
+    /// Moves the log into the file, and cuts the log off. A reader of an older state is not waited for.
+    async fn scrub(&self) -> Result<bool> {
+        self.file.check()?;
+        let mut conn = self.writer.acquire().await?;
+        sqlx::raw_sql("pragma busy_timeout = 0").execute(&mut *conn).await?;
+        let row = sqlx::raw_sql("pragma wal_checkpoint(truncate)").fetch_one(&mut *conn).await?;
+        let patience = format!("pragma busy_timeout = {}", self.limits.lock_wait.as_millis());
+        sqlx::raw_sql(AssertSqlSafe(patience)).execute(&mut *conn).await?;
+        conn.release();
+        let is_busy: i64 = row.try_get(0)?;
+        Ok(is_busy == 0)
     }
 
     fn limits(&self) -> StoreLimits {
@@ -651,9 +666,13 @@ impl Tx for SqliteTx {
         rows.into_iter().map(IncarnationRow::decode).collect()
     }
 
-    async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64)>> {
+    async fn next_buried(&mut self) -> Result<Option<Buried>> {
         let row: Option<IncarnationRow> = sqlx::query_as(NEXT_BURIED).fetch_optional(&mut *self.conn).await?;
-        row.map(IncarnationRow::decode).transpose()
+        row.map(IncarnationRow::buried).transpose()
+    }
+
+    async fn hold_user(&mut self, _: i64, _: UserLock) -> Result<()> {
+        Ok(())
     }
 
     async fn commit(mut self) -> Result<()> {
