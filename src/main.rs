@@ -11,6 +11,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use secrecy::ExposeSecret as _;
 use sessiond::config::{Cli, Command, Config, KeysCommand, ListenError};
+use sessiond::erasures;
 use sessiond::keys::{self, Printed};
 use sessiond::startup::{self, StartError};
 use sessiond::store::error::StoreError;
@@ -76,6 +77,8 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Healthcheck => healthcheck(cli.config).await,
             Command::Verify => verify(cli.config).await,
             Command::Keys(command) => keys(cli.config, command).await,
+            Command::Erasures(command) => printed(erasures::run(&cli.config, command).await),
+            Command::Receipts(command) => printed(erasures::receipts(&cli.config, command).await),
             Command::Openapi { .. } => Ok(()),
         }
     });
@@ -143,6 +146,10 @@ async fn keys(config: Config, command: KeysCommand) -> Result<(), Failure> {
     // If nobody reads it, the key above is made all the same.
     let _ = io::stderr().lock().write_all(note.as_bytes());
     Ok(())
+}
+
+fn printed(done: Result<String, erasures::Error>) -> Result<(), Failure> {
+    print(done.map_err(|error| Failure::new(error.to_string()))?)
 }
 
 async fn healthcheck(config: Config) -> Result<(), Failure> {

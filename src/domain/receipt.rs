@@ -17,8 +17,18 @@ const TEXTS: [&str; 4] = ["id", "appName", "subject", "reference"];
 const TIMES: [&str; 2] = ["requestTime", "doneTime"];
 const COUNTS: [&str; 4] = ["sessions", "events", "stateKeys", "changes"];
 const MEMBERS: [&str; 12] = [
-    "id", "appName", "subject", "reference", "requestTime", "doneTime", "counts", "blocked", "remains", "instance",
-    "keyId", "signature",
+    "id",
+    "appName",
+    "subject",
+    "reference",
+    "requestTime",
+    "doneTime",
+    "counts",
+    "blocked",
+    "remains",
+    "instance",
+    "keyId",
+    "signature",
 ];
 
 /// What is still there after an erasure, in words.
@@ -112,7 +122,9 @@ impl Receipt {
         if let Some(unknown) = members.iter().find(|name| !MEMBERS.contains(&name.as_str())) {
             return Err(format!("`{unknown}` is no member of a receipt"));
         }
-        if let Some(twice) = members.iter().enumerate().find_map(|(n, name)| members.get(..n)?.contains(name).then_some(name)) {
+        if let Some(twice) =
+            members.iter().enumerate().find_map(|(n, name)| members.get(..n)?.contains(name).then_some(name))
+        {
             return Err(format!("`{twice}` is there twice"));
         }
         let lacks = |name: &str| format!("`{name}` is missing, or not what it should be");

@@ -88,7 +88,12 @@ pub const LIST: Operation = Operation {
     query: &[PAGE_SIZE, PAGE_TOKEN],
     headers: &[],
     body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "A page of erasures.", schema: Some("ErasureList"), headers: &[] }],
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "A page of erasures.",
+        schema: Some("ErasureList"),
+        headers: &[],
+    }],
     errors: &[],
 };
 

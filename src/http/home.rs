@@ -14,7 +14,7 @@ use crate::domain::json::ObjectText;
 
 /// What a client may ask of this version beyond the ADK session service.
 const FEATURES: &[&str] =
-    &["fork", "keys", "leases", "operators", "render", "rewind", "timeTravel", "tokens", "wait", "watch"];
+    &["erasure", "fork", "keys", "leases", "operators", "render", "rewind", "timeTravel", "tokens", "wait", "watch"];
 
 pub const HOME: Operation = Operation {
     id: "home",

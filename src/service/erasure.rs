@@ -168,11 +168,7 @@ impl Service {
         Ok(replayed)
     }
 
-    async fn users_by_subject(
-        &self,
-        app: &AppName,
-        limit: std::time::Duration,
-    ) -> Result<HashMap<Subject, UserKey>> {
+    async fn users_by_subject(&self, app: &AppName, limit: std::time::Duration) -> Result<HashMap<Subject, UserKey>> {
         let mut found = HashMap::new();
         let mut after = String::new();
         loop {

@@ -46,13 +46,13 @@ use crate::store::nowhere::Nowhere;
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
 pub use clock::{Clock, SystemClock};
+pub use erasure::Replayed;
 pub use events::{Answered, Appended};
 pub use follow::{Begin, Follower, Gone, Item};
 pub use lease::{Granted, Taken};
 use live::Live;
 pub use live::Subscription;
 pub use news::MarkedEvent;
-pub use erasure::Replayed;
 pub use sessions::Made;
 pub use state::{StateChange, StoredValue};
 

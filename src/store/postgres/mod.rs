@@ -20,8 +20,8 @@ use sqlx::migrate::{Migrate as _, Migration, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use statements::{
-    DROP_APP, DROP_USERS, EXPIRED, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP,
-    MAKE_USERS, NEXT_BURIED, READ_HEADS, READ_REVISIONS, VALUES,
+    DROP_APP, DROP_USERS, EXPIRED, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS,
+    LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, READ_HEADS, READ_REVISIONS, VALUES,
 };
 use url::Url;
 use words::{STATEMENTS, clock, pinned};

@@ -118,7 +118,8 @@ impl<B: Backend> Store for Transactions<B> {
         let mut outcome = None;
         // Two transactions with several requests each could wait for one another: there is no order of both ids and keys.
         if creation.is_simple() && (creation.request.is_none() || !B::Tx::CONCURRENT) {
-            let create = async |batch: &[&Arc<Creation>], deadline| create::batch(&self.runner, salt, batch, deadline).await;
+            let create =
+                async |batch: &[&Arc<Creation>], deadline| create::batch(&self.runner, salt, batch, deadline).await;
             outcome = self.creations.ask(creation, deadline, create).await??;
         } else if creation.is_simple() && self.runner.backend.creates_at_once() {
             outcome = create::at_once(&self.runner, salt, &[creation], deadline).await.pop().transpose()?.flatten();

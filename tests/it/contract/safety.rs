@@ -78,6 +78,7 @@ fn writes(app: &str) -> Vec<Write> {
             r#"{"stateOps":[{"op":"increment","key":"n","value":1}]}"#,
             r#"{"stateDelta":{"n":1}}"#,
         ),
+        write("eraseUser", Method::POST, format!("{user}/erasure"), "{}", r#"{"block":true}"#),
         write("adkCreateSession", Method::POST, adk.clone(), r#"{"state":{"k":1}}"#, "{}"),
         write("adkCreateSessionWithId", Method::POST, format!("{adk}/new"), r#"{"k":1}"#, r#"{"k":2}"#),
         write(
