@@ -2,16 +2,16 @@
 -- Lists of rows have one size or a few; here the smallest, and one larger.
 
 -- head
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
     is null or s.expire_time > coalesce($4, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
 -- view
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key)
@@ -156,8 +156,8 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     and user_id = $2 and id = $3;
 
 -- lease
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl,
@@ -235,6 +235,83 @@ delete from session_spans where app_name = $1 and user_id = $2 and session_id = 
 -- forget_buried
 delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
+-- sessions_of_user
+select id from sessions where app_name = $1 and user_id = $2 order by id for update;
+
+-- claim_buried
+update buried_sessions set erasure = $3 where app_name = $1 and user_id = $2 and erasure is null;
+
+-- bury_sessions_of_user
+insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) select app_name, user_id, id,
+    incarnation, $3 from sessions where app_name = $1 and user_id = $2;
+
+-- unlist_sessions_of_user
+delete from sessions where app_name = $1 and user_id = $2;
+
+-- unlist_updates_of_user
+delete from session_updates where app_name = $1 and user_id = $2;
+
+-- forget_user_scope
+delete from user_scopes where app_name = $1 and user_id = $2;
+
+-- forget_user_state
+delete from user_state where app_name = $1 and user_id = $2;
+
+-- forget_user_log
+delete from user_log where app_name = $1 and user_id = $2;
+
+-- forget_user_spans
+delete from user_spans where app_name = $1 and user_id = $2;
+
+-- forget_patches_of_user
+delete from user_patches where app_name = $1 and user_id = $2;
+
+-- erasure
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where id = $1;
+
+-- erasure_of_request
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where app_name = $1 and request = $2;
+
+-- erasures
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where id > $1 order by id limit 0 + $2;
+
+-- erasures_to_finish
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures e where done_time is null and not exists (select 1 from
+    buried_sessions b where b.erasure = e.id) and not exists (select 1 from erasures l where l.app_name =
+    e.app_name and l.subject = e.subject and l.done_time is null and (l.request_time, l.id) < (e.request_time,
+    e.id)) order by request_time, id limit 0 + $1;
+
+-- insert_erasure
+insert into erasures (id, app_name, subject, request, reference, block, blocked, request_time, done_time,
+    sessions, events, state_keys, changes, receipt) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11,
+    $12, null);
+
+-- count_removed
+update erasures set events = events + $3, state_keys = state_keys + $4, changes = changes + $5 where app_name =
+    $1 and id = $2;
+
+-- finish_erasure
+update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null;
+
+-- blocked_user
+select subject from blocked_users where app_name = $1 and subject = $2;
+
+-- block_user
+insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing;
+
+-- unblock_user
+delete from blocked_users where app_name = $1 and subject = $2;
+
+-- erasure_secret
+select secret from erasure_secrets where name = $1;
+
+-- insert_erasure_secret
+insert into erasure_secrets (name, secret) values ($1, $2) on conflict do nothing;
+
 -- user_patch
 select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3;
 
@@ -308,163 +385,168 @@ select secret from token_secrets where name = 'current';
 insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
 
 -- token_epoch
-select epoch from token_epochs where app_name = $1 and user_id = $2;
+select epoch from token_epochs where app_name = $1 and subject = $2;
 
 -- revoke_tokens
-insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) on conflict (app_name, user_id) do
+insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) on conflict (subject, app_name) do
     update set epoch = token_epochs.epoch + 1 returning epoch;
 
 -- list_of_app_by_update
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2, $3, $4) order by o.update_time asc, o.user_id
-    asc, o.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2,
+    $3, $4) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $5;
 
 -- list_of_app_by_update_within
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (o.update_time, o.user_id, o.id) > ($6, $7, $8) order by o.update_time asc, o.user_id asc, o.id asc
-    limit 0 + $9;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or
+    o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($6, $7, $8) order by
+    o.update_time asc, o.user_id asc, o.id asc limit 0 + $9;
 
 -- list_of_app_by_update_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (o.update_time, o.user_id, o.id) < ($2, $3, $4) order by o.update_time desc,
-    o.user_id desc, o.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) < ($2,
+    $3, $4) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $5;
 
 -- list_of_app_by_update_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0)
-    s where o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.user_id, o.id) > ($2, $3, $4) and
-    (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and
+    l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time,
+    o.user_id, o.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.user_id
+    asc, o.id asc limit 0 + $7;
 
 -- list_of_user_by_update
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) > ($3, $4) order by o.update_time asc,
-    o.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null
+    or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id)
+    > ($3, $4) order by o.update_time asc, o.id asc limit 0 + $5;
 
 -- list_of_user_by_update_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) < ($3, $4) order by o.update_time
-    desc, o.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null
+    or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id)
+    < ($3, $4) order by o.update_time desc, o.id desc limit 0 + $5;
 
 -- list_of_user_by_update_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0)
-    s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint) and (o.update_time, o.id) > ($3, $4) and (s.labels::jsonb
-    ->> $5) = $6 order by o.update_time asc, o.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and
+    l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
+    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+    and (o.update_time, o.id) > ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by o.update_time asc, o.id asc
+    limit 0 + $7;
 
 -- list_of_app_by_create
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by s.create_time asc, s.user_id asc, s.id asc
-    limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by
+    s.create_time asc, s.user_id asc, s.id asc limit 0 + $5;
 
 -- list_of_app_by_create_within
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id < $5) and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time,
-    s.user_id, s.id) > ($6, $7, $8) order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $9;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id <
+    $5) and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
+    1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($6, $7, $8) order by s.create_time asc, s.user_id
+    asc, s.id asc limit 0 + $9;
 
 -- list_of_app_by_create_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.create_time, s.user_id, s.id) < ($2, $3, $4) order by s.create_time desc, s.user_id desc, s.id desc
-    limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) < ($2, $3, $4) order by
+    s.create_time desc, s.user_id desc, s.id desc limit 0 + $5;
 
 -- list_of_app_by_create_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2, $3, $4) and (s.labels::jsonb ->> $5) = $6
-    order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.user_id, s.id) > ($2,
+    $3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $7;
 
 -- list_of_user_by_create
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.create_time, s.id) > ($3, $4) order by s.create_time asc, s.id asc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) > ($3, $4) order
+    by s.create_time asc, s.id asc limit 0 + $5;
 
 -- list_of_user_by_create_backwards
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.create_time, s.id) < ($3, $4) order by s.create_time desc, s.id desc limit 0 + $5;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) < ($3, $4) order
+    by s.create_time desc, s.id desc limit 0 + $5;
 
 -- list_of_user_by_create_labelled_with_state
-select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) > ($3, $4) and (s.labels::jsonb ->>
-    $5) = $6 order by s.create_time asc, s.id asc limit 0 + $7;
+select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) >
+    ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.id asc limit 0 + $7;
 
 -- lock_sessions
 select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) cross join lateral (select l.app_name,
@@ -537,11 +619,18 @@ select array_agg(k.n), array_agg(s.incarnation), array_agg(s.revision), array_ag
     statement_timestamp()) * 1000000)::bigint) offset 0) s;
 
 -- expired
-select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint order by app_name, user_id, id limit $1 for update skip locked;
+select app_name, user_id, id as session_id, incarnation, null::text as erasure from sessions where expire_time
+    <= (extract(epoch from statement_timestamp()) * 1000000)::bigint order by app_name, user_id, id limit $1
+    for update skip locked;
 
 -- next_buried
-select app_name, user_id, session_id, incarnation from buried_sessions limit 1 for update skip locked;
+select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1 for update skip locked;
+
+-- hold_user
+select pg_advisory_xact_lock_shared($1);
+
+-- hold_user_alone
+select pg_advisory_xact_lock($1);
 
 -- drop_users
 delete from user_scopes where app_name = $1 and user_id = any($2::text[]) and revision = 0;
@@ -552,26 +641,9 @@ delete from app_scopes where app_name = $1 and revision = 0;
 -- insert_session
 with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
     $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
-    $14::bytea, $15::bigint)) as r(user_id, id, incarnation, revision, create_time, update_time,
+    $14::bytea, $15::bigint, $16::bytea)) as r(user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
-    ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
-    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
-    creation_digest, created_user_revision, created_app_revision) select $1, user_id, id, incarnation,
-    revision, create_time, update_time, update_time_number, display_name, labels, expire_time + case when
-    abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state, creation_key,
-    creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict
-    do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
-    session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select
-    incarnation from made;
-
--- insert_sessions
-with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
-    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
-    $13::text[], $14::bytea[], $15::bigint[]) as r(user_id, id, incarnation, revision, create_time,
-    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
-    creation_digest, ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
+    ttl_from, subject)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
     create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
     creation_key, creation_digest, created_user_revision, created_app_revision) select $1, user_id, id,
     incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
@@ -583,40 +655,29 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select
     incarnation from made;
 
+-- insert_sessions
+with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
+    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
+    $13::text[], $14::bytea[], $15::bigint[], $16::bytea[]) as r(user_id, id, incarnation, revision,
+    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
+    creation_key, creation_digest, ttl_from, subject)), made as (insert into sessions (app_name, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
+    initial_state, creation_key, creation_digest, created_user_revision, created_app_revision) select $1,
+    user_id, id, incarnation, revision, create_time, update_time, update_time_number, display_name, labels,
+    expire_time + case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) >
+    5000000 then (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end,
+    initial_state, creation_key, creation_digest, coalesce((select u.revision from user_scopes u where
+    u.app_name = $1 and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where
+    a.app_name = $1), 0) from k on conflict do nothing returning app_name, user_id, id, update_time,
+    incarnation), listed as (insert into session_updates (app_name, user_id, id, update_time) select $1,
+    user_id, id, update_time from made) select incarnation from made;
+
 -- create_session
 with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
     $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
-    $14::bytea, $15::bigint)) as r(user_id, id, incarnation, revision, create_time, update_time,
+    $14::bytea, $15::bigint, $16::bytea)) as r(user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
-    ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
-    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
-    creation_digest, created_user_revision, created_app_revision) select $1, user_id, id, incarnation,
-    revision, create_time, update_time, update_time_number, display_name, labels, expire_time + case when
-    abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state, creation_key,
-    creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict
-    do nothing returning *), listed as (insert into session_updates (app_name, user_id, id, update_time) select
-    $1, user_id, id, update_time from made), k_state as materialized (select * from unnest($16::bigint[],
-    $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name,
-    user_id, session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key,
-    k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
-    s.incarnation, s.revision, s.metadata_revision, s.create_time, s.update_time, s.update_time_number,
-    s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from
-    user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select
-    a.revision from app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(to_json('app:'
-    || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from app_state t where t.app_name = $1)
-    as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key
-    collate "C") from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state, (select
-    string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from k_state t
-    where t.incarnation = s.incarnation) as session_state from made s;
-
--- create_sessions
-with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
-    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
-    $13::text[], $14::bytea[], $15::bigint[]) as r(user_id, id, incarnation, revision, create_time,
-    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
-    creation_digest, ttl_from)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
+    ttl_from, subject)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
     create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
     creation_key, creation_digest, created_user_revision, created_app_revision) select $1, user_id, id,
     incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
@@ -624,12 +685,44 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
     creation_key, creation_digest, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
     u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
-    on conflict do nothing returning *), listed as (insert into session_updates (app_name, user_id, id,
-    update_time) select $1, user_id, id, update_time from made), k_state as materialized (select * from
-    unnest($16::bigint[], $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into
-    session_state (app_name, user_id, session_id, incarnation, key, value, revision) select $1, m.user_id,
-    m.id, m.incarnation, k.key, k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select
-    s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time, s.update_time,
+    where sessiond_admits($1, k.user_id, k.subject, coalesce((select u.revision from user_scopes u where
+    u.app_name = $1 and u.user_id = k.user_id), 0)) on conflict do nothing returning *), listed as (insert into
+    session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made),
+    k_state as materialized (select * from unnest($17::bigint[], $18::text[], $19::text[]) as r(incarnation,
+    key, value)), stated as (insert into session_state (app_name, user_id, session_id, incarnation, key, value,
+    revision) select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0 from made m join k_state k on
+    k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id, s.incarnation, s.revision,
+    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
+    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
+    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(to_json('app:' || t.key)::text
+    || ':' || t.value, ',' order by t.key collate "C") from app_state t where t.app_name = $1) as app_state,
+    (select string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from
+    user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(''
+    || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from k_state t where t.incarnation =
+    s.incarnation) as session_state from made s;
+
+-- create_sessions
+with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
+    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
+    $13::text[], $14::bytea[], $15::bigint[], $16::bytea[]) as r(user_id, id, incarnation, revision,
+    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
+    creation_key, creation_digest, ttl_from, subject)), made as (insert into sessions (app_name, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
+    initial_state, creation_key, creation_digest, created_user_revision, created_app_revision) select $1,
+    user_id, id, incarnation, revision, create_time, update_time, update_time_number, display_name, labels,
+    expire_time + case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) >
+    5000000 then (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end,
+    initial_state, creation_key, creation_digest, coalesce((select u.revision from user_scopes u where
+    u.app_name = $1 and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where
+    a.app_name = $1), 0) from k where sessiond_admits($1, k.user_id, k.subject, coalesce((select u.revision
+    from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0)) on conflict do nothing returning
+    *), listed as (insert into session_updates (app_name, user_id, id, update_time) select $1, user_id, id,
+    update_time from made), k_state as materialized (select * from unnest($17::bigint[], $18::text[],
+    $19::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name, user_id,
+    session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0
+    from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
     s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision,
     coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as
     user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision,
@@ -643,9 +736,9 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
 with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
     $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, user_id, id, now, after,
     before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
-    s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u where
-    u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
+    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
+    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
     app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
     to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
     t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
@@ -668,9 +761,9 @@ with app as (select $1::text), q as not materialized (select * from (values ($2:
 with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
     $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint)) as r(n, user_id, id, now, after,
     before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
-    s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u where
-    u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
+    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
+    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
+    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
     app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
     to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 and t.key
     = any($11) order by t.key) as members) as app_state, (select string_agg(member, ',') from (select
@@ -694,18 +787,18 @@ with app as (select $1::text), q as not materialized (select * from (values ($2:
 with app as (select $1::text), q as materialized (select * from unnest($2::bigint[], $3::text[], $4::text[],
     $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[]) as r(n, user_id, id,
     now, after, before, last, most_rows, most_bytes)) select q.n, s.app_name, s.user_id, s.id, s.incarnation,
-    s.revision, s.metadata_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
-    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
-    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
-    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
-    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
-    t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
-    t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
-    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select to_json('' ||
-    t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
-    session_state, p.first, p.commit_times, p.sizes, p.bodies from q cross join lateral (select * from sessions
-    l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
+    s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
+    s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from
+    user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select
+    a.revision from app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',')
+    from (select to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name =
+    $1 order by t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:'
+    || t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id =
+    s.user_id order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
+    to_json('' || t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and
+    t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members)
+    as session_state, p.first, p.commit_times, p.sizes, p.bodies from q cross join lateral (select * from
+    sessions l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
     l.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) offset 0)
     as s cross join lateral ( select min(sequence) as first, array_agg(commit_time) as commit_times,
     array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies from (select sequence, commit_time,

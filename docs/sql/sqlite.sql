@@ -2,16 +2,16 @@
 -- Lists of rows have one size or a few; here the smallest, and one larger.
 
 -- head
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
     is null or s.expire_time > $4);
 
 -- view
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
@@ -156,8 +156,8 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     user_id = $2 and id = $3;
 
 -- lease
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl,
@@ -235,6 +235,83 @@ delete from session_spans where app_name = $1 and user_id = $2 and session_id = 
 -- forget_buried
 delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
+-- sessions_of_user
+select id from sessions where app_name = $1 and user_id = $2 order by id;
+
+-- claim_buried
+update buried_sessions set erasure = $3 where app_name = $1 and user_id = $2 and erasure is null;
+
+-- bury_sessions_of_user
+insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) select app_name, user_id, id,
+    incarnation, $3 from sessions where app_name = $1 and user_id = $2;
+
+-- unlist_sessions_of_user
+delete from sessions where app_name = $1 and user_id = $2;
+
+-- unlist_updates_of_user
+delete from session_updates where app_name = $1 and user_id = $2;
+
+-- forget_user_scope
+delete from user_scopes where app_name = $1 and user_id = $2;
+
+-- forget_user_state
+delete from user_state where app_name = $1 and user_id = $2;
+
+-- forget_user_log
+delete from user_log where app_name = $1 and user_id = $2;
+
+-- forget_user_spans
+delete from user_spans where app_name = $1 and user_id = $2;
+
+-- forget_patches_of_user
+delete from user_patches where app_name = $1 and user_id = $2;
+
+-- erasure
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where id = $1;
+
+-- erasure_of_request
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where app_name = $1 and request = $2;
+
+-- erasures
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where id > $1 order by id limit 0 + $2;
+
+-- erasures_to_finish
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures e where done_time is null and not exists (select 1 from
+    buried_sessions b where b.erasure = e.id) and not exists (select 1 from erasures l where l.app_name =
+    e.app_name and l.subject = e.subject and l.done_time is null and (l.request_time, l.id) < (e.request_time,
+    e.id)) order by request_time, id limit 0 + $1;
+
+-- insert_erasure
+insert into erasures (id, app_name, subject, request, reference, block, blocked, request_time, done_time,
+    sessions, events, state_keys, changes, receipt) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11,
+    $12, null);
+
+-- count_removed
+update erasures set events = events + $3, state_keys = state_keys + $4, changes = changes + $5 where app_name =
+    $1 and id = $2;
+
+-- finish_erasure
+update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null;
+
+-- blocked_user
+select subject from blocked_users where app_name = $1 and subject = $2;
+
+-- block_user
+insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing;
+
+-- unblock_user
+delete from blocked_users where app_name = $1 and subject = $2;
+
+-- erasure_secret
+select secret from erasure_secrets where name = $1;
+
+-- insert_erasure_secret
+insert into erasure_secrets (name, secret) values ($1, $2) on conflict do nothing;
+
 -- user_patch
 select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3;
 
@@ -306,158 +383,160 @@ select secret from token_secrets where name = 'current';
 insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
 
 -- token_epoch
-select epoch from token_epochs where app_name = $1 and user_id = $2;
+select epoch from token_epochs where app_name = $1 and subject = $2;
 
 -- revoke_tokens
-insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) on conflict (app_name, user_id) do
+insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) on conflict (subject, app_name) do
     update set epoch = token_epochs.epoch + 1 returning epoch;
 
 -- list_of_app_by_update
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null
-    or s.expire_time > $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) order by o.update_time asc,
-    o.user_id asc, o.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) >
+    ($3, $4, $5) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $6;
 
 -- list_of_app_by_update_within
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (o.user_id >= $2 and
-    o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time > $6) and
-    (o.update_time, o.user_id, o.id) > ($7, $8, $9) order by o.update_time asc, o.user_id asc, o.id asc limit 0
-    + $10;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and
+    (s.expire_time is null or s.expire_time > $6) and (o.update_time, o.user_id, o.id) > ($7, $8, $9) order by
+    o.update_time asc, o.user_id asc, o.id asc limit 0 + $10;
 
 -- list_of_app_by_update_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null
-    or s.expire_time > $2) and (o.update_time, o.user_id, o.id) < ($3, $4, $5) order by o.update_time desc,
-    o.user_id desc, o.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) <
+    ($3, $4, $5) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $6;
 
 -- list_of_app_by_update_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) and
-    json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time asc, o.user_id asc, o.id asc limit 0
-    + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and
+    s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time,
+    o.user_id, o.id) > ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time
+    asc, o.user_id asc, o.id asc limit 0 + $8;
 
 -- list_of_user_by_update
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and
-    (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) > ($4, $5) order by o.update_time
-    asc, o.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time,
+    o.id) > ($4, $5) order by o.update_time asc, o.id asc limit 0 + $6;
 
 -- list_of_user_by_update_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and
-    (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) < ($4, $5) order by o.update_time
-    desc, o.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time,
+    o.id) < ($4, $5) order by o.update_time desc, o.id desc limit 0 + $6;
 
 -- list_of_user_by_update_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id
-    = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) > ($4, $5) and
-    json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time asc, o.id asc limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and
+    s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (o.update_time, o.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time
+    asc, o.id asc limit 0 + $8;
 
 -- list_of_app_by_create
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5) order by
-    s.create_time asc, s.user_id asc, s.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time,
+    s.user_id, s.id) > ($3, $4, $5) order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $6;
 
 -- list_of_app_by_create_within
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id < $5) and (s.expire_time is null or
-    s.expire_time > $6) and (s.create_time, s.user_id, s.id) > ($7, $8, $9) order by s.create_time asc,
-    s.user_id asc, s.id asc limit 0 + $10;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id <
+    $5) and (s.expire_time is null or s.expire_time > $6) and (s.create_time, s.user_id, s.id) > ($7, $8, $9)
+    order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $10;
 
 -- list_of_app_by_create_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) < ($3, $4, $5) order by
-    s.create_time desc, s.user_id desc, s.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time,
+    s.user_id, s.id) < ($3, $4, $5) order by s.create_time desc, s.user_id desc, s.id desc limit 0 + $6;
 
 -- list_of_app_by_create_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5)
-    and json_extract(s.labels, '$."' || $6 || '"') = $7 order by s.create_time asc, s.user_id asc, s.id asc
-    limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and
+    (s.create_time, s.user_id, s.id) > ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order
+    by s.create_time asc, s.user_id asc, s.id asc limit 0 + $8;
 
 -- list_of_user_by_create
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) order
-    by s.create_time asc, s.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (s.create_time, s.id) > ($4, $5) order by s.create_time asc, s.id asc limit 0 + $6;
 
 -- list_of_user_by_create_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) < ($4, $5) order
-    by s.create_time desc, s.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (s.create_time, s.id) < ($4, $5) order by s.create_time desc, s.id desc limit 0 + $6;
 
 -- list_of_user_by_create_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) > ($4,
-    $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by s.create_time asc, s.id asc limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"') =
+    $7 order by s.create_time asc, s.id asc limit 0 + $8;
 
 -- plain_view
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
@@ -477,10 +556,11 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     s.expire_time > $4);
 
 -- expired
-select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2;
+select app_name, user_id, id as session_id, incarnation, null as erasure from sessions where expire_time <= $1
+    limit 0 + $2;
 
 -- next_buried
-select app_name, user_id, session_id, incarnation from buried_sessions limit 1;
+select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1;
 
 -- read_heads
 with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?), ku(n,

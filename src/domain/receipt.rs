@@ -31,8 +31,17 @@ const MEMBERS: [&str; 12] = [
     "signature",
 ];
 
+/// What the database itself may keep of rows that were removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// In a file: what was moved within it before it was removed.
+    Slack,
+    /// In files of another process.
+    Foreign,
+}
+
 /// What is still there after an erasure, in words.
-fn remains(erasure: &Erasure, is_file: bool) -> Vec<&'static str> {
+fn remains(erasure: &Erasure, left: Option<Left>) -> Vec<&'static str> {
     let mut remains = vec![
         "app state, also what sessions of the user wrote to it",
         "backups from before, until the ledger of erasures is replayed on what is restored from them",
@@ -42,8 +51,14 @@ fn remains(erasure: &Erasure, is_file: bool) -> Vec<&'static str> {
     if erasure.blocked {
         remains.push("a keyed hash of app and user by which the user is refused");
     }
-    if !is_file {
-        remains.push("dead rows and the write-ahead log of PostgreSQL, until it has vacuumed and recycled them");
+    match left {
+        None => {}
+        Some(Left::Slack) => {
+            remains.push("copies in unused parts of pages of the SQLite file, until VACUUM writes it anew")
+        }
+        Some(Left::Foreign) => {
+            remains.push("dead rows and the write-ahead log of PostgreSQL, until it has vacuumed and recycled them");
+        }
     }
     remains
 }
@@ -59,8 +74,8 @@ pub fn counts(erasure: &Erasure) -> String {
     counts.close()
 }
 
-/// A receipt without its signature. `is_file`: the database is a file, which was scrubbed.
-pub fn statement(erasure: &Erasure, done: Micros, is_file: bool, instance: &str, key_id: &str) -> String {
+/// A receipt without its signature.
+pub fn statement(erasure: &Erasure, done: Micros, left: Option<Left>, instance: &str, key_id: &str) -> String {
     let mut object = ObjectText::default();
     object.push_str("id", &erasure.id);
     object.push_str("appName", erasure.app.as_str());
@@ -72,7 +87,7 @@ pub fn statement(erasure: &Erasure, done: Micros, is_file: bool, instance: &str,
     object.push("doneTime", &done.to_number());
     object.push("counts", &counts(erasure));
     object.push("blocked", if erasure.blocked { "true" } else { "false" });
-    object.push("remains", &strings(remains(erasure, is_file).into_iter()));
+    object.push("remains", &strings(remains(erasure, left).into_iter()));
     object.push_str("instance", instance);
     object.push_str("keyId", key_id);
     object.close()
@@ -201,7 +216,7 @@ mod tests {
             removed: Removed { sessions: 1, events: 2, state_keys: 3, changes: 4 },
             receipt: None,
         };
-        let statement = statement(&erasure, Micros(1_700_000_001_000_000), true, "i", "k");
+        let statement = statement(&erasure, Micros(1_700_000_001_000_000), None, "i", "k");
         (signed(&statement, b"signature"), statement)
     }
 

@@ -10,7 +10,8 @@ use super::{Error, Result, Service};
 use crate::domain::access::Names;
 use crate::domain::erasure::{Erasing, Erasure, ErasureDraft, ErasureOutcome, Subject, instance, request_digest};
 use crate::domain::ids::{AppName, UserKey};
-use crate::domain::receipt;
+use crate::domain::receipt::{self, Left};
+use crate::store::backend::Scrubbed;
 use crate::store::error::StoreError;
 
 /// How many rows one look takes.
@@ -110,14 +111,17 @@ impl Service {
             if gone.is_empty() {
                 return Ok(true);
             }
-            if !self.store.scrub(deadline).await? {
-                return Ok(false);
-            }
+            let left = match self.store.scrub(deadline).await? {
+                Scrubbed::Clean => None,
+                Scrubbed::Slack => Some(Left::Slack),
+                Scrubbed::Foreign => Some(Left::Foreign),
+                Scrubbed::Busy => return Ok(false),
+            };
             let (signer, salt) = (self.signer(deadline).await?, self.store.erasure_salt(deadline).await?);
             let (instance, key_id) = (instance(&salt), signer.public().id());
             for erasure in &gone {
                 let done = self.clock.now();
-                let statement = receipt::statement(erasure, done, !self.store.is_shared(), &instance, &key_id);
+                let statement = receipt::statement(erasure, done, left, &instance, &key_id);
                 self.store.finish_erasure(erasure, done, &signer.sign(&statement), deadline).await?;
             }
         }

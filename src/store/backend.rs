@@ -39,8 +39,8 @@ pub trait Backend: Send + Sync + 'static {
     /// Begins what one statement will commit: [`Tx::commit_if_unchanged`] or [`Tx::create_at_once`].
     fn optimistic(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
     fn batching(&self) -> Batching;
-    /// Overwrites what was removed by now wherever this process can reach it: in its files. `false` if a reader is in the way.
-    fn scrub(&self) -> impl Future<Output = Result<bool>> + Send;
+    /// Overwrites what was removed by now wherever this process can reach it: in its files.
+    fn scrub(&self) -> impl Future<Output = Result<Scrubbed>> + Send;
     fn limits(&self) -> StoreLimits;
     fn pool(&self) -> PoolUse;
     fn close(&self) -> impl Future<Output = ()> + Send;
@@ -146,6 +146,19 @@ pub struct Buried {
     pub incarnation: i64,
     /// The erasure that it is a part of.
     pub erasure: Option<String>,
+}
+
+/// What is left of rows that were removed, where files are overwritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scrubbed {
+    /// Nothing.
+    Clean,
+    /// Perhaps copies in unused parts of pages of a file that is too large to be written anew.
+    Slack,
+    /// All that the database keeps for itself: its files are not this process's.
+    Foreign,
+    /// A reader is in the way: to be tried again.
+    Busy,
 }
 
 /// With whom a user is held.

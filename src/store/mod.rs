@@ -38,7 +38,7 @@ mod url;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use backend::DatabaseClock;
+use backend::{DatabaseClock, Scrubbed};
 use error::StoreError;
 use pool::PoolUse;
 use runner::{OnCommit, OnWait};
@@ -224,9 +224,8 @@ pub trait Store: Send + Sync + 'static {
     /// Up to `limit` erasures of which no row is left, and that are not finished.
     async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>, StoreError>;
 
-    /// Overwrites what was removed by now, in the files of this process; `false` if a reader is in the way: to be tried again. Not a
-    /// transaction.
-    async fn scrub(&self, deadline: Instant) -> Result<bool, StoreError>;
+    /// Overwrites what was removed by now, in the files of this process. Not a transaction.
+    async fn scrub(&self, deadline: Instant) -> Result<Scrubbed, StoreError>;
 
     /// Notes that nothing is left, with the receipt, unless that was noted.
     async fn finish_erasure(

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::Store;
-use super::backend::DatabaseClock;
+use super::backend::{DatabaseClock, Scrubbed};
 use super::error::{Cause, StoreError};
 use super::pool::PoolUse;
 use super::runner::{OnCommit, OnWait};
@@ -207,7 +207,7 @@ impl Store for Nowhere {
         Ok(Vec::new())
     }
 
-    async fn scrub(&self, _: Instant) -> Result<bool> {
+    async fn scrub(&self, _: Instant) -> Result<Scrubbed> {
         written()
     }
 

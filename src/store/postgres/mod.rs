@@ -29,7 +29,9 @@ use words::{STATEMENTS, clock, pinned};
 pub use write::composed;
 use write::{apps_of, create_sessions, insert_sessions, write_call};
 
-use super::backend::{Backend, Batching, Buried, DatabaseClock, OnLocked, SessionInsert, Tx, UserLock, Verdict};
+use super::backend::{
+    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, SessionInsert, Tx, UserLock, Verdict,
+};
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
 use super::migrations::{all_applied, statements};
@@ -289,8 +291,8 @@ impl Backend for Postgres {
     }
 
     /// Its files are not this process's.
-    async fn scrub(&self) -> Result<bool> {
-        Ok(true)
+    async fn scrub(&self) -> Result<Scrubbed> {
+        Ok(Scrubbed::Foreign)
     }
 
     fn limits(&self) -> StoreLimits {

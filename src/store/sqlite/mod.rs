@@ -28,7 +28,9 @@ use write::{
     write_state,
 };
 
-use super::backend::{Backend, Batching, Buried, DatabaseClock, OnLocked, Seen, SessionInsert, Tx, UserLock, Verdict};
+use super::backend::{
+    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, Seen, SessionInsert, Tx, UserLock, Verdict,
+};
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
 use super::migrations::all_applied;
@@ -58,6 +60,9 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// them share; pages that the writer changes stay in its own cache until the commit.
 const WRITER_CACHE: &str = "-16384";
 const READER_CACHE: &str = "-2048";
+
+/// A file of up to so many bytes is written anew to be scrubbed: it takes memory, and the time of everybody who writes.
+const REWRITTEN_BYTES: u64 = 64 << 20;
 
 pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/sqlite");
 
@@ -184,6 +189,13 @@ impl OpenFile {
         Ok(Self { path, device: found.dev(), inode: found.ino() })
     }
 
+    fn bytes(&self) -> Result<u64> {
+        let found = fs::metadata(&self.path);
+        let found =
+            found.map_err(|error| StoreError::new(Cause::Unavailable, format!("cannot look at the file: {error}")));
+        Ok(found?.len())
+    }
+
     /// Fails if the path now leads to another file: data written to an unlinked file is lost with this process.
     fn check(&self) -> Result<()> {
         match fs::metadata(&self.path) {
@@ -273,17 +285,26 @@ impl Backend for Sqlite {
         Batching { one_app: false, writers: 2 }
     }
 
-    /// Moves the log into the file, and cuts the log off. A reader of an older state is not waited for.
-    async fn scrub(&self) -> Result<bool> {
+    /// SQLite overwrites cells that it frees, but not those that it has moved to another page before. Only a file that is written
+    /// anew has none of those. Then the log is moved into the file and cut off; a reader of an older state is not waited for.
+    async fn scrub(&self) -> Result<Scrubbed> {
         self.file.check()?;
         let mut conn = self.writer.acquire().await?;
+        let is_small = self.file.bytes()? <= REWRITTEN_BYTES;
+        if is_small {
+            sqlx::raw_sql("vacuum").execute(&mut *conn).await?;
+        }
         sqlx::raw_sql("pragma busy_timeout = 0").execute(&mut *conn).await?;
         let row = sqlx::raw_sql("pragma wal_checkpoint(truncate)").fetch_one(&mut *conn).await?;
         let patience = format!("pragma busy_timeout = {}", self.limits.lock_wait.as_millis());
         sqlx::raw_sql(AssertSqlSafe(patience)).execute(&mut *conn).await?;
         conn.release();
         let is_busy: i64 = row.try_get(0)?;
-        Ok(is_busy == 0)
+        Ok(match (is_busy, is_small) {
+            (0, true) => Scrubbed::Clean,
+            (0, false) => Scrubbed::Slack,
+            _ => Scrubbed::Busy,
+        })
     }
 
     fn limits(&self) -> StoreLimits {

@@ -22,7 +22,7 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use super::Store;
-use super::backend::{Backend, DatabaseClock, Tx};
+use super::backend::{Backend, DatabaseClock, Scrubbed, Tx};
 use super::error::{StoreError, corrupt};
 use super::limits::Deadline;
 use super::pool::PoolUse;
@@ -361,7 +361,7 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.read(true, self.runner.deadline(deadline), async |tx| erasure::to_finish(tx, limit).await).await
     }
 
-    async fn scrub(&self, deadline: Instant) -> Result<bool> {
+    async fn scrub(&self, deadline: Instant) -> Result<Scrubbed> {
         self.runner.within(self.runner.deadline(deadline), self.runner.backend.scrub()).await
     }
 
