@@ -224,14 +224,13 @@ mod tests {
     fn what_was_signed_is_had_back() {
         for (reference, blocked) in [(None, false), (Some("case \u{e9} \\"), true)] {
             let (text, statement) = receipt(reference, blocked);
-            let spaced = text.replace(',', ",\n  ").replace("e9", "e9");
+            let spaced = text.replace("\",\"", "\",\n  \"").replace(":{", " : {\n");
             let whole = format!(r#"{{"id":"e","state":"done","receipt":{text}}}"#);
-            for text in [&text, &whole] {
+            for text in [&text, &spaced, &whole] {
                 let read = Receipt::parse(Json::trusted(text)).unwrap();
                 assert_eq!(read.signed_bytes(), bytes(&statement));
                 assert_eq!((&*read.signature, read.subject), (&b"signature"[..], Subject::trusted([7; 32])));
             }
-            assert!(Json::parse(spaced.as_bytes(), 9).is_ok());
         }
     }
 
@@ -243,7 +242,7 @@ mod tests {
             ("\"blocked\":true", "\"blocked\":false"),
             ("\"reference\":\"r\",", ""),
             ("\"subject\":\"07", "\"subject\":\"08"),
-            ("000001,", "000002,"),
+            ("1700000001.000000", "1700000002.000000"),
         ] {
             let altered = text.replace(from, to);
             assert_ne!(altered, text, "{from}");

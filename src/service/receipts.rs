@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::domain::json::Json;
 
-    const STATEMENT: &str = r#"{"id":"e","appName":"a","subject":"0707070707070707070707070707070707070707070707070707070707070707","requestTime":1,"doneTime":2,"counts":{"sessions":1,"events":2,"stateKeys":3,"changes":4},"blocked":false,"remains":["x"],"instance":"i","keyId":"KEY"}"#;
+    const STATEMENT: &str = r#"{"id":"e","appName":"a","subject":"0707070707070707070707070707070707070707070707070707070707070707","requestTime":1.000000,"doneTime":2.000000,"counts":{"sessions":1,"events":2,"stateKeys":3,"changes":4},"blocked":false,"remains":["x"],"instance":"i","keyId":"KEY"}"#;
 
     #[test]
     fn a_key_verifies_what_it_signed_and_nothing_else() {
@@ -83,7 +83,7 @@ mod tests {
         let key = PublicKey::parse(&signer.public().to_text()).unwrap();
         let verifies = |key: &PublicKey, text: &str| key.verifies(&Receipt::parse(Json::trusted(text)).unwrap());
         assert!(verifies(&key, &text));
-        assert!(verifies(&key, &text.replace(',', " , ")));
+        assert!(verifies(&key, &text.replace(",\"", " , \"")));
         assert!(!verifies(&key, &text.replace("\"events\":2", "\"events\":3")));
         let other = Signer::stored(&Signer::draw().unwrap()).unwrap().public();
         assert!(!verifies(&other, &text));
