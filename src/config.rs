@@ -90,6 +90,12 @@ pub enum Command {
     /// Each session whole or not at all. The same file again changes nothing, so an import that was interrupted is run again.
     /// Standard output has a line for each session that was not created, and the reason.
     Import(ImportArgs),
+    /// The ledger of erasures: export it, and replay it on a database that was restored
+    #[command(subcommand)]
+    Erasures(ErasuresCommand),
+    /// What proves erasures
+    #[command(subcommand)]
+    Receipts(ReceiptsCommand),
     /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
     Healthcheck,
 }
@@ -126,6 +132,40 @@ pub struct ImportArgs {
     /// Judge every line, and write nothing
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// What `sessiond erasures` does.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ErasuresCommand {
+    /// Write the ledger to stdout: a line of JSON for each erasure, which names no user
+    ///
+    /// Keep it apart from the backups. It can be written while servers run.
+    Export,
+    /// Erase again whoever is in the ledger, on a database that was restored from an older backup
+    ///
+    /// Everything goes of each user whose erasure the database does not know of; blocks are set and lifted in the order of the
+    /// ledger. Run it before anybody uses the restored database: what a user has made since the restore goes too. Again does no
+    /// harm. A ledger of another database is refused.
+    Replay { file: PathBuf },
+}
+
+/// What `sessiond receipts` does.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ReceiptsCommand {
+    /// See whether a receipt is genuine; exit status 1 if it is not
+    ///
+    /// The file holds the receipt, or the erasure as the API shows it. Without --key, it is verified by the key in the database.
+    Verify {
+        file: PathBuf,
+        /// The public key, as GET /v1/receipts/keys shows it: no database is needed then
+        #[arg(long, value_name = "KEY")]
+        key: Option<String>,
+        /// Whether it is of this app's user, by the salt in the database
+        #[arg(long, requires = "user")]
+        app: Option<String>,
+        #[arg(long, requires = "app")]
+        user: Option<String>,
+    },
 }
 
 /// What `sessiond keys` does.

@@ -19,6 +19,7 @@ mod access;
 mod allowance;
 pub mod config;
 pub mod domain;
+pub mod erasures;
 mod http;
 pub mod keys;
 pub mod metrics;

@@ -11,6 +11,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use secrecy::ExposeSecret as _;
 use sessiond::config::{Cli, Command, Config, KeysCommand, ListenError};
+use sessiond::erasures;
 use sessiond::keys::{self, Printed};
 use sessiond::startup::{self, StartError};
 use sessiond::store::error::StoreError;
@@ -78,6 +79,8 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Keys(command) => keys(cli.config, command).await,
             Command::Export(args) => told(transfer::export(&cli.config, args).await),
             Command::Import(args) => told(transfer::import(&cli.config, args).await),
+            Command::Erasures(command) => printed(erasures::run(&cli.config, command).await),
+            Command::Receipts(command) => printed(erasures::receipts(&cli.config, command).await),
             Command::Openapi { .. } => Ok(()),
         }
     });
@@ -149,6 +152,10 @@ async fn keys(config: Config, command: KeysCommand) -> Result<(), Failure> {
 
 fn told(done: Result<(), impl std::fmt::Display>) -> Result<(), Failure> {
     done.map_err(|error| Failure::new(error.to_string()))
+}
+
+fn printed(done: Result<String, erasures::Error>) -> Result<(), Failure> {
+    print(done.map_err(|error| Failure::new(error.to_string()))?)
 }
 
 async fn healthcheck(config: Config) -> Result<(), Failure> {

@@ -289,6 +289,83 @@ delete from session_spans where app_name = $1 and user_id = $2 and session_id = 
 -- forget_buried
 delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
+-- sessions_of_user
+select id from sessions where app_name = $1 and user_id = $2 order by id;
+
+-- claim_buried
+update buried_sessions set erasure = $3 where app_name = $1 and user_id = $2 and erasure is null;
+
+-- bury_sessions_of_user
+insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) select app_name, user_id, id,
+    incarnation, $3 from sessions where app_name = $1 and user_id = $2;
+
+-- unlist_sessions_of_user
+delete from sessions where app_name = $1 and user_id = $2;
+
+-- unlist_updates_of_user
+delete from session_updates where app_name = $1 and user_id = $2;
+
+-- forget_user_scope
+delete from user_scopes where app_name = $1 and user_id = $2;
+
+-- forget_user_state
+delete from user_state where app_name = $1 and user_id = $2;
+
+-- forget_user_log
+delete from user_log where app_name = $1 and user_id = $2;
+
+-- forget_user_spans
+delete from user_spans where app_name = $1 and user_id = $2;
+
+-- forget_patches_of_user
+delete from user_patches where app_name = $1 and user_id = $2;
+
+-- erasure
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where id = $1;
+
+-- erasure_of_request
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where app_name = $1 and request = $2;
+
+-- erasures
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where id > $1 order by id limit 0 + $2;
+
+-- erasures_to_finish
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures e where done_time is null and not exists (select 1 from
+    buried_sessions b where b.erasure = e.id) and not exists (select 1 from erasures l where l.app_name =
+    e.app_name and l.subject = e.subject and l.done_time is null and (l.request_time, l.id) < (e.request_time,
+    e.id)) order by request_time, id limit 0 + $1;
+
+-- insert_erasure
+insert into erasures (id, app_name, subject, request, reference, block, blocked, request_time, done_time,
+    sessions, events, state_keys, changes, receipt) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11,
+    $12, null);
+
+-- count_removed
+update erasures set events = events + $3, state_keys = state_keys + $4, changes = changes + $5 where app_name =
+    $1 and id = $2;
+
+-- finish_erasure
+update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null;
+
+-- blocked_user
+select subject from blocked_users where app_name = $1 and subject = $2;
+
+-- block_user
+insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing;
+
+-- unblock_user
+delete from blocked_users where app_name = $1 and subject = $2;
+
+-- erasure_secret
+select secret from erasure_secrets where name = $1;
+
+-- insert_erasure_secret
+insert into erasure_secrets (name, secret) values ($1, $2) on conflict do nothing;
+
 -- user_patch
 select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3;
 
@@ -360,10 +437,10 @@ select secret from token_secrets where name = 'current';
 insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
 
 -- token_epoch
-select epoch from token_epochs where app_name = $1 and user_id = $2;
+select epoch from token_epochs where app_name = $1 and subject = $2;
 
 -- revoke_tokens
-insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) on conflict (app_name, user_id) do
+insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) on conflict (subject, app_name) do
     update set epoch = token_epochs.epoch + 1 returning epoch;
 
 -- list_of_app_by_update
@@ -533,10 +610,11 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     (s.expire_time is null or s.expire_time > $4);
 
 -- expired
-select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2;
+select app_name, user_id, id as session_id, incarnation, null as erasure from sessions where expire_time <= $1
+    limit 0 + $2;
 
 -- next_buried
-select app_name, user_id, session_id, incarnation from buried_sessions limit 1;
+select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1;
 
 -- read_heads
 with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?), ku(n,

@@ -223,8 +223,11 @@ create table buried_sessions (
     user_id     text collate "C" not null,
     session_id  text collate "C" not null,
     incarnation bigint not null,
+    -- The erasure that it is a part of.
+    erasure     text collate "C",
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
 );
+create index buried_by_erasure on buried_sessions (erasure) where erasure is not null;
 
 -- Sessions of which trimmed events are still to be emptied: those after `emptied`, up to the session's base.
 create table trims (
@@ -269,12 +272,12 @@ create table token_secrets (
     constraint token_secrets_pkey primary key (name)
 );
 
--- How often the tokens of a user were revoked.
+-- How often the tokens of a user were revoked. Nothing here names the user: see erasures.
 create table token_epochs (
     app_name text collate "C" not null,
-    user_id  text collate "C" not null,
+    subject  bytea not null,
     epoch    bigint not null,
-    constraint token_epochs_pkey primary key (app_name, user_id)
+    constraint token_epochs_pkey primary key (subject, app_name)
 );
 
 
@@ -285,6 +288,61 @@ create table policies (
     policy   text,
     constraint policies_pkey primary key (app_name)
 );
+
+
+-- `salt`: with which users are hashed where nothing may name them; made with the database, so that every backup has it.
+-- `receipt`: the private key that signs receipts.
+create table erasure_secrets (
+    name   text collate "C" not null,
+    secret bytea not null,
+    constraint erasure_secrets_pkey primary key (name)
+);
+insert into erasure_secrets (name, secret)
+values ('salt', decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
+
+-- Users who were erased: `subject` is a keyed hash of app and user, `request` one of the id of the request. `block` is what was
+-- asked, `blocked` what held after it. The counts are of what was removed; `done_time` and `receipt` are null until all is.
+create table erasures (
+    id           text collate "C" not null,
+    app_name     text collate "C" not null,
+    subject      bytea not null,
+    request      bytea,
+    reference    text,
+    block        boolean,
+    blocked      boolean not null,
+    request_time bigint not null,
+    done_time    bigint,
+    sessions     bigint not null,
+    events       bigint not null,
+    state_keys   bigint not null,
+    changes      bigint not null,
+    receipt      text,
+    constraint erasures_pkey primary key (id)
+);
+create unique index erasures_request on erasures (request, app_name) where request is not null;
+create index erasures_running on erasures (subject, app_name, request_time, id) where done_time is null;
+
+-- Erased users who get no new sessions and no state.
+create table blocked_users (
+    app_name text collate "C" not null,
+    subject  bytea not null,
+    constraint blocked_users_pkey primary key (subject, app_name)
+);
+
+-- Whether a session may be made for a user, by a statement that saw this revision of the user's state: nobody is erasing the
+-- user, who is not blocked, and nobody has since the statement began. Until the transaction ends, nobody can begin to. Each
+-- statement in it sees what was committed before it; the caller's may be older.
+create function sessiond_admits(p_app text, p_user text, p_subject bytea, p_revision bigint)
+returns boolean language plpgsql as $$
+begin
+    if not pg_try_advisory_xact_lock_shared(('x' || encode(substr(p_subject, 1, 8), 'hex'))::bit(64)::bigint) then
+        return false;
+    end if;
+    return not exists (select 1 from blocked_users b where b.app_name = p_app and b.subject = p_subject)
+        and p_revision = coalesce((select u.revision from user_scopes u
+                                   where u.app_name = p_app and u.user_id = p_user), 0);
+end
+$$;
 
 -- Writes all that a batch of appends changes in one app, if the heads that it was decided on are still what they were.
 -- Losing a race is a result, and nothing that the server would log. `verdict` is

@@ -221,8 +221,11 @@ create table buried_sessions (
     user_id     text not null,
     session_id  text not null,
     incarnation integer not null,
+    -- The erasure that it is a part of.
+    erasure     text,
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
 );
+create index buried_by_erasure on buried_sessions (erasure) where erasure is not null;
 
 -- Sessions of which trimmed events are still to be emptied: those after `emptied`, up to the session's base.
 create table trims (
@@ -267,12 +270,51 @@ create table token_secrets (
     constraint token_secrets_pkey primary key (name)
 ) without rowid;
 
--- How often the tokens of a user were revoked.
+-- How often the tokens of a user were revoked. Nothing here names the user: see erasures.
 create table token_epochs (
     app_name text not null,
-    user_id  text not null,
+    subject  blob not null,
     epoch    integer not null,
-    constraint token_epochs_pkey primary key (app_name, user_id)
+    constraint token_epochs_pkey primary key (subject, app_name)
+) without rowid;
+
+-- `salt`: with which users are hashed where nothing may name them; made with the database, so that every backup has it.
+-- `receipt`: the private key that signs receipts.
+create table erasure_secrets (
+    name   text not null,
+    secret blob not null,
+    constraint erasure_secrets_pkey primary key (name)
+) without rowid;
+insert into erasure_secrets (name, secret)
+values ('salt', randomblob(32));
+
+-- Users who were erased: `subject` is a keyed hash of app and user, `request` one of the id of the request. `block` is what was
+-- asked, `blocked` what held after it. The counts are of what was removed; `done_time` and `receipt` are null until all is.
+create table erasures (
+    id           text not null,
+    app_name     text not null,
+    subject      blob not null,
+    request      blob,
+    reference    text,
+    block        boolean,
+    blocked      boolean not null,
+    request_time integer not null,
+    done_time    integer,
+    sessions     integer not null,
+    events       integer not null,
+    state_keys   integer not null,
+    changes      integer not null,
+    receipt      text,
+    constraint erasures_pkey primary key (id)
+) without rowid;
+create unique index erasures_request on erasures (request, app_name) where request is not null;
+create index erasures_running on erasures (subject, app_name, request_time, id) where done_time is null;
+
+-- Erased users who get no new sessions and no state.
+create table blocked_users (
+    app_name text not null,
+    subject  blob not null,
+    constraint blocked_users_pkey primary key (subject, app_name)
 ) without rowid;
 
 -- How long the data of an app is kept: a JSON object, or null if the policy was removed. `revision` counts changes.

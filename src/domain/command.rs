@@ -28,6 +28,8 @@ pub enum CreateOutcome {
     Replayed(SessionView),
     /// An earlier request with the same key had other content.
     KeyConflict,
+    /// The user was erased, and gets no sessions.
+    UserErased,
     Refused(Refusal),
 }
 
@@ -98,6 +100,8 @@ pub enum ScopeOutcome {
     Replayed(ScopeView),
     /// An earlier request with the same key had other content.
     KeyConflict,
+    /// The user was erased, and gets no state.
+    UserErased,
     Refused(Refusal),
 }
 

@@ -5,6 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::change::Edit;
 use super::envelope::{Fields, MAX_BODY_DEPTH};
+use super::erasure::Subject;
 use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest};
 use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson};
@@ -293,6 +294,9 @@ pub struct PastValue {
 pub struct ImportRows {
     pub key: SessionKey,
     pub incarnation: i64,
+    pub subject: Subject,
+    /// The first of them: else the import must be known, or it was given up, or the user was erased.
+    pub begins: bool,
     pub rows: Vec<ImportedRow>,
     pub past: Vec<PastValue>,
     pub now: Micros,
@@ -304,6 +308,7 @@ pub struct ImportEnd {
     pub key: SessionKey,
     pub incarnation: i64,
     pub begin: SessionLine,
+    pub subject: Subject,
     pub revision: i64,
     pub update_time: Timestamp,
     /// Key, value, and the revision that wrote it.
@@ -317,14 +322,28 @@ pub enum ImportOutcome {
     Created,
     /// A session of that id is there.
     Exists,
-    /// It took too long between two lines: the sweep has taken its rows for left behind.
+    /// It took too long between two lines, so that the sweep has taken its rows for left behind; or the user was erased.
     Lost,
+    /// The user was erased, and is blocked.
+    Blocked,
+}
+
+/// What became of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsOutcome {
+    Written,
+    /// As of [`ImportOutcome::Lost`].
+    Lost,
+    /// As of [`ImportOutcome::Blocked`].
+    Blocked,
 }
 
 /// The state of an app or a user, taken only where there is none.
 #[derive(Debug)]
 pub struct ScopeImport {
     pub scope: ScopeKey,
+    /// Of a user.
+    pub subject: Option<Subject>,
     pub revision: i64,
     pub state: Vec<(String, RawJson)>,
     pub now: Micros,

@@ -8,6 +8,7 @@ mod app;
 mod console;
 mod describe;
 mod edge;
+mod erasure;
 mod events;
 mod history;
 mod home;
@@ -109,6 +110,10 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     PUT "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::put_key, PUT_KEY;
     DELETE "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::delete_key, DELETE_KEY;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/render" => render::render, RENDER;
+    POST "/v1/apps/{app}/users/{user}/erasure" => erasure::erase, ERASE;
+    GET "/v1/erasures" => erasure::list, LIST;
+    GET "/v1/erasures/{id}" => erasure::get, GET;
+    GET "/v1/receipts/keys" => erasure::keys, KEYS;
     POST "/v1/keys" => access::create_key, CREATE_KEY;
     GET "/v1/keys" => access::list_keys, LIST_KEYS;
     GET "/v1/keys/{id}" => access::get_key, GET_KEY;

@@ -54,6 +54,7 @@ const TAGS: &[(&str, &str)] = &[
     ("State", "The merged state of a session, single keys of it, and app and user state on their own."),
     ("Leases", "One turn at a time: who was superseded is fenced."),
     ("Apps and users", "What exists."),
+    ("Erasures", "Users are erased; what tells of it does not name them."),
     ("Access", "API keys, tokens for one user, and what a credential is worth."),
     ("System", "Health, readiness, and this description."),
     (ADK, ADK_GUIDE),
@@ -311,6 +312,7 @@ fn path_parameters(endpoint: &Endpoint) -> Vec<&'static str> {
             "event" => "EventSegment",
             "key" if endpoint.method == Method::GET => "KeySegment",
             "key" => "StoredKeySegment",
+            _ if endpoint.path.starts_with("/v1/erasures") => "ErasureSegment",
             _ => "KeyIdSegment",
         })
         .collect()
@@ -327,6 +329,7 @@ fn parameters() -> Value {
         "UserSegment": path("user", "Id", "ada", "The user, within the app."),
         "SessionSegment": path("session", "SessionId", "s1", "The session, within the user."),
         "KeyIdSegment": path("id", "KeyId", "k3vq7m2hx4ab", "The id of the API key."),
+        "ErasureSegment": path("id", "KeyId", "019ac5f0-7b1e-7c3a-9d2e-1f2a3b4c5d6e", "The id of the erasure."),
         "EventSegment": path("event", "Id", "evt-1", "The event's id, within the session."),
         "KeySegment": path("key", "PathKey", "user:name", "The state key, with its prefix."),
         "StoredKeySegment": path("key", "StoredPathKey", "user:name", "The state key, with its prefix; not `temp:`."),

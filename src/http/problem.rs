@@ -53,6 +53,8 @@ codes! {
     RequestTimeout, "request_timeout", REQUEST_TIMEOUT, "The request took too long to arrive";
     SessionAlreadyExists, "session_already_exists", CONFLICT, "The session exists";
     EventIdConflict, "event_id_conflict", CONFLICT, "The event id is taken by other content";
+    ErasureConflict, "erasure_conflict", CONFLICT, "The request made an erasure of another user";
+    UserErased, "user_erased", GONE, "The user was erased";
     PositionGone, "position_gone", GONE, "The log has no such position";
     RevisionTrimmed, "revision_trimmed", GONE, "The past was trimmed";
     LeaseHeld, "lease_held", CONFLICT, "Someone else holds the lease";
@@ -369,6 +371,15 @@ impl From<Error> for Problem {
                 Code::EventIdConflict,
                 "the session has an event of this id with other content; nothing was appended",
             ),
+            Error::UserErased => Self::new(
+                Code::UserErased,
+                "the user was erased, and is refused since; an erasure with `block: false` lifts that",
+            ),
+            Error::ErasureConflict => Self::new(
+                Code::ErasureConflict,
+                "this requestId came with the erasure of another user; nothing was erased",
+            ),
+            Error::ErasureNotFound => Self::new(Code::NotFound, "there is no such erasure"),
             Error::Trimmed { base } => Self {
                 tells: Some(Box::new(Tells::Log { base, revision: None })),
                 ..Self::new(Code::RevisionTrimmed, format!("this was trimmed: the session begins at revision {base}"))

@@ -171,8 +171,14 @@ impl Call {
 
     /// The answer of its handler. What the client may not do costs nothing, also where that is found in the body.
     pub async fn answered<R: IntoResponse>(self, handler: impl AsyncFnOnce(Self) -> R) -> Response {
-        let (app, paid) = (self.app.clone(), self.paid);
-        let response = handler(self).await.into_response();
+        let (app, paid, role) = (self.app.clone(), self.paid, self.client.grant.role);
+        let mut response = handler(self).await.into_response();
+        let is_erased = response.extensions().get().is_some_and(|problem: &Problem| problem.code == Code::UserErased);
+        if is_erased && role <= Role::User {
+            // Who was erased is for those who act for the app, not for whoever has a credential of the user.
+            let detail = "the credential is not for this app and user";
+            response = Problem::over("grant", Code::PermissionDenied, detail).into_response();
+        }
         if response.status() == StatusCode::FORBIDDEN {
             app.rates.give_back(paid, Instant::now());
         }
@@ -780,11 +786,11 @@ mod tests {
     #[test]
     fn only_json_in_utf8_is_taken() {
         for good in ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\""] {
-            assert!(check_content_type(Some(good.as_bytes())).is_ok(), "{good}");
+            assert!(check_content_type(Some(good.as_bytes()), MediaType::Json).is_ok(), "{good}");
         }
         for bad in ["", "text/plain", "application/json-patch", "application/json; charset=latin1"] {
-            assert!(check_content_type(Some(bad.as_bytes())).is_err(), "{bad}");
+            assert!(check_content_type(Some(bad.as_bytes()), MediaType::Json).is_err(), "{bad}");
         }
-        assert!(check_content_type(None).is_err());
+        assert!(check_content_type(None, MediaType::Json).is_err());
     }
 }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::retry::{Repeat, Tried};
 use super::{Error, Result, Service};
 use crate::domain::change::{Keys, parse_delta};
+use crate::domain::erasure::Subject;
 use crate::domain::event::Rewind;
 use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
@@ -18,8 +19,8 @@ use crate::domain::ops::Op;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::domain::transfer::{
-    EventLine, ImportEnd, ImportOutcome, ImportRows, ImportedRow, Line, LinesDigest, LogRow, PastValue, ScopeImport,
-    SessionLine,
+    EventLine, ImportEnd, ImportOutcome, ImportRows, ImportedRow, Line, LinesDigest, LogRow, PastValue, RowsOutcome,
+    ScopeImport, SessionLine,
 };
 use crate::domain::{Limits, Rejected};
 
@@ -119,6 +120,9 @@ struct Open {
     key: SessionKey,
     begin: SessionLine,
     incarnation: i64,
+    subject: Subject,
+    /// Nothing of it is written yet.
+    begins: bool,
     digest: LinesDigest,
     /// The last sequence.
     sequence: i64,
@@ -353,7 +357,11 @@ impl Import {
         state.iter().for_each(|(key, value)| text.push(key, value.text()));
         let changes = parse_delta(Json::trusted(&text.close()), Keys::Of(own), "/state", &Limits::unbounded_input())?;
         let state = changes.into_iter().map(|change| (change.key.into(), change.value)).collect();
-        let import = ScopeImport { scope, revision, state, now: self.service.clock.now() };
+        let subject = match &scope {
+            ScopeKey::User(user) => Some(self.service.subject(user, self.deadline()).await.map_err(Failed::Service)?),
+            ScopeKey::App(_) => None,
+        };
+        let import = ScopeImport { scope, subject, revision, state, now: self.service.clock.now() };
         let deadline = self.deadline();
         let write = || self.service.store.import_scope(&import, deadline);
         self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
@@ -369,6 +377,8 @@ impl Import {
         digest.add(b"\n");
         let mut open = Open {
             incarnation: self.service.clock.incarnation(),
+            subject: self.service.subject(&key.user, self.deadline()).await.map_err(Failed::Service)?,
+            begins: true,
             digest,
             sequence: 0,
             first: None,
@@ -487,10 +497,16 @@ impl Import {
             return Ok(());
         }
         let now = self.service.clock.now();
-        let rows = ImportRows { key: open.key.clone(), incarnation: open.incarnation, rows, past, now };
+        let begins = std::mem::take(&mut open.begins);
+        let (key, incarnation, subject) = (open.key.clone(), open.incarnation, open.subject);
+        let rows = ImportRows { key, incarnation, subject, begins, rows, past, now };
         let write = || self.service.store.import_rows(&rows, deadline);
-        self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
-        Ok(())
+        let tried = self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
+        match tried.value {
+            RowsOutcome::Written => Ok(()),
+            RowsOutcome::Lost => Err(lost().into()),
+            RowsOutcome::Blocked => Err(blocked().into()),
+        }
     }
 
     async fn end(&mut self, revision: i64, state: &RawJson, sha256: [u8; 32]) -> std::result::Result<Imported, Failed> {
@@ -516,6 +532,7 @@ impl Import {
         } else {
             let state = open.state.into_iter().map(|(key, (revision, value))| (key, value, revision)).collect();
             let import = ImportEnd {
+                subject: open.subject,
                 key: open.key,
                 incarnation: open.incarnation,
                 begin: open.begin,
@@ -536,10 +553,13 @@ impl Import {
                     self.service.transact(Repeat::Safe, deadline, abandon).await.map_err(Failed::Service)?;
                     self.compared(&import.key, sha256, deadline).await.map_err(Failed::Service)?
                 }
-                ImportOutcome::Lost => ImportResult::Failed {
-                    code: "request_timeout",
-                    detail: "too much time passed between two lines; import it again".to_owned(),
-                },
+                ImportOutcome::Lost => lost().into(),
+                ImportOutcome::Blocked => {
+                    let store = &self.service.store;
+                    let abandon = || store.abandon_import(&import.key, import.incarnation, deadline);
+                    self.service.transact(Repeat::Safe, deadline, abandon).await.map_err(Failed::Service)?;
+                    blocked().into()
+                }
             }
         };
         if result == ImportResult::Created {
@@ -559,6 +579,21 @@ impl Import {
             OnConflict::Fail => ImportResult::Failed { code, detail },
             OnConflict::Skip => ImportResult::Skipped { code, detail },
         })
+    }
+}
+
+fn lost() -> Fault {
+    let detail = "too much time passed between two lines, or the user was erased meanwhile; import it again";
+    Fault::new("request_timeout", detail)
+}
+
+fn blocked() -> Fault {
+    Fault::new("user_erased", "the user was erased, and is blocked")
+}
+
+impl From<Fault> for ImportResult {
+    fn from(Fault { code, detail }: Fault) -> Self {
+        Self::Failed { code, detail }
     }
 }
 

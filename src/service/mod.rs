@@ -13,9 +13,11 @@
 //! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
 //!   `news`: what was heard and read of a session
 //! - `sweep`: what runs in the background
+//! - `erasure`: users are erased; `receipts`: what tells of it is signed
 //! - `retry`: how a transaction is retried
 
 mod clock;
+mod erasure;
 mod events;
 mod export;
 mod follow;
@@ -25,6 +27,7 @@ mod live;
 mod news;
 mod past;
 mod policy;
+pub mod receipts;
 mod retry;
 mod sessions;
 mod state;
@@ -33,7 +36,8 @@ mod trim;
 
 use std::sync::Arc;
 
-use tokio::sync::{Notify, Semaphore};
+use receipts::Signer;
+use tokio::sync::{Notify, OnceCell, Semaphore};
 use tokio::time::Instant;
 
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
@@ -48,6 +52,7 @@ use crate::store::nowhere::Nowhere;
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
 pub use clock::{Clock, SystemClock};
+pub use erasure::Replayed;
 pub use events::{Answered, Appended};
 pub use export::Export;
 pub use follow::{Begin, Follower, Gone, Item};
@@ -83,6 +88,12 @@ pub enum Error {
     EventIdConflict,
     #[error("the idempotency key changed the scope by another request")]
     PatchKeyConflict,
+    #[error("the user was erased")]
+    UserErased,
+    #[error("the request made an erasure of another user")]
+    ErasureConflict,
+    #[error("there is no such erasure")]
+    ErasureNotFound,
     #[error("the log has no such position")]
     PositionGone { base: i64, revision: i64 },
     #[error("the past was trimmed")]
@@ -135,6 +146,8 @@ pub struct Service {
     live: Arc<Live>,
     /// Places for exports and imports.
     transfers: Arc<Semaphore>,
+    /// Signs receipts; the same for every process.
+    signer: OnceCell<Signer>,
 }
 
 /// What a write of a session is judged by, beside what it writes.
@@ -165,6 +178,7 @@ impl Service {
             metrics,
             to_sweep: Notify::new(),
             live,
+            signer: OnceCell::new(),
             transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
         }
     }

@@ -12,7 +12,7 @@ use crate::store::limits::CLOCK_TOLERANCE;
 impl Service {
     /// Removes what has expired or was deleted, now and then, and at once after a deletion. Runs until it is dropped.
     pub async fn sweep_forever(&self, interval: Duration, limit: Duration) {
-        /// The pause after a sweep that failed: what is left to do does not wait for the next round.
+        /// The pause after a sweep that failed, or has to wait: what is left to do does not wait for the next round.
         const PAUSE: Duration = Duration::from_secs(5);
         let mut agreed = None;
         let mut applied: Option<Instant> = None;
@@ -26,10 +26,11 @@ impl Service {
                     self.apply_policies(limit).await?;
                 }
                 while self.store.sweep(self.clock.now(), agrees, Instant::now() + limit).await? {}
-                Ok::<_, StoreError>(())
+                self.finish_erasures(Instant::now() + limit).await
             };
             let pause = match swept.await {
-                Ok(()) => interval,
+                Ok(true) => interval,
+                Ok(false) => interval.min(PAUSE),
                 Err(error) => {
                     tracing::warn!(cause = ?error.cause, error = %error, "sweeping failed, and is tried again");
                     interval.min(PAUSE)

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::Store;
-use super::backend::DatabaseClock;
+use super::backend::{DatabaseClock, Scrubbed};
 use super::error::{Cause, StoreError};
 use super::pool::PoolUse;
 use super::runner::{OnCommit, OnWait};
@@ -17,6 +17,7 @@ use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
     MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
+use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
@@ -30,7 +31,7 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, ScopeImport};
+use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport};
 use crate::domain::trim::{Trim, TrimOutcome};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -86,7 +87,7 @@ impl Store for Nowhere {
         Ok(None)
     }
 
-    async fn import_rows(&self, _: &ImportRows, _: Instant) -> Result<()> {
+    async fn import_rows(&self, _: &ImportRows, _: Instant) -> Result<RowsOutcome> {
         written()
     }
 
@@ -226,6 +227,38 @@ impl Store for Nowhere {
     }
 
     async fn walk(&self, _: &Walk, _: Instant) -> Result<Found> {
+        Ok(Found::default())
+    }
+
+    async fn erasure_salt(&self, _: Instant) -> Result<[u8; 32]> {
+        written()
+    }
+
+    async fn erase(&self, _: &Erasing, _: Instant) -> Result<ErasureOutcome> {
+        written()
+    }
+
+    async fn erasure(&self, _: &str, _: Instant) -> Result<Option<Erasure>> {
+        Ok(None)
+    }
+
+    async fn erasures(&self, _: &str, _: usize, _: Instant) -> Result<Vec<Erasure>> {
+        Ok(Vec::new())
+    }
+
+    async fn erasures_to_finish(&self, _: usize, _: Instant) -> Result<Vec<Erasure>> {
+        Ok(Vec::new())
+    }
+
+    async fn scrub(&self, _: Instant) -> Result<Scrubbed> {
+        written()
+    }
+
+    async fn finish_erasure(&self, _: &Erasure, _: Micros, _: &str, _: Instant) -> Result<()> {
+        written()
+    }
+
+    async fn receipt_key(&self, _: &[u8], _: Instant) -> Result<Vec<u8>> {
         written()
     }
 

@@ -16,13 +16,18 @@ const STATEMENTS: &str = include_str!("../../docs/sql/postgres.sql");
 const MIGRATION: &str = include_str!("../../migrations/postgres/0001_sessions.sql");
 
 /// Statements that are of all apps, and why.
-const OF_ALL_APPS: [(&str, &str); 13] = [
+const OF_ALL_APPS: [(&str, &str); 18] = [
     ("policies", "the sweep goes through all"),
     ("apps", "lists them"),
     ("expired", "the sweep goes through all"),
     ("next_buried", "the sweep goes through all"),
     ("forget_user_patches", "the sweep goes through all"),
     ("forget_app_patches", "the sweep goes through all"),
+    ("erasure", "looked up by its id, of whatever app"),
+    ("erasures", "lists them"),
+    ("erasures_to_finish", "the sweep goes through all"),
+    ("erasure_secret", "there is one for all"),
+    ("insert_erasure_secret", "there is one for all"),
     ("any_api_key", "a key is of no app"),
     ("api_key", "a key is of no app: looked up by its id"),
     ("api_keys", "lists them: a key is of no app"),
@@ -156,7 +161,8 @@ fn faults(name: &str, node: &Value, faults: &mut String) {
 }
 
 fn has_user(table: &str) -> bool {
-    !table.starts_with("app_") && table != "policies"
+    // What remains after an erasure tells users by a hash.
+    !table.starts_with("app_") && !["policies", "erasures", "blocked_users", "token_epochs"].contains(&table)
 }
 
 /// The highest number of a parameter in a text.

@@ -193,7 +193,7 @@ fn with_few_headers(answer: &str) -> String {
     format!("{}\n\n{}", head.join("\n"), body.trim_end())
 }
 
-/// Without what is another one each time: times, generated ids, incarnations, page tokens, keys, dates.
+/// Without what is another one each time: times, generated ids, incarnations, page tokens, keys, hashes, signatures, dates.
 fn masked(text: &str) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
@@ -208,6 +208,13 @@ fn masked(text: &str) -> String {
                 let end = line[start..].find(|c| !is_of_it(c)).map_or(line.len(), |length| start + length);
                 line.replace_range(start..end, "CREDENTIAL");
             }
+        }
+        for member in ["subject", "instance", "keyId", "signature", "publicKey"] {
+            // Of receipts.
+            let begin = format!("\"{member}\":\"");
+            let parts: Vec<&str> = line.split(&begin).collect();
+            let values = parts.iter().skip(1).map(|part| part.find('"').map_or(*part, |end| &part[end..]));
+            line = parts.iter().take(1).copied().chain(values).collect::<Vec<_>>().join(&begin);
         }
         let mut rest = &*line;
         while let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()) {

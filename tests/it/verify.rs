@@ -333,7 +333,7 @@ async fn rows_of_nobody_are_found(place: Place) {
     // What was deleted and is yet to be swept is nobody's either, and in order.
     place
         .execute(
-            "insert into buried_sessions values ('shop', 'ada', 's', 7), ('shop', 'ada', 's', 8); \
+            "insert into buried_sessions values ('shop', 'ada', 's', 7, null), ('shop', 'ada', 's', 8, null); \
              delete from session_state where session_id = 't'; delete from user_log where user_id = 'eve'; \
              delete from session_updates where user_id = 'eve'",
         )

@@ -123,6 +123,20 @@ pub fn all() -> Map<String, Value> {
             }}),
         ),
         ("RevokeTokens", required(envelope("Whose tokens.", of_user()), &["app", "user"])),
+        ("EraseUser", erase_user()),
+        ("Erasure", erasure()),
+        ("ErasureCounts", erasure_counts()),
+        ("ErasureReceipt", erasure_receipt()),
+        ("ErasureList", list("erasures", reference("Erasure"))),
+        (
+            "ReceiptKeys",
+            json!({"type": "object", "required": ["keys"], "properties": {"keys": {"type": "array", "items": {
+                "type": "object", "required": ["keyId", "algorithm", "publicKey"], "properties": {
+                    "keyId": {"type": "string"}, "algorithm": {"type": "string", "const": "Ed25519"},
+                    "publicKey": {"type": "string", "description": "32 bytes in base64url."},
+                },
+            }}}}),
+        ),
         ("Caller", caller()),
         ("Info", info()),
         (
@@ -384,6 +398,64 @@ fn key(is_new: bool) -> Value {
         schema["required"] = json!(["id", "name", "role", "apps", "users", "createTime", "key"]);
     }
     schema
+}
+
+fn erase_user() -> Value {
+    let text =
+        |about: &str| json!({"type": ["string", "null"], "minLength": 1, "maxLength": 256, "description": about});
+    let mut fields = Map::new();
+    fields.insert("requestId".to_owned(), text("By which a retry is recognised, for ever; stored as a keyed hash."));
+    fields
+        .insert("reference".to_owned(), text("Your own words, such as the number of a case. It is kept: name nobody."));
+    fields.insert(
+        "block".to_owned(),
+        json!({"type": ["boolean", "null"], "description": "Whether the user gets new sessions and state from then on."}),
+    );
+    envelope("An erasure.", fields)
+}
+
+fn erasure() -> Value {
+    json!({
+        "type": "object", "required": ["id", "appName", "state", "requestTime", "counts"],
+        "properties": {
+            "id": {"type": "string"}, "appName": reference("Id"), "reference": {"type": "string"},
+            "state": {"type": "string", "enum": ["running", "done"]},
+            "requestTime": reference("Time"), "doneTime": reference("Time"), "counts": reference("ErasureCounts"),
+            "receipt": reference("ErasureReceipt"),
+        },
+    })
+}
+
+fn erasure_counts() -> Value {
+    let count = |about: &str| json!({"type": "integer", "minimum": 0, "description": about});
+    json!({
+        "type": "object", "description": "What was removed, so far.",
+        "required": ["sessions", "events", "stateKeys", "changes"],
+        "properties": {
+            "sessions": count("Those that were deleted before and not yet removed included."), "events": count("Events."),
+            "stateKeys": count("Keys of the state of sessions and of the user."),
+            "changes": count("Entries of the history of these keys."),
+        },
+    })
+}
+
+fn erasure_receipt() -> Value {
+    json!({
+        "type": "object", "description": "Signed: docs/reference.md says what, and by which key.",
+        "required": ["id", "appName", "subject", "requestTime", "doneTime", "counts", "blocked", "remains", "instance",
+                     "keyId", "signature"],
+        "properties": {
+            "id": {"type": "string"}, "appName": reference("Id"),
+            "subject": {"type": "string", "pattern": "^[0-9a-f]{64}$",
+                        "description": "HMAC-SHA256 of app, a NUL and user, under the secret salt of the database."},
+            "reference": {"type": "string"}, "requestTime": reference("Time"), "doneTime": reference("Time"),
+            "counts": reference("ErasureCounts"),
+            "blocked": {"type": "boolean", "description": "The user is refused since."},
+            "remains": {"type": "array", "items": {"type": "string"}, "description": "What was not erased."},
+            "instance": {"type": "string", "description": "Tells databases apart."}, "keyId": {"type": "string"},
+            "signature": {"type": "string", "description": "Ed25519, in base64url."},
+        },
+    })
 }
 
 /// How long a lease lasts.

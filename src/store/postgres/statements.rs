@@ -111,13 +111,17 @@ pub const READ_REVISIONS: &str = concat!(
 );
 
 pub const EXPIRED: &str = concat!(
-    "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= ",
+    "select app_name, user_id, id as session_id, incarnation, null::text as erasure from sessions where expire_time <= ",
     clock!(),
     " order by app_name, user_id, id limit $1 for update skip locked"
 );
 
 pub const NEXT_BURIED: &str =
-    "select app_name, user_id, session_id, incarnation from buried_sessions limit 1 for update skip locked";
+    "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1 for update skip locked";
+
+/// Until the transaction ends.
+pub const HOLD_USER: &str = "select pg_advisory_xact_lock_shared($1)";
+pub const HOLD_USER_ALONE: &str = "select pg_advisory_xact_lock($1)";
 
 /// Removes rows that were created just to be locked.
 pub const DROP_USERS: &str =
@@ -127,7 +131,7 @@ pub const DROP_APP: &str = "delete from app_scopes where app_name = $1 and revis
 
 /// All of them, with their names.
 #[cfg(test)]
-pub const ALL: [(&str, &str); 14] = [
+pub const ALL: [(&str, &str); 16] = [
     ("lock_sessions", LOCK_SESSIONS),
     ("lock_sessions_skipping", LOCK_SESSIONS_SKIPPING),
     ("lock_users", LOCK_USERS),
@@ -140,6 +144,8 @@ pub const ALL: [(&str, &str); 14] = [
     ("read_revisions", READ_REVISIONS),
     ("expired", EXPIRED),
     ("next_buried", NEXT_BURIED),
+    ("hold_user", HOLD_USER),
+    ("hold_user_alone", HOLD_USER_ALONE),
     ("drop_users", DROP_USERS),
     ("drop_app", DROP_APP),
 ];

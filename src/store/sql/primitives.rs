@@ -12,6 +12,7 @@ use super::rows::{
 };
 use crate::domain::access::NameRange;
 use crate::domain::command::Fork;
+use crate::domain::erasure::Removed;
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserKey};
@@ -171,11 +172,15 @@ pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Resu
 }
 
 /// Removes up to `limit` rows of each kind that a buried incarnation left; how many there were.
-pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit: i64) -> Result<u64> {
+pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit: i64) -> Result<Removed> {
     let statements = db.statements();
-    let mut purged = 0;
-    for text in [&statements.purge_events, &statements.purge_state, &statements.purge_spans] {
-        purged += db.execute(of(text, key, incarnation).bind(limit)).await?;
+    let mut purged = Removed::default();
+    for (text, count) in [
+        (&statements.purge_events, &mut purged.events),
+        (&statements.purge_state, &mut purged.state_keys),
+        (&statements.purge_spans, &mut purged.changes),
+    ] {
+        *count = db.execute(of(text, key, incarnation).bind(limit)).await? as i64;
     }
     Ok(purged)
 }

@@ -6,6 +6,7 @@ use sqlx::FromRow;
 
 use super::filter::plain_text;
 use crate::domain::access::{ApiKey, Grant, Names, Role};
+use crate::domain::erasure::{Erasure, Removed, Subject};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, RawJson};
@@ -19,6 +20,7 @@ use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::LogRow;
+use crate::store::backend::Buried;
 use crate::store::error::{Cause, StoreError, corrupt};
 
 #[derive(FromRow)]
@@ -305,11 +307,65 @@ pub struct IncarnationRow {
     user_id: String,
     session_id: String,
     incarnation: i64,
+    erasure: Option<String>,
 }
 
 impl IncarnationRow {
     pub fn decode(self) -> Result<(SessionKey, i64), StoreError> {
         Ok((session_key(&self.app_name, &self.user_id, &self.session_id)?, self.incarnation))
+    }
+
+    pub fn buried(self) -> Result<Buried, StoreError> {
+        let erasure = self.erasure.clone();
+        let (key, incarnation) = self.decode()?;
+        Ok(Buried { key, incarnation, erasure })
+    }
+}
+
+#[derive(FromRow)]
+pub struct ErasureRow {
+    id: String,
+    app_name: String,
+    subject: Vec<u8>,
+    request: Option<Vec<u8>>,
+    reference: Option<String>,
+    block: Option<bool>,
+    blocked: bool,
+    request_time: i64,
+    done_time: Option<i64>,
+    sessions: i64,
+    events: i64,
+    state_keys: i64,
+    changes: i64,
+    receipt: Option<String>,
+}
+
+impl TryFrom<ErasureRow> for Erasure {
+    type Error = StoreError;
+
+    fn try_from(row: ErasureRow) -> Result<Self, StoreError> {
+        let digest = |bytes: Vec<u8>| {
+            let odd = |_| StoreError::new(Cause::Internal, "a digest of an erasure does not have 32 bytes");
+            <[u8; 32]>::try_from(bytes).map_err(odd)
+        };
+        Ok(Self {
+            id: row.id,
+            app: AppName::parse(&row.app_name).map_err(corrupt)?,
+            subject: Subject::trusted(digest(row.subject)?),
+            request: row.request.map(digest).transpose()?,
+            reference: row.reference,
+            block: row.block,
+            blocked: row.blocked,
+            request_time: Micros(row.request_time),
+            done_time: row.done_time.map(Micros),
+            removed: Removed {
+                sessions: row.sessions,
+                events: row.events,
+                state_keys: row.state_keys,
+                changes: row.changes,
+            },
+            receipt: row.receipt,
+        })
     }
 }
 

@@ -19,6 +19,10 @@ const OF_SESSION: &str = "s.app_name = $1 and s.user_id = $2 and s.id = $3 and s
 /// The events `e` of that incarnation.
 const OF_EVENT: &str = "e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4";
 
+/// The columns of an erasure.
+const ERASURE: &str = "id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events, \
+                       state_keys, changes, receipt";
+
 /// How old the time of a key's last use may be, in microseconds: an hour.
 const LAST_USED_TO: i64 = 3600 * 1_000_000;
 
@@ -214,6 +218,7 @@ statements! { words,
         "insert into imports ({OWNER}, time) values ($1, $2, $3, $4, $5) \
          on conflict ({OWNER}) do update set time = excluded.time"
     ),
+    renew_import: format!("update imports set time = $5 where {OF_INCARNATION}"),
     forget_import: format!("delete from imports where {OF_INCARNATION}"),
     /// An import that wrote nothing since `$1`.
     dead_import: format!("select {OWNER} from imports where time < $1 limit 1{}", words.skip_locked),
@@ -272,6 +277,49 @@ statements! { words,
     purge_state: purge("session_state", "key"),
     purge_spans: purge("session_spans", "node, key"),
     forget_buried: format!("delete from buried_sessions where {OF_INCARNATION}"),
+    /// Locks the sessions of a user.
+    sessions_of_user: format!(
+        "select id from sessions where app_name = $1 and user_id = $2 order by id{}",
+        words.for_update
+    ),
+    /// What was buried before becomes a part of the erasure `$3`.
+    claim_buried: "update buried_sessions set erasure = $3 where app_name = $1 and user_id = $2 and erasure is null",
+    bury_sessions_of_user: "insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) \
+                            select app_name, user_id, id, incarnation, $3 from sessions where app_name = $1 and user_id = $2",
+    bury_imports_of_user: "insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) \
+                           select app_name, user_id, session_id, incarnation, $3 from imports \
+                           where app_name = $1 and user_id = $2",
+    forget_imports_of_user: of_user("imports"),
+    unlist_sessions_of_user: of_user("sessions"),
+    unlist_updates_of_user: of_user("session_updates"),
+    forget_user_scope: of_user("user_scopes"),
+    forget_user_state: of_user("user_state"),
+    forget_user_log: of_user("user_log"),
+    forget_user_spans: of_user("user_spans"),
+    forget_patches_of_user: of_user("user_patches"),
+    erasure: format!("select {ERASURE} from erasures where id = $1"),
+    erasure_of_request: format!("select {ERASURE} from erasures where app_name = $1 and request = $2"),
+    /// Those after the id `$1`, up to `$2`.
+    erasures: format!("select {ERASURE} from erasures where id > $1 order by id limit 0 + $2"),
+    /// Up to `$1` erasures of which no row is left, nor of an earlier one of the same user.
+    erasures_to_finish: format!(
+        "select {ERASURE} from erasures e where done_time is null \
+           and not exists (select 1 from buried_sessions b where b.erasure = e.id) \
+           and not exists (select 1 from erasures l where l.app_name = e.app_name and l.subject = e.subject \
+             and l.done_time is null and (l.request_time, l.id) < (e.request_time, e.id)) \
+         order by request_time, id limit 0 + $1"
+    ),
+    insert_erasure: format!(
+        "insert into erasures ({ERASURE}) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11, $12, null)"
+    ),
+    count_removed: "update erasures set events = events + $3, state_keys = state_keys + $4, changes = changes + $5 \
+                    where app_name = $1 and id = $2",
+    finish_erasure: "update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null",
+    blocked_user: "select subject from blocked_users where app_name = $1 and subject = $2",
+    block_user: "insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing",
+    unblock_user: "delete from blocked_users where app_name = $1 and subject = $2",
+    erasure_secret: "select secret from erasure_secrets where name = $1",
+    insert_erasure_secret: "insert into erasure_secrets (name, secret) values ($1, $2) on conflict do nothing",
     /// The digest of a request that changed a shared scope.
     user_patch: "select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3",
     app_patch: "select digest from app_patches where app_name = $1 and request_key = $2",
@@ -345,9 +393,9 @@ statements! { words,
     ),
     token_secret: "select secret from token_secrets where name = 'current'",
     insert_token_secret: "insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing",
-    token_epoch: "select epoch from token_epochs where app_name = $1 and user_id = $2",
-    revoke_tokens: "insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) \
-                    on conflict (app_name, user_id) do update set epoch = token_epochs.epoch + 1 returning epoch",
+    token_epoch: "select epoch from token_epochs where app_name = $1 and subject = $2",
+    revoke_tokens: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) \
+                    on conflict (subject, app_name) do update set epoch = token_epochs.epoch + 1 returning epoch",
 }
 
 /// The condition that finds the session of a query: its key, and that it has not expired.
@@ -437,6 +485,11 @@ fn purge(table: &str, key: &str) -> String {
          where {OF_INCARNATION} order by {key} limit 0 + $5) as page order by {} limit 1)",
         backwards.join(", ")
     )
+}
+
+/// Removes what a table has of a user.
+fn of_user(table: &str) -> String {
+    format!("delete from {table} where app_name = $1 and user_id = $2")
 }
 
 fn forget_patches(words: &Words, table: &str, key: &str) -> String {

@@ -49,6 +49,11 @@ pub async fn note_import(db: &mut impl Sql, key: &SessionKey, incarnation: i64, 
     db.execute(of(&db.statements().note_import, key, incarnation).bind(now.0)).await.map(drop)
 }
 
+/// Notes that an import goes on; `false` if it is not known.
+pub async fn renew_import(db: &mut impl Sql, key: &SessionKey, incarnation: i64, now: Micros) -> Result<bool> {
+    Ok(db.execute(of(&db.statements().renew_import, key, incarnation).bind(now.0)).await? > 0)
+}
+
 /// Whether the import was noted.
 pub async fn forget_import(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<bool> {
     Ok(db.execute(of(&db.statements().forget_import, key, incarnation)).await? > 0)

@@ -30,6 +30,7 @@ static WORDS: Words = Words {
     remembered: str::to_owned,
     // The clock of its one process is never wrong by its own.
     ttl_clock: "$10",
+    for_update: "",
     skip_locked: "",
     label: |name| format!("json_extract(s.labels, '$.\"' || {name} || '\"')"),
 };

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::locked_live;
 use super::create::{InTheWay, in_the_way, made_before};
+use super::erasure::admit;
 use super::read::{head, not_there, view, whole_session};
 use crate::domain::append::{Outcome, decide};
 use crate::domain::command::{Fork, ForkOutcome};
+use crate::domain::erasure::Subject;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::SessionKey;
 use crate::domain::json::Json;
@@ -24,8 +26,12 @@ use crate::store::sql::primitives;
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Copies the past of one session to a new one.
-pub async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, End)> {
+pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(ForkOutcome, End)> {
     let key = SessionKey { user: fork.source.user.clone(), session: fork.session.clone() };
+    if !admit(tx, key.app(), &Subject::of(salt, &key.user)).await? {
+        // Erased, so nothing to fork is there.
+        return Ok((ForkOutcome::SessionNotFound, End::Release));
+    }
     // First, so that a retry is answered even if the source is gone by now.
     if let Some(request) = &fork.request
         && let Some(found) = made_before(tx, &key.user, request, fork.incarnation, fork.now).await?

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::create::{InTheWay, in_the_way};
+use super::erasure::admit;
 use super::load::lock_scopes;
 use super::read::session;
 use crate::domain::ids::{ScopeKey, SessionKey};
@@ -10,7 +11,7 @@ use crate::domain::json::RawJson;
 use crate::domain::loaded::Needs;
 use crate::domain::query::{SessionQuery, StateFilter};
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, ScopeImport};
+use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport};
 use crate::domain::writes::Committed;
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
@@ -44,15 +45,26 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
 }
 
 /// Writes rows of a session that is not visible yet. The same again changes nothing.
-pub async fn import_rows<X: Tx>(tx: &mut X, import: &ImportRows) -> Result<((), End)> {
-    transfer::note_import(tx, &import.key, import.incarnation, import.now).await?;
+pub async fn import_rows<X: Tx>(tx: &mut X, import: &ImportRows) -> Result<(RowsOutcome, End)> {
+    let (key, incarnation) = (&import.key, import.incarnation);
+    if !admit(tx, key.app(), &import.subject).await? {
+        return Ok((RowsOutcome::Blocked, End::Release));
+    }
+    if import.begins {
+        transfer::note_import(tx, key, incarnation, import.now).await?;
+    } else if !transfer::renew_import(tx, key, incarnation, import.now).await? {
+        return Ok((RowsOutcome::Lost, End::Release));
+    }
     transfer::insert_rows(tx, import).await?;
-    Ok(((), End::UNTOLD))
+    Ok((RowsOutcome::Written, End::UNTOLD))
 }
 
 /// Makes an imported session visible.
 pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Result<(ImportOutcome, End)> {
     let (key, incarnation) = (&import.key, import.incarnation);
+    if !admit(tx, key.app(), &import.subject).await? {
+        return Ok((ImportOutcome::Blocked, End::Release));
+    }
     if !transfer::forget_import(tx, key, incarnation).await? {
         let ours = matches!(in_the_way(tx, key, None, incarnation, import.now).await?, InTheWay::OurOwn);
         return Ok((if ours { ImportOutcome::Created } else { ImportOutcome::Lost }, End::Release));
@@ -82,6 +94,11 @@ pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Result<(()
         ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
         ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
     };
+    if let (ScopeKey::User(user), Some(subject)) = (&import.scope, &import.subject)
+        && !admit(tx, &user.app, subject).await?
+    {
+        return Ok(((), End::Release));
+    }
     lock_scopes(tx, &needs).await?;
     if import.revision == 0 || primitives::scope(tx, &import.scope).await?.revision > 0 {
         return Ok(((), End::Release));

@@ -128,6 +128,7 @@ pub fn body_of(method: &str, path: &str) -> Option<Value> {
         ("PUT", "policy") => json!({}),
         ("POST", "keys") => json!({"name": "n", "role": "reader", "apps": ["a"]}),
         ("PATCH", "{id}") => json!({"name": "n"}),
+        ("POST", "erasure") => json!({}),
         ("POST", "tokens" | "revoke") => json!({"app": "a", "user": "u"}),
         _ => return None,
     })
@@ -245,6 +246,7 @@ on_both_databases! {
         const ROLES: [&str; 5] = ["reader", "user", "agent", "operator", "admin"];
         let needed = |method: &str, path: &str, reads: bool| match (path, method) {
             ("/v1/keys" | "/v1/keys/{id}", _) => 4,
+            (path, _) if path.starts_with("/v1/erasures") || path.ends_with("/erasure") => 3,
             ("/v1/tokens" | "/v1/tokens/revoke", _) | ("/v1/apps/{app}/state", "PATCH") => 2,
             ("/v1/apps/{app}/policy", _) => 3,
             (path, _) if path.ends_with("/lease") && !reads => 2,
@@ -280,7 +282,7 @@ on_both_databases! {
                     assert!(detail.contains(ROLES[needed(&method, &template, reads)]), "{detail}");
                 }
                 // What was deleted, or made, is as before.
-                if method == "DELETE" && template.ends_with("{session}") && may {
+                if (method == "DELETE" && template.ends_with("{session}") || template.ends_with("/erasure")) && may {
                     server.fill(&[(*role, "u")]).await;
                 }
             }
@@ -504,6 +506,36 @@ on_both_databases! {
         server.with(&other, "GET", "/v1/whoami").await.expect(200);
         let foreign = server.with(&key, "POST", "/v1/tokens/revoke").json(json!({"app": "b", "user": "u"}));
         foreign.await.problem(403, "permission_denied");
+    }
+
+    async fn tokens_of_an_erased_user_are_void(server: &Guarded) {
+        let key = server.key(json!({"role": "agent", "apps": ["a"]})).await;
+        let operator = server.key(json!({"role": "operator", "apps": ["a"]})).await;
+        let of_user = server.key(json!({"role": "user", "apps": ["a"], "users": ["u"]})).await;
+        let mint = async |user: &str| server.token(&key, json!({"app": "a", "user": user})).await;
+        let (before, other) = (mint("u").await, mint("v").await);
+        server.with(&before, "GET", "/v1/whoami").await.expect(200);
+        let path = "/v1/apps/a/users/u/erasure";
+        let erased = server.with(&operator, "POST", path).json(json!({"block": true})).await.expect(202);
+        server.until_refused(&before).await;
+        server.with(&other, "GET", "/v1/whoami").await.expect(200);
+        // Who speaks as the user is refused as a stranger is.
+        let sessions = "/v1/apps/a/users/u/sessions";
+        for credential in [&mint("u").await, &of_user] {
+            server.with(credential, "POST", sessions).json(json!({})).await.problem(403, "permission_denied");
+            let state = server.with(credential, "PATCH", "/v1/apps/a/users/u/state").json(json!({"stateDelta": {"k": 1}}));
+            state.await.problem(403, "permission_denied");
+        }
+        for credential in [&key, &operator] {
+            server.with(credential, "POST", sessions).json(json!({})).await.problem(410, "user_erased");
+        }
+        // Of another app, it is not there.
+        let foreign = server.key(json!({"role": "operator", "apps": ["b"]})).await;
+        let location = erased.header("location").expect("a location");
+        server.with(&operator, "GET", location).await.expect(200);
+        server.with(&foreign, "GET", location).await.problem(404, "not_found");
+        assert_eq!(server.with(&foreign, "GET", "/v1/erasures").await.expect(200).json()["erasures"], json!([]));
+        server.with(&foreign, "POST", path).json(json!({})).await.problem(403, "permission_denied");
     }
 
     async fn an_admin_key_that_is_replaced_holds_no_more(server: &Guarded) {

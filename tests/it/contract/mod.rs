@@ -5,6 +5,7 @@ mod adk;
 mod console;
 mod conventions;
 mod edge;
+mod erasure;
 mod errors;
 mod events;
 mod expiry;

@@ -86,6 +86,7 @@ fn writes(app: &str) -> Vec<Write> {
             r#"{"sessions":{"idleTtl":"31d"}}"#,
         ),
         write("deletePolicy", Method::DELETE, format!("/v1/apps/{app}/policy"), "", ""),
+        write("eraseUser", Method::POST, format!("{user}/erasure"), "{}", r#"{"block":true}"#),
         write("adkCreateSession", Method::POST, adk.clone(), r#"{"state":{"k":1}}"#, "{}"),
         write("adkCreateSessionWithId", Method::POST, format!("{adk}/new"), r#"{"k":1}"#, r#"{"k":2}"#),
         write(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::client::{Answer, Client, ONE, S, STATE};
-use crate::support::databases::{Fixture as _, Place, on_both_databases};
+use crate::support::databases::on_both_databases;
 use crate::support::server::TestServer;
 use crate::support::state::ODD_KEYS;
 
