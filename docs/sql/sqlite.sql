@@ -85,10 +85,14 @@ select sequence, rewind_to from events where app_name = $1 and user_id = $2 and 
     = $4 and rewind_to is not null order by sequence;
 
 -- seen_revisions
-select user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence = $5 and $5 > (select base_revision from sessions where app_name = $1 and
-    user_id = $2 and id = $3 and incarnation = $4) union all select created_user_revision, created_app_revision
-    from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5;
+select coalesce((select s.imported_user_revision from sessions s where s.app_name = $1 and s.user_id = $2 and
+    s.id = $3 and s.incarnation = $4 and s.imported_revision >= $5), user_revision), coalesce((select
+    s.imported_app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    s.incarnation = $4 and s.imported_revision >= $5), app_revision) from events where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and sequence = $5 and $5 > (select s.base_revision
+    from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4) union all
+    select created_user_revision, created_app_revision from sessions where app_name = $1 and user_id = $2 and
+    id = $3 and incarnation = $4 and base_revision = $5;
 
 -- session_value
 select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
@@ -155,8 +159,8 @@ select k.value, (select max(l.revision) from app_log l where l.app_name = $1 and
 -- set_metadata
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
-    when abs($10 - $10) > 5000000 then $10 - $10 else 0 end else expire_time end where app_name = $1 and
-    user_id = $2 and id = $3;
+    when abs($10 - $10) > 5000000 then $10 - $10 else 0 end else expire_time end, active_day = $11 /
+    86400000000 where app_name = $1 and user_id = $2 and id = $3;
 
 -- lease
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -182,12 +186,13 @@ select id, incarnation, creation_digest from sessions where app_name = $1 and us
 -- insert_fork
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
-    created_app_revision, forked_from, forked_revision, creation_key, creation_digest) select app_name,
-    user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, base_revision, initial_state,
-    created_user_revision, created_app_revision, id, $8, $11, $12 from sessions where app_name = $1 and user_id
-    = $2 and id = $3 and incarnation = $4 on conflict do nothing; insert into session_updates (app_name,
-    user_id, id, update_time) select app_name, user_id, id, update_time from sessions where changes() = 1 and
-    app_name = $1 and user_id = $2 and id = $5;
+    created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from,
+    forked_revision, creation_key, creation_digest, active_day) select app_name, user_id, $5, $6, $8, $7, $9,
+    $10, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
+    created_app_revision, imported_revision, imported_user_revision, imported_app_revision, id, $8, $11, $12,
+    $7 / 86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on
+    conflict do nothing; insert into session_updates (app_name, user_id, id, update_time) select app_name,
+    user_id, id, update_time from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $5;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -215,11 +220,13 @@ update sessions set base_revision = $5, metadata_revision = metadata_revision + 
     value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
     session_state.revision <= $5 union all select t.key, t.value from json_each($6) as n cross join
     session_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and t.node =
-    n.value where t.valid_from <= $5 and t.valid_to > $5) as t), '') || '}', created_user_revision = (select
-    e.user_revision from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and
-    e.incarnation = $4 and e.sequence = $5), created_app_revision = (select e.app_revision from events e where
-    e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence = $5) where
-    app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+    n.value where t.valid_from <= $5 and t.valid_to > $5) as t), '') || '}', created_user_revision =
+    coalesce(case when imported_revision >= $5 then imported_user_revision end, (select e.user_revision from
+    events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and
+    e.sequence = $5)), created_app_revision = coalesce(case when imported_revision >= $5 then
+    imported_app_revision end, (select e.app_revision from events e where e.app_name = $1 and e.user_id = $2
+    and e.session_id = $3 and e.incarnation = $4 and e.sequence = $5)) where app_name = $1 and user_id = $2 and
+    id = $3 and incarnation = $4;
 
 -- event_time
 select event_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
@@ -228,6 +235,54 @@ select event_time from events where app_name = $1 and user_id = $2 and session_i
 -- commit_time
 select commit_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
     and sequence = $5;
+
+-- exported
+select s.initial_state, s.imported_mark, s.imported_digest from sessions s where s.app_name = $1 and s.user_id
+    = $2 and s.id = $3 and s.incarnation = $4;
+
+-- exported_rows
+select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, (select
+    e.body from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4
+    and e.sequence = sized.sequence and e.sequence > $9) as body from (select sequence, id, invocation_id,
+    event_time, commit_time, user_revision, app_revision, digest, sum(size) over (order by sequence) as
+    size_so_far, row_number() over (order by sequence) as place from (select sequence, id, invocation_id,
+    event_time, commit_time, user_revision, app_revision, digest, octet_length(body) + 300 as size from events
+    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence > $5 and
+    sequence <= $6 order by sequence limit 0 + $7) as page) as sized where size_so_far <= $8 or place = 1 order
+    by sequence;
+
+-- note_import
+insert into imports (app_name, user_id, session_id, incarnation, time) values ($1, $2, $3, $4, $5) on conflict
+    (app_name, user_id, session_id, incarnation) do update set time = excluded.time;
+
+-- renew_import
+update imports set time = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- forget_import
+delete from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- dead_import
+select app_name, user_id, session_id, incarnation from imports where time < $1 limit 1;
+
+-- insert_imported
+insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
+    update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
+    forked_revision, imported_mark, imported_digest, imported_revision, imported_user_revision,
+    imported_app_revision, created_user_revision, created_app_revision, active_day) select $1, $2, $3, $4, $5,
+    $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $5, m.user_revision, m.app_revision,
+    m.user_revision, m.app_revision, $18 / 86400000000 from (select coalesce((select u.revision from
+    user_scopes u where u.app_name = $1 and u.user_id = $2), 0) as user_revision, coalesce((select a.revision
+    from app_scopes a where a.app_name = $1), 0) as app_revision) as m where true on conflict do nothing;
+    insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time
+    from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $3;
+
+-- set_user_revision
+insert into user_scopes (app_name, user_id, revision, floor) values ($1, $2, $3, $3) on conflict (app_name,
+    user_id) do update set revision = excluded.revision, floor = excluded.floor;
+
+-- set_app_revision
+insert into app_scopes (app_name, revision, floor) values ($1, $2, $2) on conflict (app_name) do update set
+    revision = excluded.revision, floor = excluded.floor;
 
 -- committed_since
 select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
@@ -273,18 +328,19 @@ insert into buried_sessions (app_name, user_id, session_id, incarnation) values 
 
 -- purge_events
 delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    in (select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 order by sequence limit 0 + $5);
+    <= (select sequence from (select sequence from events where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 order by sequence limit 0 + $5) as page order by sequence desc limit 1);
 
 -- purge_state
 delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key
-    in (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
-    = $4 order by key limit 0 + $5);
+    <= (select key from (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3
+    and incarnation = $4 order by key limit 0 + $5) as page order by key desc limit 1);
 
 -- purge_spans
 delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, key) in (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id =
-    $3 and incarnation = $4 order by node, key limit 0 + $5);
+    (node, key) <= (select node, key from (select node, key from session_spans where app_name = $1 and user_id
+    = $2 and session_id = $3 and incarnation = $4 order by node, key limit 0 + $5) as page order by node desc,
+    key desc limit 1);
 
 -- forget_buried
 delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
@@ -298,6 +354,13 @@ update buried_sessions set erasure = $3 where app_name = $1 and user_id = $2 and
 -- bury_sessions_of_user
 insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) select app_name, user_id, id,
     incarnation, $3 from sessions where app_name = $1 and user_id = $2;
+
+-- bury_imports_of_user
+insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) select app_name, user_id,
+    session_id, incarnation, $3 from imports where app_name = $1 and user_id = $2;
+
+-- forget_imports_of_user
+delete from imports where app_name = $1 and user_id = $2;
 
 -- unlist_sessions_of_user
 delete from sessions where app_name = $1 and user_id = $2;
@@ -402,6 +465,24 @@ with recursive names(name) as (select min(n) from (select min(user_id) as n from
     user_id > names.name union all select min(user_id) from user_scopes where app_name = $4 and user_id >
     names.name) as next) from names where coalesce(name < $3, name is not null)) select name from names where
     coalesce(name < $3, name is not null) limit 0 + $2;
+
+-- policy
+select revision, policy from policies where app_name = $1;
+
+-- policies
+select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
+
+-- set_policy
+insert into policies (app_name, revision, policy) values ($1, $2, $3) on conflict (app_name) do update set
+    revision = excluded.revision, policy = excluded.policy where policies.revision = excluded.revision - 1;
+
+-- walk
+select user_id, id, create_time, active_day, expire_time, $6 as now from sessions where app_name = $1 and
+    (create_time, user_id, id) > ($2, $3, $4) order by create_time, user_id, id limit 0 + $5;
+
+-- kept
+select user_id, id, create_time, active_day, expire_time, $4 as now from sessions where app_name = $1 and
+    user_id = $2 and id = $3;
 
 -- any_api_key
 select id from api_keys where id > '' limit 1;
@@ -651,14 +732,15 @@ with k(app_name, user_id, id, incarnation, revision, create_time, update_time, u
     display_name, labels, expire_time, initial_state, creation_key, creation_digest) as (select * from (values
     (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) insert into sessions (app_name, user_id, id,
     incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
-    initial_state, creation_key, creation_digest, created_user_revision, created_app_revision) select app_name,
-    user_id, id, incarnation, revision, create_time, update_time, update_time_number, display_name, labels,
-    expire_time, initial_state, creation_key, creation_digest, coalesce((select u.revision from user_scopes u
-    where u.app_name = k.app_name and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a
-    where a.app_name = k.app_name), 0) from k where true on conflict do nothing returning incarnation; with
-    k(app_name, user_id, id, incarnation) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore
-    into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from k
-    cross join sessions using (app_name, user_id, id, incarnation);
+    initial_state, creation_key, creation_digest, active_day, created_user_revision, created_app_revision)
+    select app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest, create_time / 86400000000,
+    coalesce((select u.revision from user_scopes u where u.app_name = k.app_name and u.user_id = k.user_id),
+    0), coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) from k where true on
+    conflict do nothing returning incarnation; with k(app_name, user_id, id, incarnation) as (select * from
+    (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore into session_updates (app_name, user_id, id,
+    update_time) select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id,
+    id, incarnation);
 
 -- insert_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -681,14 +763,14 @@ with k(app_name, user_id, session_id, incarnation, sequence, id, event_time, com
     k.app_name), 0)), rewind_to, digest, body from k;
 
 -- update_sessions
-with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from) as (select * from
-    (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision, update_time =
-    k.update_time, update_time_number = k.update_time_number, lease_expire = coalesce(max(s.lease_expire,
-    k.extended_from + s.lease_ttl), s.lease_expire) from k where s.app_name = k.app_name and s.user_id =
-    k.user_id and s.id = k.id; with k(app_name, user_id, id, update_time, old_update_time) as (select * from
-    (values (?, ?, ?, ?, ?)) limit 0 + ?) update session_updates as o set update_time = k.update_time from k
-    where o.app_name = k.app_name and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id =
-    k.id;
+with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from, active_day) as (select
+    * from (values (?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision,
+    update_time = k.update_time, update_time_number = k.update_time_number, active_day = k.active_day,
+    lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) from k where
+    s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id; with k(app_name, user_id, id,
+    update_time, old_update_time) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) update
+    session_updates as o set update_time = k.update_time from k where o.app_name = k.app_name and o.user_id =
+    k.user_id and o.update_time = k.old_update_time and o.id = k.id;
 
 -- set_user_revisions
 insert into user_scopes (app_name, user_id, revision) select * from (values (?, ?, ?)) limit 0 + ? on conflict

@@ -252,7 +252,7 @@ fn mask(word: &str) -> String {
         && is_hex(mark)
         && mark.len() >= 12
         && is_hex(event)
-        && event.len() == 8
+        && !event.is_empty()
     {
         return format!("{sequence}-CURSOR");
     }
