@@ -760,9 +760,8 @@ select array_agg(k.n), array_agg(s.incarnation), array_agg(s.revision), array_ag
     statement_timestamp()) * 1000000)::bigint) offset 0) s;
 
 -- expired
-select app_name, user_id, id as session_id, incarnation, null::text as erasure from sessions where expire_time
-    <= (extract(epoch from statement_timestamp()) * 1000000)::bigint order by app_name, user_id, id limit $1
-    for update skip locked;
+select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint order by app_name, user_id, id limit $1 for update skip locked;
 
 -- next_buried
 select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1 for update skip locked;

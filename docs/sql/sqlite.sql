@@ -691,8 +691,7 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     (s.expire_time is null or s.expire_time > $4);
 
 -- expired
-select app_name, user_id, id as session_id, incarnation, null as erasure from sessions where expire_time <= $1
-    limit 0 + $2;
+select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2;
 
 -- next_buried
 select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1;

@@ -130,7 +130,10 @@ mod tests {
     #[test]
     fn what_is_laid_out_is_the_same_json() {
         let mut long = 0;
-        for (id, example) in all().into_iter().filter(|(_, example)| example.body.starts_with(['{', '[']) && !example.body.contains("}\n{")) {
+        for (id, example) in all()
+            .into_iter()
+            .filter(|(_, example)| example.body.starts_with(['{', '[']) && !example.body.contains("}\n{"))
+        {
             let text = laid_out(example.body, 0);
             let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|error| panic!("{id}: {error}"));
             assert_eq!(read(&text), read(example.body));

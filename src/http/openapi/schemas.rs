@@ -872,7 +872,7 @@ fn trimmed_event() -> Value {
         "properties": {
             "id": reference("Id"),
             "sequence": {"type": "integer", "minimum": 1},
-            "trimmed": {"type": "boolean", "enum": [true]},
+            "trimmed": {"type": "boolean", "description": "true"},
         },
     })
 }

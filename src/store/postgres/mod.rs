@@ -39,7 +39,7 @@ use super::pool::{Lease, Pool, PoolUse};
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
 use super::sql::query::{Query, Row, Sql, Value};
-use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
+use super::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
@@ -663,9 +663,9 @@ impl Tx for PgTx {
     }
 
     async fn next_buried(&mut self) -> Result<Option<Buried>> {
-        let row: Option<IncarnationRow> =
+        let row: Option<BuriedRow> =
             sqlx::query_as(NEXT_BURIED).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
-        row.map(IncarnationRow::buried).transpose()
+        row.map(BuriedRow::decode).transpose()
     }
 
     async fn hold_user(&mut self, user: i64, lock: UserLock) -> Result<()> {

@@ -111,7 +111,7 @@ pub const READ_REVISIONS: &str = concat!(
 );
 
 pub const EXPIRED: &str = concat!(
-    "select app_name, user_id, id as session_id, incarnation, null::text as erasure from sessions where expire_time <= ",
+    "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= ",
     clock!(),
     " order by app_name, user_id, id limit $1 for update skip locked"
 );

@@ -307,18 +307,26 @@ pub struct IncarnationRow {
     user_id: String,
     session_id: String,
     incarnation: i64,
-    erasure: Option<String>,
 }
 
 impl IncarnationRow {
     pub fn decode(self) -> Result<(SessionKey, i64), StoreError> {
         Ok((session_key(&self.app_name, &self.user_id, &self.session_id)?, self.incarnation))
     }
+}
 
-    pub fn buried(self) -> Result<Buried, StoreError> {
-        let erasure = self.erasure.clone();
-        let (key, incarnation) = self.decode()?;
-        Ok(Buried { key, incarnation, erasure })
+/// A session whose rows are to be removed, and the erasure that asked for it.
+#[derive(FromRow)]
+pub struct BuriedRow {
+    #[sqlx(flatten)]
+    session: IncarnationRow,
+    erasure: Option<String>,
+}
+
+impl BuriedRow {
+    pub fn decode(self) -> Result<Buried, StoreError> {
+        let (key, incarnation) = self.session.decode()?;
+        Ok(Buried { key, incarnation, erasure: self.erasure })
     }
 }
 

@@ -39,7 +39,7 @@ use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
 use super::sql::query::{Query, Row, Sql, Value};
-use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
+use super::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
@@ -688,8 +688,8 @@ impl Tx for SqliteTx {
     }
 
     async fn next_buried(&mut self) -> Result<Option<Buried>> {
-        let row: Option<IncarnationRow> = sqlx::query_as(NEXT_BURIED).fetch_optional(&mut *self.conn).await?;
-        row.map(IncarnationRow::buried).transpose()
+        let row: Option<BuriedRow> = sqlx::query_as(NEXT_BURIED).fetch_optional(&mut *self.conn).await?;
+        row.map(BuriedRow::decode).transpose()
     }
 
     async fn hold_user(&mut self, _: i64, _: UserLock) -> Result<()> {

@@ -12,7 +12,7 @@ use crate::domain::writes::{EventWrite, Passed, ScopeUpdate, SessionUpdate, Stat
 use crate::store::backend::SessionInsert;
 use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, Part, SESSION_COLUMNS, StateTables};
 
-pub const EXPIRED: &str = "select app_name, user_id, id as session_id, incarnation, null as erasure from sessions \
+pub const EXPIRED: &str = "select app_name, user_id, id as session_id, incarnation from sessions \
      where expire_time <= $1 limit 0 + $2";
 
 pub const NEXT_BURIED: &str = "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1";

@@ -118,6 +118,7 @@ pub fn body_of(method: &str, path: &str) -> Option<Value> {
         ("POST", "sessions") | ("PUT", "{session}") | ("POST", "fork" | "{session}") => json!({}),
         ("POST", "events") => json!({"author": "user"}),
         ("POST", "rewind") => json!({"toRevision": 0}),
+        ("POST", "trim") => json!({"keepLast": 1}),
         ("POST", "lease") => json!({"owner": "o"}),
         ("PUT", "lease") => json!({"epoch": 1, "ttl": 60}),
         ("POST", "render") => json!({"template": "{k}"}),
@@ -208,10 +209,15 @@ on_both_databases! {
                 }
                 let ask = async |app: &str, user: &str, session: &str| {
                     let request = server.with(client, &method, &filled(&method, &template, app, user, session));
-                    match body_of(&method, &template) {
+                    let mut told = match body_of(&method, &template) {
                         Some(body) => told(&request.json(body).await),
                         None => told(&request.await),
+                    };
+                    // The head of an export repeats what was asked for, and tells the time.
+                    if let Some((_, rest)) = told.2.split_once('\n').filter(|_| template.ends_with("/export")) {
+                        told.2 = rest.to_owned();
                     }
+                    told
                 };
                 let foreign = ask("foreign", "u", "s").await;
                 let mut alike = vec![ask("missing", "u", "s").await, ask("foreign", "nobody", "missing").await];
@@ -248,7 +254,8 @@ on_both_databases! {
             ("/v1/keys" | "/v1/keys/{id}", _) => 4,
             (path, _) if path.starts_with("/v1/erasures") || path.ends_with("/erasure") => 3,
             ("/v1/tokens" | "/v1/tokens/revoke", _) | ("/v1/apps/{app}/state", "PATCH") => 2,
-            ("/v1/apps/{app}/policy", _) => 3,
+            ("/v1/import" | "/v1/apps/{app}/policy", _) => 3,
+            (path, _) if path.ends_with("/export") || path.ends_with("/trim") => 3,
             (path, _) if path.ends_with("/lease") && !reads => 2,
             _ => usize::from(!reads),
         };
