@@ -187,6 +187,10 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
                 if template.ends_with("/watch") {
                     continue;
                 }
+                // Its lines are read as they are taken, and here none is.
+                if template.ends_with("/export") && method == Method::HEAD {
+                    continue;
+                }
                 // The same within the grant is seen to reach it.
                 let (status, reached) = ask(credential, method, template, ["a", "u", "s"]).await;
                 assert_eq!(status, 200, "{method} {template}");
