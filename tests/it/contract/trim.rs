@@ -284,4 +284,61 @@ on_both_databases! {
         assert_eq!(session["events"].as_array().map(Vec::len), Some(1));
         assert_eq!(session["events"][0]["id"], "e4");
     }
+
+    async fn past_states_from_the_base_on_are_as_they_were_while_writers_append(server: &TestServer) {
+        const EACH: u64 = 60;
+        server.create(r#"{"state":{"n":0}}"#).await;
+        let writes = async |writer: u64| {
+            let mut sent = Vec::new();
+            for n in 0..EACH {
+                let (key, chance) = (n * 7 % 5, (writer + n * 13) % 4);
+                let ops = match chance {
+                    0 => format!(r#""stateOps":[{{"op":"remove","key":"k{key}"}}]"#),
+                    1 => r#""stateOps":[{"op":"increment","key":"n","value":1}]"#.to_owned(),
+                    _ => format!(r#""stateDelta":{{"k{key}":[{writer},{n}],"user:k{key}":{n}.0,"w{writer}.{n}":null}}"#),
+                };
+                let body = format!(r#"{{"id":"{writer}.{n}","author":"a","invocationId":"i{}","actions":{{{ops}}}}}"#, n / 3);
+                sent.push((server.append(&*body).await.json()["sequence"].as_i64().expect("a sequence"), body));
+            }
+            sent
+        };
+        // The state as it is read, with its revision; and a cut now and then, somewhere behind the base.
+        let reads_and_cuts = async {
+            let (mut recorded, mut base) = (Vec::new(), 0);
+            for n in 0..EACH {
+                let state = server.get(format!("{STATE}?scope=session")).await.expect(200);
+                let revision: i64 = state.etag().trim_matches('"').split('.').next().and_then(|r| r.parse().ok()).expect("a revision");
+                recorded.push((revision, state.text().to_owned()));
+                if n % 4 == 3 {
+                    let cut = base + (revision - base) * (n as i64 * 31 % 100) / 100;
+                    let trimmed = trim(server, &format!(r#"{{"beforeSequence":{}}}"#, cut + 1)).await.json();
+                    assert_eq!(trimmed["baseRevision"], cut);
+                    base = cut;
+                }
+            }
+            (recorded, base)
+        };
+        let ((mut sent, more), (recorded, base)) = tokio::join!(async { tokio::join!(writes(1), writes(2)) }, reads_and_cuts);
+        sent.extend(more);
+        assert!(base > 0 && recorded.iter().any(|(revision, _)| *revision > base), "{base}");
+        for swept in [false, true] {
+            if swept {
+                server.until_swept().await;
+            }
+            for (revision, state) in &recorded {
+                let past = server.get(format!("{STATE}?scope=session&atRevision={revision}")).await;
+                if *revision < base {
+                    assert_trimmed(&past, base);
+                } else {
+                    assert_eq!(past.expect(200).text(), state, "{revision}");
+                }
+            }
+        }
+        for (sequence, body) in &sent {
+            let again = server.post(EVENTS).json(&**body).await.expect(200);
+            assert!(again.was_replayed());
+            let trimmed = (*sequence <= base).then(|| json!(true)).unwrap_or_default();
+            assert_eq!((&again.json()["sequence"], &again.json()["trimmed"]), (&json!(sequence), &trimmed));
+        }
+    }
 }
