@@ -103,7 +103,7 @@ fn line(erasure: &Erasure) -> String {
     line.close()
 }
 
-/// Reads a line of [`line`]; `None` says nothing of what is wrong with it.
+/// Reads a line of [`line()`]; `None` says nothing of what is wrong with it.
 fn entry(json: Json<'_>) -> Option<Erasing> {
     let text = |name| json.get(name).and_then(Json::as_str);
     let digest = |text: &str| <[u8; 32]>::try_from(from_hex(text)?).ok();
