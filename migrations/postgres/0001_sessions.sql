@@ -114,12 +114,14 @@ create table session_state (
     constraint session_state_pkey primary key (incarnation, key, session_id, user_id, app_name)
 ) with (fillfactor = 80);
 
--- `floor`: what the scope was before that revision is not known, or not any more.
+-- `floor`: what the scope was before that revision is not known, or not any more. `emptied`: nothing is left of what was before
+-- that one.
 create table user_scopes (
     app_name text collate "C" not null,
     user_id  text collate "C" not null,
     revision bigint not null,
     floor    bigint not null default 0,
+    emptied  bigint not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 ) with (fillfactor = 50);
 create table user_state (
@@ -135,6 +137,7 @@ create table app_scopes (
     app_name text collate "C" not null,
     revision bigint not null,
     floor    bigint not null default 0,
+    emptied  bigint not null default 0,
     constraint app_scopes_pkey primary key (app_name)
 ) with (fillfactor = 20);
 create table app_state (
@@ -146,7 +149,7 @@ create table app_state (
 ) with (fillfactor = 50);
 
 -- What shared state was, so that it can be read as of an event. A log holds every change, also of sessions that are
--- gone (a value of null: the key was removed). Spans find what held at a revision without walking the log: a value that
+-- gone (a value of null: the key was removed), and when it was made. Spans find what held at a revision without walking the log: a value that
 -- was overwritten or removed held from `valid_from` up to, not including, `valid_to`; `node` files it in an interval
 -- tree (domain/history.rs), where one look per level finds all that held at a revision. What still holds is in the
 -- state tables. The log of a session is its events; their bodies hold many keys, so its spans have the value.
@@ -169,8 +172,10 @@ create table user_log (
     key      text collate "C" not null,
     revision bigint not null,
     value    text,
+    time     bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
     constraint user_log_pkey primary key (app_name, user_id, key, revision)
 );
+create index user_log_by_revision on user_log (app_name, user_id, revision);
 create table user_spans (
     app_name   text collate "C" not null,
     user_id    text collate "C" not null,
@@ -186,8 +191,10 @@ create table app_log (
     key      text collate "C" not null,
     revision bigint not null,
     value    text,
+    time     bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
     constraint app_log_pkey primary key (app_name, key, revision)
 );
+create index app_log_by_revision on app_log (app_name, revision);
 create table app_spans (
     app_name   text collate "C" not null,
     node       bigint not null,

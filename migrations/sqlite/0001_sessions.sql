@@ -111,12 +111,14 @@ create table session_state (
     constraint session_state_pkey primary key (incarnation, key, session_id, user_id, app_name)
 );
 
--- `floor`: what the scope was before that revision is not known, or not any more.
+-- `floor`: what the scope was before that revision is not known, or not any more. `emptied`: nothing is left of what was before
+-- that one.
 create table user_scopes (
     app_name text not null,
     user_id  text not null,
     revision integer not null,
     floor    integer not null default 0,
+    emptied  integer not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 );
 create table user_state (
@@ -132,6 +134,7 @@ create table app_scopes (
     app_name text not null,
     revision integer not null,
     floor    integer not null default 0,
+    emptied  integer not null default 0,
     constraint app_scopes_pkey primary key (app_name)
 );
 create table app_state (
@@ -143,7 +146,7 @@ create table app_state (
 );
 
 -- What shared state was, so that it can be read as of an event. A log holds every change, also of sessions that are
--- gone (a value of null: the key was removed). Spans find what held at a revision without walking the log: a value that
+-- gone (a value of null: the key was removed), and when it was made. Spans find what held at a revision without walking the log: a value that
 -- was overwritten or removed held from `valid_from` up to, not including, `valid_to`; `node` files it in an interval
 -- tree (domain/history.rs), where one look per level finds all that held at a revision. What still holds is in the
 -- state tables. The log of a session is its events; their bodies hold many keys, so its spans have the value.
@@ -167,8 +170,10 @@ create table user_log (
     key      text not null,
     revision integer not null,
     value    text,
+    time     integer not null default (cast(unixepoch('subsec') * 1000000 as integer)),
     constraint user_log_pkey primary key (app_name, user_id, key, revision)
 ) without rowid;
+create index user_log_by_revision on user_log (app_name, user_id, revision);
 create table user_spans (
     app_name   text not null,
     user_id    text not null,
@@ -184,8 +189,10 @@ create table app_log (
     key      text not null,
     revision integer not null,
     value    text,
+    time     integer not null default (cast(unixepoch('subsec') * 1000000 as integer)),
     constraint app_log_pkey primary key (app_name, key, revision)
 ) without rowid;
+create index app_log_by_revision on app_log (app_name, revision);
 create table app_spans (
     app_name   text not null,
     node       integer not null,

@@ -4,12 +4,13 @@
 //! not those that events say of themselves.
 
 use super::envelope::Fields;
-use super::ids::{AppName, SessionKey};
+use super::ids::{AppName, SessionKey, UserId};
 use super::json::{Json, Kind, ObjectText, RawJson};
 use super::resolve::Mismatch;
 use super::session::parse_ttl;
 use super::tag::IfMatch;
 use super::time::Micros;
+use super::trim::new_base;
 use super::{FieldError, Rejected};
 
 /// A day, in microseconds.
@@ -147,13 +148,37 @@ impl Policy {
         policy.close()
     }
 
-    /// Whether it removes sessions.
-    pub fn expires_sessions(&self) -> bool {
-        self.idle_ttl.is_some() || self.session_age.is_some()
+    /// Whether it looks at sessions one by one.
+    pub fn judges_sessions(&self) -> bool {
+        let spans = [&self.idle_ttl, &self.session_age, &self.event_age, &self.stub_age];
+        spans.into_iter().any(Option::is_some) || self.max_count.is_some()
+    }
+
+    /// What is to be done to a session.
+    pub fn judge(&self, session: &Kept) -> Due {
+        let old = |span: &Option<Span>, time: Option<Micros>| {
+            let since = session.now.plus(-span.as_ref()?.micros);
+            time.is_some_and(|time| time < since).then_some(since)
+        };
+        Due {
+            expired: self.expires(session),
+            count: self.base(session, 0) > session.base,
+            // Not if the last events that stay would keep all of them.
+            events_before: old(&self.event_age, session.first_commit)
+                .filter(|_| self.base(session, session.revision) > session.base),
+            stubs_before: old(&self.stub_age, session.first_stub),
+        }
+    }
+
+    /// At which revision a session is to begin, of which the events up to `old` are too old.
+    pub fn base(&self, session: &Kept, old: i64) -> i64 {
+        let by_count = self.max_count.map_or(0, |most| session.revision - most);
+        let most = session.revision - self.keep_last.unwrap_or(0);
+        new_base(by_count.max(old).min(most), session.base, session.revision)
     }
 
     /// Whether a session is to be removed.
-    pub fn expires(&self, session: &Kept) -> bool {
+    fn expires(&self, session: &Kept) -> bool {
         let after = |span: &Option<Span>, since: i64| {
             span.as_ref().is_some_and(|span| since.saturating_add(span.micros) <= session.now.0)
         };
@@ -214,7 +239,7 @@ pub struct Walked {
     pub key: SessionKey,
 }
 
-/// A part of a walk that finds what a policy removes, and removes it unless it is a dry run.
+/// A part of a walk through the sessions of an app that finds what a policy removes, and removes it unless it is a dry run.
 #[derive(Debug)]
 pub struct Walk {
     pub app: AppName,
@@ -224,11 +249,50 @@ pub struct Walk {
     pub now: Micros,
 }
 
-/// What a part of a walk has found; `next` is `None` at the end.
+/// What a part of a walk has found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    pub sessions: u64,
+    pub counts: Counts,
+    /// The same part has more to remove.
+    pub again: bool,
+    /// Where to go on; `None` at the end.
     pub next: Option<Walked>,
+}
+
+/// What a policy takes.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Sessions that expire.
+    pub expired: u64,
+    /// Others that lose events, and how many events these are.
+    pub trimmed: u64,
+    pub events: u64,
+}
+
+impl Counts {
+    pub fn add(&mut self, more: Self) {
+        self.expired += more.expired;
+        self.trimmed += more.trimmed;
+        self.events += more.events;
+    }
+}
+
+/// A part of a walk through the shared scopes of an app that forgets what they were.
+#[derive(Debug)]
+pub struct Forget {
+    pub app: AppName,
+    /// For so long it is to be known what they were, in microseconds.
+    pub age: i64,
+    pub from: Scopes,
+    pub now: Micros,
+}
+
+/// Shared scopes of an app, in the order of a walk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scopes {
+    All,
+    /// Those of users, after this one.
+    OfUsers(Option<UserId>),
 }
 
 /// What a policy judges a session by.
@@ -241,6 +305,36 @@ pub struct Kept {
     pub active_day: i64,
     /// It has an expiry of its own.
     pub has_expiry: bool,
+    pub revision: i64,
+    /// Where its log begins.
+    pub base: i64,
+    /// When the first event of its log was committed.
+    pub first_commit: Option<Micros>,
+    /// When the first event was committed of which there is a stub.
+    pub first_stub: Option<Micros>,
+}
+
+/// What is to be done to a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// To be removed; then nothing else counts.
+    pub expired: bool,
+    /// To be trimmed, as it has too many events.
+    pub count: bool,
+    /// To be trimmed of events that were committed before this time, of which there is at least one.
+    pub events_before: Option<Micros>,
+    /// Its stubs of events that were committed before this time are to go.
+    pub stubs_before: Option<Micros>,
+}
+
+impl Due {
+    pub fn trims(&self) -> bool {
+        self.count || self.events_before.is_some()
+    }
+
+    pub fn is_any(&self) -> bool {
+        self.expired || self.trims() || self.stubs_before.is_some()
+    }
 }
 
 fn span(fields: &mut Fields<'_>, name: &str, least: i64) -> Option<Span> {
@@ -310,16 +404,54 @@ mod tests {
         }
     }
 
+    fn session(now: i64) -> Kept {
+        Kept {
+            now: Micros(now),
+            create_time: Micros(0),
+            active_day: 9,
+            has_expiry: false,
+            revision: 0,
+            base: 0,
+            first_commit: None,
+            first_stub: None,
+        }
+    }
+
     #[test]
     fn a_session_is_idle_from_the_end_of_its_day_on() {
-        let session = |now: i64| Kept { now: Micros(now), create_time: Micros(0), active_day: 9, has_expiry: false };
         let idle = policy(r#"{"sessions":{"idleTtl":"2d"}}"#);
-        assert!(!idle.expires(&session(12 * DAY - 1)));
-        assert!(idle.expires(&session(12 * DAY)));
-        assert!(!idle.expires(&Kept { has_expiry: true, ..session(100 * DAY) }));
+        assert!(!idle.judge(&session(12 * DAY - 1)).expired);
+        assert!(idle.judge(&session(12 * DAY)).expired);
+        assert!(!idle.judge(&Kept { has_expiry: true, ..session(100 * DAY) }).expired);
         let old = policy(r#"{"sessions":{"maxAge":"2d"}}"#);
-        assert!(!old.expires(&session(2 * DAY - 1)));
-        assert!(old.expires(&session(2 * DAY)));
-        assert!(!policy(r#"{"events":{"maxCount":1}}"#).expires(&session(1000 * DAY)));
+        assert!(!old.judge(&session(2 * DAY - 1)).expired);
+        assert!(old.judge(&session(2 * DAY)).expired);
+        assert!(!policy(r#"{"events":{"maxCount":1}}"#).judge(&session(1000 * DAY)).is_any());
+    }
+
+    #[test]
+    fn events_go_by_count_and_by_age_but_for_the_last() {
+        let log = |base, revision| Kept { base, revision, first_commit: Some(Micros(0)), ..session(10 * DAY) };
+        let base = |text: &str, kept: Kept, old| policy(text).base(&kept, old);
+        for (text, base_then, revision, old, expected) in [
+            (r#"{"events":{"maxCount":3}}"#, 0, 10, 0, 7),
+            (r#"{"events":{"maxCount":3}}"#, 8, 10, 0, 8),
+            (r#"{"events":{"maxCount":9223372036854775807}}"#, 0, 10, 0, 0),
+            (r#"{"events":{"maxCount":3,"keepLast":5}}"#, 0, 10, 10, 5),
+            (r#"{"events":{"maxAge":"1d","keepLast":5}}"#, 2, 10, 3, 3),
+            (r#"{"events":{"maxAge":"1d","keepLast":9223372036854775807}}"#, 0, 10, 10, 0),
+            (r#"{"events":{"maxAge":"1d","maxCount":4}}"#, 0, 10, 8, 8),
+        ] {
+            assert_eq!(base(text, log(base_then, revision), old), expected, "{text}");
+        }
+        // Alone, it trims nothing.
+        assert!(!policy(r#"{"events":{"keepLast":1}}"#).judge(&log(0, 10)).is_any());
+        let aged = policy(r#"{"events":{"maxAge":"1d","keepLast":5,"stubsMaxAge":"1s"}}"#);
+        assert_eq!(aged.judge(&log(0, 10)).events_before, Some(Micros(9 * DAY)));
+        for kept in [log(5, 10), log(0, 5), Kept { first_commit: Some(Micros(9 * DAY)), ..log(0, 10) }] {
+            assert!(!aged.judge(&kept).is_any(), "{kept:?}");
+        }
+        let stubs = Kept { first_stub: Some(Micros(0)), ..log(5, 10) };
+        assert_eq!(aged.judge(&stubs).stubs_before, Some(Micros(10 * DAY - 1_000_000)));
     }
 }

@@ -165,6 +165,8 @@ pub enum Moment {
     Beyond(i64),
     /// The session begins here, after that revision.
     Trimmed(i64),
+    /// What user or app state were then is not known any more; the session, which begins here, is.
+    Forgotten(i64),
 }
 
 #[derive(Debug)]

@@ -69,6 +69,8 @@ pub struct SessionRow {
     pub initial_state: String,
     pub created: Seen,
     pub now: Seen,
+    /// What the shared scopes were before these revisions is not known.
+    pub floors: Seen,
     /// If the session is a fork: its events up to this one are copies.
     pub forked_revision: Option<i64>,
     /// The shared scopes that the events up to this one saw are of another database.
@@ -379,8 +381,8 @@ impl SessionCheck {
     /// their keys and revisions.
     pub fn found(&mut self, wanted: &Wanted, spans: &[Span], user_log: &[LogValue], app_log: &[LogValue]) {
         self.found_spans += compare_spans(&mut self.findings, &wanted.spans, spans);
-        compare_log(&mut self.findings, "user", &wanted.user_log, user_log);
-        compare_log(&mut self.findings, "app", &wanted.app_log, app_log);
+        compare_log(&mut self.findings, "user", self.row.floors.user, &wanted.user_log, user_log);
+        compare_log(&mut self.findings, "app", self.row.floors.app, &wanted.app_log, app_log);
     }
 
     /// After the last event: how the log ends.
@@ -537,12 +539,12 @@ fn compare_spans(findings: &mut Findings, wanted: &[Span], found: &[Span]) -> i6
     found.len() as i64
 }
 
-/// Compares what requests left with the rows of a scope's log.
-fn compare_log(findings: &mut Findings, scope: &str, wanted: &[Logged], found: &[LogValue]) {
+/// Compares what requests left with the rows of a scope's log. What is up to its floor may be gone.
+fn compare_log(findings: &mut Findings, scope: &str, floor: i64, wanted: &[Logged], found: &[LogValue]) {
     let found: HashMap<(&str, i64), &LogValue> = found.iter().map(|row| ((&*row.key, row.revision), row)).collect();
     for Logged { key, revision, left } in wanted {
         let fault = match (left, found.get(&(&**key, *revision)).map(|row| &row.value)) {
-            (Left::Value(_) | Left::Something, None) => "lacks",
+            (Left::Value(_) | Left::Something, None) if *revision > floor => "lacks",
             (Left::Value(value), Some(logged)) if logged.as_ref() != Some(value) => "has another value for",
             (Left::Nothing, Some(Some(_))) => "has a value for",
             _ => continue,
@@ -739,6 +741,7 @@ mod tests {
                 initial_state: r#"{"a": 0,"b":[1.0]}"#.to_owned(),
                 created: Seen { user: 2, app: 0 },
                 now: Seen { user: 5, app: 1 },
+                floors: Seen::default(),
                 forked_revision: None,
                 imported_revision: 0,
                 lease_agrees: true,
@@ -907,6 +910,12 @@ mod tests {
         differs(|s| s.user_log[1].value = Some("1".into()), &[&line("user", "has a value for", 4)]);
         differs(|s| drop(s.user_log.remove(1)), &[]);
         differs(|s| s.app_log.clear(), &[&line("app", "lacks", 1)]);
+        let forgotten = |s: &mut Stored| {
+            s.row.floors = Seen { user: 4, app: 1 };
+            s.app_log.clear();
+            s.user_log.drain(..2);
+        };
+        differs(forgotten, &[]);
     }
 
     #[test]

@@ -76,11 +76,11 @@ pub async fn put(mut call: Call) -> Result<Response, Problem> {
     if !query.boolean(&DRY_RUN) {
         return Ok(shown(&call.service.set_policy(write, call.deadline).await.map_err(of_header)?));
     }
-    let (stored, sessions) = call.service.try_policy(write, call.deadline).await.map_err(of_header)?;
+    let (stored, counts) = call.service.try_policy(write, call.deadline).await.map_err(of_header)?;
     let (mut expire, mut trim, mut found) = (ObjectText::default(), ObjectText::default(), ObjectText::default());
-    expire.push("sessions", &sessions.to_string());
-    trim.push("sessions", "0");
-    trim.push("events", "0");
+    expire.push("sessions", &counts.expired.to_string());
+    trim.push("sessions", &counts.trimmed.to_string());
+    trim.push("events", &counts.events.to_string());
     found.push("wouldExpire", &expire.close());
     found.push("wouldTrim", &trim.close());
     Ok(Answer::ok().tag(tag(&stored)).json(found.close()))

@@ -384,6 +384,13 @@ impl From<Error> for Problem {
                 tells: Some(Box::new(Tells::Log { base, revision: None })),
                 ..Self::new(Code::RevisionTrimmed, format!("this was trimmed: the session begins at revision {base}"))
             },
+            Error::Forgotten { base } => Self {
+                tells: Some(Box::new(Tells::Log { base, revision: None })),
+                ..Self::new(
+                    Code::RevisionTrimmed,
+                    "what user and app state were then is no longer kept; `scope=session` shows the state of the session alone",
+                )
+            },
             Error::PositionGone { base, revision } => Self {
                 tells: Some(Box::new(Tells::Log { base, revision: Some(revision) })),
                 ..Self::new(

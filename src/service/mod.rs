@@ -98,6 +98,8 @@ pub enum Error {
     PositionGone { base: i64, revision: i64 },
     #[error("the past was trimmed")]
     Trimmed { base: i64 },
+    #[error("what shared state was is forgotten")]
+    Forgotten { base: i64 },
     #[error("the lease refused")]
     Lease(LeaseRefusal),
     #[error("the precondition failed")]

@@ -21,7 +21,7 @@ impl Service {
     /// The merged state as it was when event `revision` had committed (0: at creation), and the tag of that moment.
     ///
     /// # Errors
-    /// `SessionNotFound`, `Trimmed`; `Rejected` if the session has not come to that revision.
+    /// `SessionNotFound`, `Trimmed`, `Forgotten`; `Rejected` if the session has not come to that revision.
     pub async fn state_at(
         &self,
         key: SessionKey,
@@ -35,6 +35,7 @@ impl Service {
             Moment::SessionNotFound => Err(Error::SessionNotFound),
             Moment::Beyond(revision) => Err(beyond(revision)),
             Moment::Trimmed(base) => Err(Error::Trimmed { base }),
+            Moment::Forgotten(base) => Err(Error::Forgotten { base }),
         }
     }
 

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::retry::{Repeat, Tried};
 use super::{Error, Result, Service};
 use crate::domain::ids::AppName;
-use crate::domain::policy::{Found, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk};
+use crate::domain::policy::{Counts, Forget, Found, Policy, PolicyOutcome, PolicyWrite, Scopes, StoredPolicy, Walk};
 use crate::store::error::StoreError;
 
 impl Service {
@@ -32,25 +32,24 @@ impl Service {
         }
     }
 
-    /// What a sweep would remove now if this were the policy: how many sessions. And the policy that there is.
+    /// What a sweep would remove now if this were the policy, and the policy that there is.
     ///
     /// # Errors
     /// `RevisionMismatch`.
-    pub async fn try_policy(&self, write: PolicyWrite, deadline: Instant) -> Result<(StoredPolicy, u64)> {
+    pub async fn try_policy(&self, write: PolicyWrite, deadline: Instant) -> Result<(StoredPolicy, Counts)> {
         let stored = self.policy(&write.app, deadline).await?;
         write.decide(&stored).map_err(Error::RevisionMismatch)?;
         let PolicyWrite { app, policy, .. } = write;
-        let policy = policy.unwrap_or_default();
-        let mut walk = Walk { app, policy, after: None, dry_run: true, now: self.clock.now() };
-        let mut sessions = 0;
-        loop {
-            let Found { sessions: more, next } = self.read(deadline, || self.store.walk(&walk, deadline)).await?;
-            sessions += more;
-            if next.is_none() {
-                return Ok((stored, sessions));
-            }
-            walk.after = next;
+        let mut walk =
+            Walk { app, policy: policy.unwrap_or_default(), after: None, dry_run: true, now: self.clock.now() };
+        let mut counts = Counts::default();
+        while walk.policy.judges_sessions() {
+            let found = self.read(deadline, || self.store.walk(&walk, deadline)).await?;
+            counts.add(found.counts);
+            let Some(next) = found.next else { break };
+            walk.after = Some(next);
         }
+        Ok((stored, counts))
     }
 
     /// Applies a policy of an app once. One that is changed meanwhile counts the next time.
@@ -63,16 +62,28 @@ impl Service {
         policy: Policy,
         limit: Duration,
     ) -> std::result::Result<(), StoreError> {
+        if let Some(age) = &policy.shared_age {
+            let mut from = Some(Scopes::All);
+            while let Some(scopes) = from {
+                let forget = Forget { app: app.clone(), age: age.micros, from: scopes, now: self.clock.now() };
+                from = self.store.forget(&forget, Instant::now() + limit).await?;
+            }
+        }
+        if !policy.judges_sessions() {
+            return Ok(());
+        }
         let mut walk = Walk { app, policy, after: None, dry_run: false, now: self.clock.now() };
         loop {
-            let Found { sessions, next } = self.store.walk(&walk, Instant::now() + limit).await?;
-            if sessions > 0 {
+            let Found { counts, again, next } = self.store.walk(&walk, Instant::now() + limit).await?;
+            if counts != Counts::default() {
                 self.to_sweep.notify_one();
             }
-            if next.is_none() {
-                return Ok(());
+            match next {
+                _ if again => {}
+                Some(next) => walk.after = Some(next),
+                None => return Ok(()),
             }
-            (walk.after, walk.now) = (next, self.clock.now());
+            walk.now = self.clock.now();
         }
     }
 }

@@ -342,10 +342,24 @@ impl Snapshot {
             initial_state,
             created: Seen { user: saw_user, app: saw_app },
             now: Seen { user, app },
+            floors: self.floors(name).await?,
             forked_revision: forked,
             imported_revision: imported,
         };
         Ok(Some((incarnation, row)))
+    }
+
+    /// The revisions before which the session's shared scopes are not known.
+    async fn floors(&mut self, name: &SessionName) -> Result<Seen> {
+        let query = Query::new("select coalesce((select floor from user_scopes where app_name = ")
+            .arg(&name.app)
+            .sql(" and user_id = ")
+            .arg(&name.user)
+            .sql("), 0), coalesce((select floor from app_scopes where app_name = ")
+            .arg(&name.app)
+            .sql("), 0)");
+        let (user, app): (i64, i64) = self.one(query).await?;
+        Ok(Seen { user, app })
     }
 
     async fn fold(&mut self, name: &SessionName, incarnation: i64, row: SessionRow) -> Result<CheckedSession> {

@@ -57,7 +57,7 @@ use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
-use crate::domain::policy::{Found, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk};
+use crate::domain::policy::{Forget, Found, Policy, PolicyOutcome, PolicyWrite, Scopes, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
@@ -244,9 +244,13 @@ pub trait Store: Send + Sync + 'static {
     /// Changes the policy of an app. The same call again changes nothing, unless its precondition fails for the first one.
     async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Result<PolicyOutcome, StoreError>;
 
-    /// Goes through a bounded number of sessions of an app, and removes those that a policy expires. What others have locked
-    /// stays for the next time.
+    /// Goes through a bounded number of sessions of an app, and removes what a policy says: sessions, events, stubs. What others
+    /// have locked stays for the next time.
     async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found, StoreError>;
+
+    /// Forgets what shared scopes of an app were, a bounded part of it; where to go on, `None` at the end. Readers of what is
+    /// forgotten are told at once.
+    async fn forget(&self, forget: &Forget, deadline: Instant) -> Result<Option<Scopes>, StoreError>;
 
     /// With which users are hashed where nothing may name them: never another one, also after a restore.
     async fn erasure_salt(&self, deadline: Instant) -> Result<[u8; 32], StoreError>;

@@ -23,7 +23,7 @@ use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
-use crate::domain::policy::{Found, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk};
+use crate::domain::policy::{Forget, Found, Policy, PolicyOutcome, PolicyWrite, Scopes, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::{Scope, join};
@@ -228,6 +228,10 @@ impl Store for Nowhere {
 
     async fn walk(&self, _: &Walk, _: Instant) -> Result<Found> {
         Ok(Found::default())
+    }
+
+    async fn forget(&self, _: &Forget, _: Instant) -> Result<Option<Scopes>> {
+        Ok(None)
     }
 
     async fn erasure_salt(&self, _: Instant) -> Result<[u8; 32]> {

@@ -40,8 +40,9 @@ const OF_ALL_APPS: [(&str, &str); 20] = [
 ];
 
 /// Statements that are of all users of an app, and why.
-const OF_ALL_USERS: [(&str, &str); 10] = [
+const OF_ALL_USERS: [(&str, &str); 11] = [
     ("walk", "the sweep goes through all sessions of an app that has a policy"),
+    ("history_of_users", "the sweep goes through all users of an app that has a policy"),
     ("users", "lists them"),
     ("list_of_app_by_update", "lists an app's sessions"),
     ("list_of_app_by_update_within", "lists the sessions of some of an app's users"),

@@ -314,7 +314,7 @@ async fn rows_of_nobody_are_found(place: Place) {
                from session_state; \
              insert into session_spans select app_name, user_id, session_id, 8, node, key, valid_from, valid_to, value \
                from session_spans; \
-             insert into user_log values ('shop', 'eve', 'k', 1, null); \
+             insert into user_log (app_name, user_id, key, revision) values ('shop', 'eve', 'k', 1); \
              insert into session_updates (app_name, user_id, id, update_time) values ('shop', 'eve', 'u', 7)",
         )
         .await;

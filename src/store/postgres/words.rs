@@ -31,6 +31,7 @@ static WORDS: Words = Words {
     wanted: |keys| format!(" and ({keys}::text[] is null or t.key = any({keys}))"),
     among: |numbers| format!(" = any({numbers}::bigint[])"),
     each: |keys| format!("unnest({keys}::text[]) as k(value)"),
+    pairs: |texts, numbers| format!("unnest({texts}::text[], {numbers}::bigint[]) as p(text, number)"),
     filed: |table, of, nodes| {
         format!(
             "unnest({nodes}::bigint[]) as n(node) cross join lateral (select * from {table} s where {of} \

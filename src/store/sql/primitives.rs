@@ -7,7 +7,7 @@ use super::filter::filter_text;
 use super::list::list as list_statement;
 use super::query::{Query, Sql, Value};
 use super::rows::{
-    DifferenceRow, EventRow, HeadRow, LeaseRow, ListedRow, PagedEventRow, ScopeRow, StateRow, TrimRow, ViewRow,
+    DifferenceRow, EventRow, HeadRow, HistoryRow, LeaseRow, ListedRow, PagedEventRow, ScopeRow, StateRow, TrimRow, ViewRow,
     event_page, listed,
 };
 use crate::domain::access::NameRange;
@@ -15,10 +15,11 @@ use crate::domain::command::Fork;
 use crate::domain::erasure::Removed;
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
-use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserKey};
+use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::{Exclusive, Lease, LeaseView};
 use crate::domain::loaded::{LockedSession, SessionHead};
+use crate::domain::policy::{Forget, Scopes};
 use crate::domain::query::{EventPage, EventQuery, ListQuery, Page, ScopeView, SessionQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::rewind::{Difference, hidden};
@@ -162,6 +163,19 @@ pub async fn finish_trim(db: &mut impl Sql, key: &SessionKey, incarnation: i64) 
     db.execute(of(&db.statements().finish_trim, key, incarnation)).await.map(drop)
 }
 
+/// Removes stubs of events that were committed before `time`: of the first `limit` stubs those before the first that is not.
+/// Whether that were all of them, so that there may be more.
+pub async fn purge_stubs(db: &mut impl Sql, session: &SessionInfo, time: Micros, limit: usize) -> Result<bool> {
+    let statements = db.statements();
+    let of = |text| of(text, &session.key, session.incarnation);
+    let first = of(&statements.first_stubs).bind(session.base_revision).bind(limit as i64);
+    let stubs: Vec<(i64, i64)> = db.fetch(first).await?;
+    let old = stubs.iter().take_while(|(_, committed)| *committed < time.0);
+    let Some((last, _)) = old.clone().last() else { return Ok(false) };
+    db.execute(of(&statements.purge_stubs).bind(*last)).await?;
+    Ok(old.count() == limit)
+}
+
 /// Removes the session's row and notes its incarnation for [`purge`].
 pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
     let statements = db.statements();
@@ -228,13 +242,14 @@ pub async fn scope(db: &mut impl Sql, scope: &ScopeKey) -> Result<ScopeView> {
     Ok(ScopeView { revision: row.revision, state: join([row.state.as_deref()]) })
 }
 
-/// The revisions of user and app state that the event of this sequence saw; of the base, that were seen there.
+/// The revisions of user and app state that the event of this sequence saw; of the base, that were seen there. And those before
+/// which user and app state are not known.
 pub async fn seen_revisions(
     db: &mut impl Sql,
     key: &SessionKey,
     incarnation: i64,
     revision: i64,
-) -> Result<Option<(i64, i64)>> {
+) -> Result<Option<(i64, i64, i64, i64)>> {
     let query = of(&db.statements().seen_revisions, key, incarnation).bind(revision);
     at_most_one(db, query).await
 }
@@ -285,6 +300,80 @@ pub async fn removed_since(
     };
     let rows: Vec<(String, Option<i64>)> = db.fetch(query).await?;
     Ok(rows.into_iter().filter_map(|(key, revision)| Some((key, revision?))).collect())
+}
+
+/// What is to be known of the next `scopes` shared scopes to raise their floors: `changes` of each.
+pub async fn histories(
+    db: &mut impl Sql,
+    forget: &Forget,
+    scopes: i64,
+    changes: i64,
+) -> Result<Vec<HistoryRow>> {
+    let statements = db.statements();
+    let query = match &forget.from {
+        Scopes::All => Query::new(&*statements.history_of_app).app(&forget.app),
+        Scopes::OfUsers(after) => Query::new(&*statements.history_of_users)
+            .app(&forget.app)
+            .bind(after.as_ref().map_or("", UserId::as_str))
+            .bind(scopes),
+    };
+    db.fetch(query.bind(changes).bind(forget.age).bind(forget.now.0)).await
+}
+
+/// A statement over the rows of a shared scope: one of users, or of apps.
+fn in_scope<'a>(of_users: &'static str, of_apps: &'static str, scope: &'a ScopeKey) -> Query<'a> {
+    match scope {
+        ScopeKey::User(key) => Query::new(of_users).user(key),
+        ScopeKey::App(app) => Query::new(of_apps).app(app),
+    }
+}
+
+/// Makes a revision the floor of a shared scope, unless it has a higher one.
+pub async fn raise_floor(db: &mut impl Sql, scope: &ScopeKey, floor: i64) -> Result<()> {
+    let statements = db.statements();
+    let query = in_scope(&statements.raise_user_floor, &statements.raise_app_floor, scope).bind(floor);
+    db.execute(query).await.map(drop)
+}
+
+/// Nothing is left of what a shared scope was before its floor.
+pub async fn set_emptied(db: &mut impl Sql, scope: &ScopeKey, floor: i64) -> Result<()> {
+    let statements = db.statements();
+    let query = in_scope(&statements.set_user_emptied, &statements.set_app_emptied, scope).bind(floor);
+    db.execute(query).await.map(drop)
+}
+
+/// Removes up to `limit` values of a shared scope that held no longer at `floor`; how many there were.
+pub async fn purge_values(db: &mut impl Sql, scope: &ScopeKey, floor: i64, limit: i64) -> Result<i64> {
+    let statements = db.statements();
+    let find = in_scope(&statements.user_values_before, &statements.app_values_before, scope).bind(floor).bind(limit);
+    let values: Vec<(i64, String, i64)> = db.fetch(find).await?;
+    let Some((node, key, _)) = values.last() else { return Ok(0) };
+    let keys: Vec<String> = values.iter().map(|(_, key, _)| key.clone()).collect();
+    let revisions: Vec<i64> = values.iter().map(|(.., revision)| *revision).collect();
+    let log = in_scope(&statements.purge_user_log, &statements.purge_app_log, scope);
+    db.execute(log.bind(Some(&*keys)).bind(revisions)).await?;
+    let spans = in_scope(&statements.purge_user_spans, &statements.purge_app_spans, scope);
+    db.execute(spans.bind(floor).bind(*node).bind(&**key)).await?;
+    Ok(values.len() as i64)
+}
+
+/// Removes up to `limit` removals of keys from the log of a shared scope, those after one revision up to another; how many there
+/// were. All of one revision go at once.
+pub async fn purge_removals(
+    db: &mut impl Sql,
+    scope: &ScopeKey,
+    after: i64,
+    through: i64,
+    limit: i64,
+) -> Result<i64> {
+    let statements = db.statements();
+    let find = in_scope(&statements.last_user_removal, &statements.last_app_removal, scope);
+    let (last, count): (Option<i64>, i64) = one(db, find.bind(after).bind(through).bind(limit)).await?;
+    if let Some(last) = last {
+        let purge = in_scope(&statements.purge_user_removals, &statements.purge_app_removals, scope);
+        db.execute(purge.bind(after).bind(last)).await?;
+    }
+    Ok(count)
 }
 
 pub async fn first_of_invocation(

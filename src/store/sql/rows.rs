@@ -431,6 +431,10 @@ pub struct KeptRow {
     create_time: i64,
     active_day: i64,
     expire_time: Option<i64>,
+    revision: i64,
+    base_revision: i64,
+    first_commit: Option<i64>,
+    first_stub: Option<i64>,
     now: i64,
 }
 
@@ -451,7 +455,39 @@ impl From<&KeptRow> for Kept {
             create_time: row.create_time(),
             active_day: row.active_day,
             has_expiry: row.expire_time.is_some(),
+            revision: row.revision,
+            base: row.base_revision,
+            first_commit: row.first_commit.map(Micros),
+            first_stub: row.first_stub.map(Micros),
         }
+    }
+}
+
+/// What is to be known of a shared scope to raise its floor.
+#[derive(FromRow)]
+pub struct HistoryRow {
+    /// Of a user.
+    pub user_id: String,
+    floor: i64,
+    pub emptied: i64,
+    /// Of the first changes after the floor: the first one that is to stay, and the last.
+    young: Option<i64>,
+    last: Option<i64>,
+}
+
+impl HistoryRow {
+    /// Up to where all changes that were looked at are to be forgotten.
+    pub fn new_floor(&self) -> i64 {
+        self.young.map(|young| young - 1).or(self.last).unwrap_or(self.floor)
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.new_floor() > self.emptied
+    }
+
+    /// Whether no change after those that were looked at can be one to be forgotten.
+    pub fn is_whole(&self) -> bool {
+        self.young.is_some() || self.last.is_none()
     }
 }
 

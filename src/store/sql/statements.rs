@@ -72,16 +72,20 @@ statements! { words,
     rewinds: format!(
         "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to is not null order by sequence"
     ),
-    /// The revisions of the shared scopes that the event of the sequence `$5` saw; of the base, that were seen there.
+    /// The revisions of the shared scopes that the event of the sequence `$5` saw; of the base, that were seen there. And the
+    /// floors of the scopes.
     seen_revisions: format!(
-        "select coalesce((select s.imported_user_revision from sessions s where {OF_SESSION} and s.imported_revision >= $5), \
-             user_revision), \
+        "select user_revision, app_revision, \
+           coalesce((select u.floor from user_scopes u where u.app_name = $1 and u.user_id = $2), 0), \
+           coalesce((select a.floor from app_scopes a where a.app_name = $1), 0) from ( \
+         select coalesce((select s.imported_user_revision from sessions s where {OF_SESSION} and s.imported_revision >= $5), \
+             user_revision) as user_revision, \
            coalesce((select s.imported_app_revision from sessions s where {OF_SESSION} and s.imported_revision >= $5), \
-             app_revision) \
+             app_revision) as app_revision \
          from events where {OF_INCARNATION} and sequence = $5 \
            and $5 > (select s.base_revision from sessions s where {OF_SESSION}) \
          union all select created_user_revision, created_app_revision from sessions \
-         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5"
+         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5) as seen"
     ),
     session_value: format!("select value from session_state where {OF_INCARNATION} and key = $5"),
     user_value: "select value from user_state where app_name = $1 and user_id = $2 and key = $3",
@@ -119,9 +123,10 @@ statements! { words,
         (words.among)("$7"),
         each = (words.each)("$5")
     ),
-    /// The last changes of shared keys, their removals included.
-    user_keys_changed: keys_changed(words, "user_log", "l.app_name = $1 and l.user_id = $2", "$3"),
-    app_keys_changed: keys_changed(words, "app_log", "l.app_name = $1", "$2"),
+    /// The last changes of shared keys, their removals included. What was before the floor is not known, so each may have
+    /// changed there.
+    user_keys_changed: keys_changed(words, "user", "app_name = $1 and user_id = $2", "$3"),
+    app_keys_changed: keys_changed(words, "app", "app_name = $1", "$2"),
     /// For each field a flag, whether to set it, and its value; `$10` is the time from which a time to live was counted, or
     /// null; `$11` is now.
     set_metadata: format!(
@@ -358,18 +363,59 @@ statements! { words,
     set_policy: "insert into policies (app_name, revision, policy) values ($1, $2, $3) \
                  on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy \
                  where policies.revision = excluded.revision - 1",
-    /// What a policy judges the sessions of an app by: of those after `$2, $3, $4`, up to `$5`.
-    walk: format!(
-        "select user_id, id, create_time, active_day, expire_time, {} as now from sessions \
-         where app_name = $1 and (create_time, user_id, id) > ($2, $3, $4) order by create_time, user_id, id limit 0 + $5",
-        present(words, "$6")
+    /// What a policy judges the sessions of an app by: of those after `$2, $3, $4`, up to `$5`. `$6` is now, where the database
+    /// has no clock; `$7` and `$8` say whether the first event of the log and the first stub count.
+    walk: kept(
+        words,
+        ["$6", "$7", "$8"],
+        "(s.create_time, s.user_id, s.id) > ($2, $3, $4) order by s.create_time, s.user_id, s.id limit 0 + $5"
     ),
     /// The same of one session.
-    kept: format!(
-        "select user_id, id, create_time, active_day, expire_time, {} as now from sessions \
-         where app_name = $1 and user_id = $2 and id = $3",
-        present(words, "$4")
+    kept: kept(words, ["$4", "$5", "$6"], "s.user_id = $2 and s.id = $3"),
+    /// The first `$6` stubs of a session that begins at `$5`.
+    first_stubs: format!(
+        "select sequence, commit_time from events where {OF_INCARNATION} and sequence <= $5 order by sequence limit 0 + $6"
     ),
+    purge_stubs: format!("delete from events where {OF_INCARNATION} and sequence <= $5"),
+    /// The app's shared scope, with what of the first `$2` changes after its floor was made `$3` microseconds ago or later;
+    /// `$4` is now, where the database has no clock.
+    history_of_app: history(
+        words,
+        "app",
+        "l.app_name = s.app_name",
+        ["$2", "$3", "$4"],
+        "'' as user_id",
+        "where s.app_name = $1"
+    ),
+    /// The same of users after `$2`, up to `$3`; `$4`, `$5` and `$6` are those parameters.
+    history_of_users: history(
+        words,
+        "user",
+        "l.app_name = s.app_name and l.user_id = s.user_id",
+        ["$4", "$5", "$6"],
+        "s.user_id",
+        "where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3"
+    ),
+    raise_user_floor: "update user_scopes set floor = $3 where app_name = $1 and user_id = $2 and floor < $3",
+    raise_app_floor: "update app_scopes set floor = $2 where app_name = $1 and floor < $2",
+    set_user_emptied: "update user_scopes set emptied = $3 where app_name = $1 and user_id = $2",
+    set_app_emptied: "update app_scopes set emptied = $2 where app_name = $1",
+    /// The first `$4` values that ended with the revision `$3` or before.
+    user_values_before: values_before("user", "app_name = $1 and user_id = $2", ["$3", "$4"]),
+    app_values_before: values_before("app", "app_name = $1", ["$2", "$3"]),
+    /// Their changes in the log.
+    purge_user_log: purge_log(words, "user", "app_name = $1 and user_id = $2", ["$3", "$4"]),
+    purge_app_log: purge_log(words, "app", "app_name = $1", ["$2", "$3"]),
+    /// Their spans, up to the last one.
+    purge_user_spans: "delete from user_spans where app_name = $1 and user_id = $2 and valid_to <= $3 \
+                       and (node, key) <= ($4, $5)",
+    purge_app_spans: "delete from app_spans where app_name = $1 and valid_to <= $2 and (node, key) <= ($3, $4)",
+    /// Removals with a revision after `$3`, up to `$4`: the revision that ends the first `$5`.
+    last_user_removal: last_removal("user", "app_name = $1 and user_id = $2", ["$3", "$4", "$5"]),
+    last_app_removal: last_removal("app", "app_name = $1", ["$2", "$3", "$4"]),
+    purge_user_removals: "delete from user_log where app_name = $1 and user_id = $2 and revision > $3 and revision <= $4 \
+                          and value is null",
+    purge_app_removals: "delete from app_log where app_name = $1 and revision > $2 and revision <= $3 and value is null",
     /// One key, if there is any. All ids are after the empty one, so it is found by the index.
     any_api_key: "select id from api_keys where id > '' limit 1",
     api_key: format!("select {API_KEY} from api_keys where id = $1 and revoke_time is null"),
@@ -414,6 +460,21 @@ fn present(words: &Words, now: &str) -> String {
 /// The day of now, in whole days since 1970.
 fn day(words: &Words, now: &str) -> String {
     format!("{} / {DAY}", present(words, now))
+}
+
+/// What a policy judges sessions of the app `$1` by.
+fn kept(words: &Words, [now, with_event, with_stub]: [&str; 3], which: &str) -> String {
+    const OF_S: &str = "e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id \
+                        and e.incarnation = s.incarnation";
+    format!(
+        "select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, \
+           case when {with_event} then (select e.commit_time from events e where {OF_S} \
+             and e.sequence = s.base_revision + 1) end as first_commit, \
+           case when {with_stub} then (select e.commit_time from events e where {OF_S} \
+             and e.sequence <= s.base_revision order by e.sequence limit 1) end as first_stub, \
+           {} as now from sessions s where s.app_name = $1 and {which}",
+        present(words, now)
+    )
 }
 
 /// One page of events. The inner query picks rows by the filters without their bodies; the middle one adds up sizes
@@ -464,9 +525,49 @@ fn state_then(words: &Words) -> String {
     )
 }
 
-fn keys_changed(words: &Words, log: &str, of: &str, keys: &str) -> String {
+fn keys_changed(words: &Words, scope: &str, of: &str, keys: &str) -> String {
     let each = (words.each)(keys);
-    format!("select k.value, (select max(l.revision) from {log} l where {of} and l.key = k.value) from {each}")
+    format!(
+        "select k.value, (select max(c.revision) from ( \
+           select max(revision) as revision from {scope}_log where {of} and key = k.value \
+           union all select floor from {scope}_scopes where {of}) as c) from {each}"
+    )
+}
+
+/// What is to be known of shared scopes to raise their floors: of the first `most` changes after the floor, which was the last,
+/// and which the first that is not older than `age`.
+fn history(words: &Words, scope: &str, of: &str, [most, age, now]: [&str; 3], user: &str, which: &str) -> String {
+    let changes = |result: &str| {
+        format!(
+            "case when s.floor < s.revision then (select {result} from (select l.revision, l.time from {scope}_log l \
+               where {of} and l.revision > s.floor order by l.revision limit 0 + {most}) as l) end"
+        )
+    };
+    let young = format!("min(case when l.time >= {} - {age} then l.revision end)", present(words, now));
+    format!(
+        "select {user}, s.floor, s.emptied, {} as young, {} as last from {scope}_scopes s {which}",
+        changes(&young),
+        changes("max(l.revision)"),
+    )
+}
+
+fn values_before(scope: &str, of: &str, [floor, most]: [&str; 2]) -> String {
+    format!(
+        "select node, key, valid_from from {scope}_spans where {of} and node <= {floor} and valid_to <= {floor} \
+         order by node, key limit 0 + {most}"
+    )
+}
+
+fn purge_log(words: &Words, scope: &str, of: &str, [keys, revisions]: [&str; 2]) -> String {
+    let pairs = (words.pairs)(keys, revisions);
+    format!("delete from {scope}_log where {of} and (key, revision) in (select p.text, p.number from {pairs})")
+}
+
+fn last_removal(scope: &str, of: &str, [after, through, most]: [&str; 3]) -> String {
+    format!(
+        "select max(revision), count(*) from (select revision from {scope}_log where {of} and revision > {after} \
+           and revision <= {through} and value is null order by revision limit 0 + {most}) as r"
+    )
 }
 
 /// The correction of an expiry that a process computed from its own `now` and a time to live: the error of its clock, if

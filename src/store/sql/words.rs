@@ -14,6 +14,8 @@ pub struct Words {
     pub among: fn(numbers: &str) -> String,
     /// The elements of a list of texts, as rows `k(value)`.
     pub each: fn(keys: &str) -> String,
+    /// Pairs of elements of a list of texts and one of numbers, as rows `p(text, number)`.
+    pub pairs: fn(texts: &str, numbers: &str) -> String,
     /// The rows `t` of a table of spans that are filed under a list of nodes: one index lookup per node.
     pub filed: fn(table: &str, of: &str, nodes: &str) -> String,
     /// An insertion of the session with an id, and of its place in the list by last update; affects no row if it is there.

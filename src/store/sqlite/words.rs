@@ -15,6 +15,12 @@ static WORDS: Words = Words {
     wanted: |keys| format!(" and ({keys} is null or t.key in (select value from json_each({keys})))"),
     among: |numbers| format!(" in (select value from json_each({numbers}))"),
     each: |keys| format!("json_each({keys}) as k"),
+    pairs: |texts, numbers| {
+        format!(
+            "(select t.value as text, n.value as number from json_each({texts}) t join json_each({numbers}) n \
+               on n.key = t.key) as p"
+        )
+    },
     filed: |table, of, nodes| format!("json_each({nodes}) as n cross join {table} as t on {of} and t.node = n.value"),
     listed: |insert, id| {
         format!(

@@ -8,6 +8,7 @@ mod append;
 mod change;
 mod create;
 mod erasure;
+mod forget;
 mod lease;
 mod load;
 mod optimistic;
@@ -47,7 +48,7 @@ use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, U
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::{Loaded, Needs, Revisions};
-use crate::domain::policy::{Found, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk};
+use crate::domain::policy::{Forget, Found, Policy, PolicyOutcome, PolicyWrite, Scopes, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
@@ -423,11 +424,19 @@ impl<B: Backend> Store for Transactions<B> {
     async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found> {
         let deadline = self.runner.deadline(deadline);
         // Most often nothing is due, and then no writer need wait.
-        let found = self.runner.read(true, deadline, async |tx| policy::find(tx, walk).await).await?;
-        if walk.dry_run || found.sessions == 0 {
+        let (found, is_any) = self.runner.read(true, deadline, async |tx| policy::find(tx, walk).await).await?;
+        if walk.dry_run || !is_any {
             return Ok(found);
         }
         self.runner.write(deadline, async |tx| policy::walk(tx, walk).await).await
+    }
+
+    async fn forget(&self, forget: &Forget, deadline: Instant) -> Result<Option<Scopes>> {
+        let deadline = self.runner.deadline(deadline);
+        if let Some(next) = self.runner.read(true, deadline, async |tx| forget::find(tx, forget).await).await? {
+            return Ok(next);
+        }
+        self.runner.write(deadline, async |tx| forget::forget(tx, forget).await).await
     }
 
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock> {

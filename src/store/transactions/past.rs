@@ -172,8 +172,15 @@ pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
         return Ok(Moment::Trimmed(head.base_revision));
     }
     let seen = primitives::seen_revisions(tx, &query.key, head.incarnation, query.revision).await?;
-    let (user, app) =
+    let (user, app, user_floor, app_floor) =
         seen.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))?;
+    // A scope without a revision never had a key.
+    let forgotten = |wanted: &Option<Vec<String>>, revision: i64, floor: i64| {
+        wanted.as_ref().is_none_or(|keys| !keys.is_empty()) && (1..floor).contains(&revision)
+    };
+    if forgotten(&query.filter.user, user, user_floor) || forgotten(&query.filter.app, app, app_floor) {
+        return Ok(Moment::Forgotten(head.base_revision));
+    }
     let tag = Tag {
         revision: query.revision,
         user,

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::read::head;
+use super::trim;
 use crate::domain::ids::{AppName, SessionKey};
 use crate::domain::json::Json;
-use crate::domain::policy::{Found, Kept, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk, Walked};
+use crate::domain::policy::{Counts, Found, Kept, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk, Walked};
+use crate::domain::query::ANY_TIME;
+use crate::domain::session::SessionInfo;
 use crate::domain::writes::Committed;
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::{Cause, StoreError, corrupt};
@@ -15,9 +19,12 @@ use crate::store::sql::rows::KeptRow;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// How many sessions one transaction looks at, and how many it removes: it holds locks, and must fit into the time limit.
+/// How many sessions one transaction looks at, and how many it changes: it holds locks, and must fit into the time limit.
 const WALKED: i64 = 500;
-const BURIED: usize = 50;
+const CHANGED: usize = 50;
+
+/// How many stubs of one session it removes.
+const STUBS: usize = 1000;
 
 pub async fn policy<X: Tx>(tx: &mut X, app: &AppName) -> Result<StoredPolicy> {
     let row: Option<(i64, Option<String>)> = at_most_one(tx, Query::new(&*tx.statements().policy).app(app)).await?;
@@ -53,53 +60,100 @@ pub async fn set_policy<X: Tx>(tx: &mut X, write: &PolicyWrite) -> Result<(Polic
     }
 }
 
-/// What [`walk`] would remove.
-pub async fn find<X: Tx>(tx: &mut X, walk: &Walk) -> Result<Found> {
-    let (due, next) = due(tx, walk, usize::MAX).await?;
-    Ok(Found { sessions: due.len() as u64, next })
-}
-
-pub async fn walk<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Found, End)> {
-    let (due, next) = due(tx, walk, BURIED).await?;
-    let mut gone = Vec::new();
-    let locked = tx.lock_sessions(&due.iter().collect::<BTreeSet<_>>(), OnLocked::Skip).await?;
-    for row in locked {
-        // It may have been written to, or made anew, since it was found.
-        let query = Query::new(&*tx.statements().kept).session(&row.key).bind(walk.now.0);
-        let now: Option<KeptRow> = at_most_one(tx, query).await?;
-        if now.is_some_and(|now| walk.policy.expires(&Kept::from(&now))) {
-            primitives::bury(tx, &row.key, row.head.incarnation).await?;
-            gone.push(Committed::Session(row.key));
+/// What [`walk`] finds, and whether there is anything; counted in a dry run.
+pub async fn find<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Found, bool)> {
+    let (sessions, next) = due(tx, walk).await?;
+    let mut found = Found { next, ..Found::default() };
+    if walk.dry_run {
+        for (key, kept) in &sessions {
+            let due = walk.policy.judge(kept);
+            if due.expired {
+                found.counts.expired += 1;
+            } else if due.trims()
+                && let Some(session) = head(tx, key, ANY_TIME).await?
+            {
+                found.counts.add(trimmed(base(tx, walk, &session, kept).await? - session.base_revision));
+            }
         }
     }
-    let found = Found { sessions: gone.len() as u64, next };
-    Ok((found, if gone.is_empty() { End::Release } else { End::Commit(gone) }))
+    Ok((found, !sessions.is_empty()))
 }
 
-/// The sessions that are due among the next ones, `most` of them, and where to go on.
-async fn due<X: Tx>(tx: &mut X, walk: &Walk, most: usize) -> Result<(Vec<SessionKey>, Option<Walked>)> {
-    if !walk.policy.expires_sessions() {
-        return Ok((Vec::new(), None));
+/// Removes what is due among the next sessions. Leases are no reason to keep it.
+pub async fn walk<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Found, End)> {
+    let (sessions, next) = due(tx, walk).await?;
+    let mut found = Found { next, ..Found::default() };
+    let mut told = Vec::new();
+    let keys: BTreeSet<_> = sessions.iter().map(|(key, _)| key).collect();
+    for row in tx.lock_sessions(&keys, OnLocked::Skip).await? {
+        // It may have been written to, or made anew, since it was found.
+        let query = Query::new(&*tx.statements().kept).session(&row.key);
+        let now: Option<KeptRow> = at_most_one(tx, of_policy(query, walk)).await?;
+        let (Some(now), Some(session)) = (now, head(tx, &row.key, ANY_TIME).await?) else { continue };
+        let kept = Kept::from(&now);
+        let due = walk.policy.judge(&kept);
+        if due.expired {
+            primitives::bury(tx, &row.key, row.head.incarnation).await?;
+            found.counts.expired += 1;
+            told.push(Committed::Session(row.key));
+            continue;
+        }
+        if due.trims() {
+            let base = base(tx, walk, &session, &kept).await?;
+            if base > session.base_revision {
+                found.counts.add(trimmed(base - session.base_revision));
+                told.push(trim::cut(tx, &session, base).await?);
+            }
+        }
+        if let Some(time) = due.stubs_before {
+            found.again |= primitives::purge_stubs(tx, &session, time, STUBS).await?;
+        }
     }
+    Ok((found, if keys.is_empty() { End::Release } else { End::Commit(told) }))
+}
+
+/// At which revision a session of the policy's app is to begin.
+async fn base<X: Tx>(tx: &mut X, walk: &Walk, session: &SessionInfo, kept: &Kept) -> Result<i64> {
+    let old = match walk.policy.judge(kept).events_before {
+        Some(time) => trim::before(tx, session, time).await?,
+        None => 0,
+    };
+    Ok(walk.policy.base(kept, old))
+}
+
+fn trimmed(events: i64) -> Counts {
+    Counts { trimmed: u64::from(events > 0), events: events.unsigned_abs(), ..Counts::default() }
+}
+
+/// The sessions of which something is due among the next ones, as many as one transaction takes, and where to go on.
+async fn due<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Vec<(SessionKey, Kept)>, Option<Walked>)> {
     let after = walk.after.as_ref();
     let query = Query::new(&*tx.statements().walk)
         .app(&walk.app)
         .bind(after.map_or(i64::MIN, |after| after.create_time.0))
         .bind(after.map_or("", |after| after.key.user.user.as_str()))
         .bind(after.map_or("", |after| after.key.session.as_str()))
-        .bind(WALKED)
-        .bind(walk.now.0);
-    let rows: Vec<KeptRow> = tx.fetch(query).await?;
+        .bind(WALKED);
+    let rows: Vec<KeptRow> = tx.fetch(of_policy(query, walk)).await?;
     let full = rows.len() == WALKED as usize;
-    let mut due = Vec::new();
+    let (mut sessions, mut cost) = (Vec::new(), 0);
     for (n, row) in rows.iter().enumerate() {
-        if walk.policy.expires(&Kept::from(row)) {
-            due.push(row.key(&walk.app)?);
+        let kept = Kept::from(row);
+        let due = walk.policy.judge(&kept);
+        if due.is_any() {
+            sessions.push((row.key(&walk.app)?, kept));
+            // Who is just counted is not read again.
+            cost += usize::from(!walk.dry_run || due.trims());
         }
         let is_last = n + 1 == rows.len();
-        if (due.len() == most && !is_last) || (is_last && full) {
-            return Ok((due, Some(Walked { create_time: row.create_time(), key: row.key(&walk.app)? })));
+        if (cost == CHANGED && !is_last) || (is_last && full) {
+            return Ok((sessions, Some(Walked { create_time: row.create_time(), key: row.key(&walk.app)? })));
         }
     }
-    Ok((due, None))
+    Ok((sessions, None))
+}
+
+/// Binds the parameters that say what the policy judges by.
+fn of_policy<'q>(query: Query<'q>, walk: &Walk) -> Query<'q> {
+    query.bind(walk.now.0).bind(walk.policy.event_age.is_some()).bind(walk.policy.stub_age.is_some())
 }

@@ -39,26 +39,26 @@ pub async fn trim<X: Tx>(tx: &mut X, trim: &Trim) -> Result<(TrimOutcome, End)> 
         Cut::BeforeTime(time) => before(tx, &session, time).await?,
     };
     let base = new_base(wanted, session.base_revision, session.revision);
-    let end = cut(tx, &session, base).await?;
-    let events = base - session.base_revision;
-    let mut tag = session.tag();
-    tag.metadata += i64::from(events > 0);
+    let (events, mut tag) = (base - session.base_revision, session.tag());
+    let end = if events > 0 {
+        tag.metadata += 1;
+        End::Commit(vec![cut(tx, &session, base).await?])
+    } else {
+        End::Release
+    };
     Ok((TrimOutcome::Done(Trimmed { base, events, tag }), end))
 }
 
-/// Cuts a locked session at `base`, which is not below its own and not beyond its revision.
-pub async fn cut<X: Tx>(tx: &mut X, session: &SessionInfo, base: i64) -> Result<End> {
-    if base == session.base_revision {
-        return Ok(End::Release);
-    }
+/// Cuts a locked session at `base`, which is beyond its own and not beyond its revision.
+pub async fn cut<X: Tx>(tx: &mut X, session: &SessionInfo, base: i64) -> Result<Committed> {
     primitives::cut(tx, session, base).await?;
     primitives::note_trim(tx, &session.key, session.incarnation, session.base_revision).await?;
-    Ok(End::Commit(vec![Committed::Session(session.key.clone())]))
+    Ok(Committed::Session(session.key.clone()))
 }
 
 /// The last event before the first that was committed at `time` or later. Commit times grow with sequences but for the clocks
 /// of processes, so all but the last minute before `time` is skipped by bisection.
-async fn before<X: Tx>(tx: &mut X, session: &SessionInfo, time: Micros) -> Result<i64> {
+pub async fn before<X: Tx>(tx: &mut X, session: &SessionInfo, time: Micros) -> Result<i64> {
     let (mut earlier, mut end) = (session.base_revision, session.revision + 1);
     let skipped = time.plus(-SKEW);
     while end - earlier > 1 {
