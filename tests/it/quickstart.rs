@@ -13,6 +13,7 @@ use std::{
     process::Command,
 };
 
+use crate::support::databases::Place;
 use crate::support::process::Sessiond;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -46,15 +47,24 @@ async fn the_quickstart_does_what_it_says() {
 #[tokio::test]
 async fn the_documents_show_what_one_sees() {
     let (server, url) = server().await;
+    // `sessiond` works beside the server, and with a PostgreSQL of its own.
+    let place = Place::postgres().await;
+    let setting = format!(
+        r#"sessiond() {{ (cd '{}' && '{}' "${{@/#postgres:*/{}}}"); }}"#,
+        server.dir().display(),
+        env!("CARGO_BIN_EXE_sessiond"),
+        place.url().replace('/', r"\/")
+    );
     let mut wrong = String::new();
     for name in TRANSCRIPTS {
         let document = read(name);
         let commands = commands(&document);
         assert!(commands.len() > 1, "{name}");
-        let answers = run(&commands, &url, "", Path::new(ROOT));
+        let answers = run(&commands, &url, &setting, Path::new(ROOT));
         wrong += &differences(name, &document, &commands, &answers);
     }
     assert!(wrong.is_empty(), "{}{wrong}\nthe log of sessiond:\n{}", RENEW, server.log());
+    place.finish().await;
 }
 
 /// What `/docs` shows: each request with the status of its answer, the headers that matter, and the body.
