@@ -83,14 +83,16 @@ select sequence, rewind_to from events where app_name = $1 and user_id = $2 and 
     = $4 and rewind_to is not null order by sequence;
 
 -- seen_revisions
-select coalesce((select s.imported_user_revision from sessions s where s.app_name = $1 and s.user_id = $2 and
-    s.id = $3 and s.incarnation = $4 and s.imported_revision >= $5), user_revision), coalesce((select
-    s.imported_app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
-    s.incarnation = $4 and s.imported_revision >= $5), app_revision) from events where app_name = $1 and
-    user_id = $2 and session_id = $3 and incarnation = $4 and sequence = $5 and $5 > (select s.base_revision
-    from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4) union all
-    select created_user_revision, created_app_revision from sessions where app_name = $1 and user_id = $2 and
-    id = $3 and incarnation = $4 and base_revision = $5;
+select user_revision, app_revision, coalesce((select u.floor from user_scopes u where u.app_name = $1 and
+    u.user_id = $2), 0), coalesce((select a.floor from app_scopes a where a.app_name = $1), 0) from ( select
+    coalesce((select s.imported_user_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id
+    = $3 and s.incarnation = $4 and s.imported_revision >= $5), user_revision) as user_revision,
+    coalesce((select s.imported_app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id
+    = $3 and s.incarnation = $4 and s.imported_revision >= $5), app_revision) as app_revision from events where
+    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence = $5 and $5 > (select
+    s.base_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation =
+    $4) union all select created_user_revision, created_app_revision from sessions where app_name = $1 and
+    user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5) as seen;
 
 -- session_value
 select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
@@ -148,11 +150,13 @@ select key, max(valid_to) from (select key, valid_to from session_spans where ap
     s.user_id = $2 and s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
 
 -- user_keys_changed
-select k.value, (select max(l.revision) from user_log l where l.app_name = $1 and l.user_id = $2 and l.key =
-    k.value) from unnest($3::text[]) as k(value);
+select k.value, (select max(c.revision) from ( select max(revision) as revision from user_log where app_name =
+    $1 and user_id = $2 and key = k.value union all select floor from user_scopes where app_name = $1 and
+    user_id = $2) as c) from unnest($3::text[]) as k(value);
 
 -- app_keys_changed
-select k.value, (select max(l.revision) from app_log l where l.app_name = $1 and l.key = k.value) from
+select k.value, (select max(c.revision) from ( select max(revision) as revision from app_log where app_name =
+    $1 and key = k.value union all select floor from app_scopes where app_name = $1) as c) from
     unnest($2::text[]) as k(value);
 
 -- set_metadata
@@ -483,13 +487,97 @@ insert into policies (app_name, revision, policy) values ($1, $2, $3) on conflic
     revision = excluded.revision, policy = excluded.policy where policies.revision = excluded.revision - 1;
 
 -- walk
-select user_id, id, create_time, active_day, expire_time, coalesce((extract(epoch from statement_timestamp()) *
-    1000000)::bigint, $6) as now from sessions where app_name = $1 and (create_time, user_id, id) > ($2, $3,
-    $4) order by create_time, user_id, id limit 0 + $5;
+select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $7
+    then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id =
+    s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
+    $8 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
+    limit 1) end as first_stub, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $6) as
+    now from sessions s where s.app_name = $1 and (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by
+    s.create_time, s.user_id, s.id limit 0 + $5;
 
 -- kept
-select user_id, id, create_time, active_day, expire_time, coalesce((extract(epoch from statement_timestamp()) *
-    1000000)::bigint, $4) as now from sessions where app_name = $1 and user_id = $2 and id = $3;
+select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $5
+    then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id =
+    s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
+    $6 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
+    limit 1) end as first_stub, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) as
+    now from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3;
+
+-- first_stubs
+select sequence, commit_time from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence <= $5 order by sequence limit 0 + $6;
+
+-- purge_stubs
+delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    <= $5;
+
+-- history_of_app
+select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) - $3 then l.revision end) from
+    (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
+    l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision then (select max(l.revision)
+    from (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
+    l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name = $1;
+
+-- history_of_users
+select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $6) - $5 then l.revision end) from
+    (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = s.user_id and l.revision >
+    s.floor order by l.revision limit 0 + $4) as l) end as young, case when s.floor < s.revision then (select
+    max(l.revision) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id =
+    s.user_id and l.revision > s.floor order by l.revision limit 0 + $4) as l) end as last from user_scopes s
+    where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3;
+
+-- raise_user_floor
+update user_scopes set floor = $3 where app_name = $1 and user_id = $2 and floor < $3;
+
+-- raise_app_floor
+update app_scopes set floor = $2 where app_name = $1 and floor < $2;
+
+-- set_user_emptied
+update user_scopes set emptied = $3 where app_name = $1 and user_id = $2;
+
+-- set_app_emptied
+update app_scopes set emptied = $2 where app_name = $1;
+
+-- user_values_before
+select node, key, valid_from from user_spans where app_name = $1 and user_id = $2 and node <= $3 and valid_to
+    <= $3 order by node, key limit 0 + $4;
+
+-- app_values_before
+select node, key, valid_from from app_spans where app_name = $1 and node <= $2 and valid_to <= $2 order by
+    node, key limit 0 + $3;
+
+-- purge_user_log
+delete from user_log where app_name = $1 and user_id = $2 and (key, revision) in (select p.text, p.number from
+    unnest($3::text[], $4::bigint[]) as p(text, number));
+
+-- purge_app_log
+delete from app_log where app_name = $1 and (key, revision) in (select p.text, p.number from unnest($2::text[],
+    $3::bigint[]) as p(text, number));
+
+-- purge_user_spans
+delete from user_spans where app_name = $1 and user_id = $2 and valid_to <= $3 and (node, key) <= ($4, $5);
+
+-- purge_app_spans
+delete from app_spans where app_name = $1 and valid_to <= $2 and (node, key) <= ($3, $4);
+
+-- last_user_removal
+select max(revision), count(*) from (select revision from user_log where app_name = $1 and user_id = $2 and
+    revision > $3 and revision <= $4 and value is null order by revision limit 0 + $5) as r;
+
+-- last_app_removal
+select max(revision), count(*) from (select revision from app_log where app_name = $1 and revision > $2 and
+    revision <= $3 and value is null order by revision limit 0 + $4) as r;
+
+-- purge_user_removals
+delete from user_log where app_name = $1 and user_id = $2 and revision > $3 and revision <= $4 and value is
+    null;
+
+-- purge_app_removals
+delete from app_log where app_name = $1 and revision > $2 and revision <= $3 and value is null;
 
 -- any_api_key
 select id from api_keys where id > '' limit 1;

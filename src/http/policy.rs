@@ -55,7 +55,8 @@ pub const PUT: Operation = Operation {
                   and never early; reads do not count, nor do the times that events say of themselves. A session with an expiry \
                   of its own is left alone by `sessions`. With `dryRun=true` it changes nothing, and answers \
                   `{wouldExpire: {sessions}, wouldTrim: {sessions, events}}`, with the ETag of the policy that there is. \
-                  `events` and `sharedHistory` are kept and shown, and not applied yet.",
+                  `events.keepLast` beats the others; alone it removes nothing. `sharedHistory` removes what app and user state \
+                  were, never what they are: `atRevision` from before then is 410 `revision_trimmed`, but for `scope=session`.",
     query: &[DRY_RUN],
     headers: &[Header::IfMatch, Header::CreateOnly],
     body: Some(Body { schema: "Policy", required: true }),

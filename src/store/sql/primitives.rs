@@ -7,15 +7,17 @@ use super::filter::filter_text;
 use super::list::list as list_statement;
 use super::query::{Query, Sql, Value};
 use super::rows::{
-    DifferenceRow, EventRow, HeadRow, HistoryRow, LeaseRow, ListedRow, PagedEventRow, ScopeRow, StateRow, TrimRow, ViewRow,
-    event_page, listed,
+    DifferenceRow, EventRow, HeadRow, HistoryRow, LeaseRow, ListedRow, PagedEventRow, ScopeRow, StateRow, TrimRow,
+    ViewRow, event_page, listed,
 };
 use crate::domain::access::NameRange;
 use crate::domain::command::Fork;
 use crate::domain::erasure::Removed;
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
-use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserId, UserKey};
+use crate::domain::ids::{
+    AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserId, UserKey,
+};
 use crate::domain::json::RawJson;
 use crate::domain::lease::{Exclusive, Lease, LeaseView};
 use crate::domain::loaded::{LockedSession, SessionHead};
@@ -303,12 +305,7 @@ pub async fn removed_since(
 }
 
 /// What is to be known of the next `scopes` shared scopes to raise their floors: `changes` of each.
-pub async fn histories(
-    db: &mut impl Sql,
-    forget: &Forget,
-    scopes: i64,
-    changes: i64,
-) -> Result<Vec<HistoryRow>> {
+pub async fn histories(db: &mut impl Sql, forget: &Forget, scopes: i64, changes: i64) -> Result<Vec<HistoryRow>> {
     let statements = db.statements();
     let query = match &forget.from {
         Scopes::All => Query::new(&*statements.history_of_app).app(&forget.app),
@@ -359,13 +356,7 @@ pub async fn purge_values(db: &mut impl Sql, scope: &ScopeKey, floor: i64, limit
 
 /// Removes up to `limit` removals of keys from the log of a shared scope, those after one revision up to another; how many there
 /// were. All of one revision go at once.
-pub async fn purge_removals(
-    db: &mut impl Sql,
-    scope: &ScopeKey,
-    after: i64,
-    through: i64,
-    limit: i64,
-) -> Result<i64> {
+pub async fn purge_removals(db: &mut impl Sql, scope: &ScopeKey, after: i64, through: i64, limit: i64) -> Result<i64> {
     let statements = db.statements();
     let find = in_scope(&statements.last_user_removal, &statements.last_app_removal, scope);
     let (last, count): (Option<i64>, i64) = one(db, find.bind(after).bind(through).bind(limit)).await?;

@@ -382,7 +382,7 @@ statements! { words,
     history_of_app: history(
         words,
         "app",
-        "l.app_name = s.app_name",
+        "l.app_name = $1",
         ["$2", "$3", "$4"],
         "'' as user_id",
         "where s.app_name = $1"
@@ -391,7 +391,7 @@ statements! { words,
     history_of_users: history(
         words,
         "user",
-        "l.app_name = s.app_name and l.user_id = s.user_id",
+        "l.app_name = $1 and l.user_id = s.user_id",
         ["$4", "$5", "$6"],
         "s.user_id",
         "where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3"
@@ -464,7 +464,7 @@ fn day(words: &Words, now: &str) -> String {
 
 /// What a policy judges sessions of the app `$1` by.
 fn kept(words: &Words, [now, with_event, with_stub]: [&str; 3], which: &str) -> String {
-    const OF_S: &str = "e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id \
+    const OF_S: &str = "e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id \
                         and e.incarnation = s.incarnation";
     format!(
         "select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, \

@@ -17,8 +17,8 @@ static WORDS: Words = Words {
     each: |keys| format!("json_each({keys}) as k"),
     pairs: |texts, numbers| {
         format!(
-            "(select t.value as text, n.value as number from json_each({texts}) t join json_each({numbers}) n \
-               on n.key = t.key) as p"
+            "(select texts.value as text, numbers.value as number from json_each({texts}) texts \
+               join json_each({numbers}) numbers on numbers.key = texts.key) as p"
         )
     },
     filed: |table, of, nodes| format!("json_each({nodes}) as n cross join {table} as t on {of} and t.node = n.value"),
