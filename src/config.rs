@@ -119,7 +119,10 @@ pub struct ExportArgs {
 
 /// What `sessiond import` reads.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ImportArgs {
+    #[command(subcommand)]
+    pub other: Option<ImportCommand>,
     /// The file, or `-` for standard input
     #[arg(default_value = "-")]
     pub file: PathBuf,
@@ -130,6 +133,31 @@ pub struct ImportArgs {
     #[arg(long, value_parser = AppName::parse)]
     pub app_name: Option<AppName>,
     /// Judge every line, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What `sessiond import` reads beside its own lines.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ImportCommand {
+    /// Read a database of google-adk: of its DatabaseSessionService (SQLite, PostgreSQL) or its SqliteSessionService
+    ///
+    /// It is read and not changed. Each session whole or not at all; the same again changes nothing.
+    Adk(AdkArgs),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct AdkArgs {
+    /// Where: sqlite:///relative.db, sqlite:////absolute.db or postgres://USER@HOST/DATABASE
+    #[arg(long, value_name = "URL")]
+    pub from: String,
+    /// Only this app
+    #[arg(long, value_parser = AppName::parse)]
+    pub app: Option<AppName>,
+    /// A session of which there is another one is skipped; without, it failed
+    #[arg(long)]
+    pub skip_existing: bool,
+    /// Judge every session, and write nothing
     #[arg(long)]
     pub dry_run: bool,
 }

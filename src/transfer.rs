@@ -1,5 +1,7 @@
 //! `sessiond export` and `sessiond import`: sessions from a database into a file, and back. Both work while servers run.
 
+mod adk;
+
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Write};
@@ -8,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::config::{Config, ExportArgs, ImportArgs};
+use crate::config::{Config, ExportArgs, ImportArgs, ImportCommand};
 use crate::domain::access::Names;
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::transfer::Source;
@@ -32,6 +34,8 @@ pub enum Error {
     /// So many sessions were not imported.
     Failed(u64),
     Names(&'static str),
+    /// The source of an import.
+    Source(sqlx::Error),
 }
 
 impl fmt::Display for Error {
@@ -43,6 +47,7 @@ impl fmt::Display for Error {
             Self::Failed(1) => f.write_str("one session was not imported"),
             Self::Failed(count) => write!(f, "{count} sessions were not imported"),
             Self::Names(what) => f.write_str(what),
+            Self::Source(error) => write!(f, "the source cannot be read: {error}"),
         }
     }
 }
@@ -52,6 +57,12 @@ impl std::error::Error for Error {}
 impl From<ServiceError> for Error {
     fn from(error: ServiceError) -> Self {
         Self::Service(error)
+    }
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Source(error)
     }
 }
 
@@ -122,6 +133,9 @@ async fn sources(service: &Arc<Service>, config: &Config, args: ExportArgs) -> R
 /// # Errors
 /// The database fails, the file cannot be read, or a session was not imported.
 pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
+    if let Some(ImportCommand::Adk(args)) = args.other {
+        return adk::import(config, args).await;
+    }
     let service = service(config).await?;
     let options = ImportOptions {
         on_conflict: if args.skip_existing { OnConflict::Skip } else { OnConflict::Fail },

@@ -31,6 +31,7 @@
 //! - [`verify`]: whether the stored state follows from the events
 
 pub mod access;
+pub mod adk;
 pub mod append;
 pub mod change;
 pub mod command;
