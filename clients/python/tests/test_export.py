@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +106,16 @@ async def test_what_the_events_do_not_lead_to_is_one_more_event() -> None:
 def test_a_source_that_is_no_session_service_is_refused(uri: str) -> None:
     with pytest.raises(ValueError):
         open_service(uri)
+
+
+def test_the_command_writes_the_lines_and_says_what_is_wrong(tmp_path: Path) -> None:
+    def run(uri: str) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-m", "sessiond_adk.export", "--from", uri, "--app", "app"]
+        return subprocess.run(command, capture_output=True, check=False)
+
+    empty = run(f"sqlite:///{tmp_path}/adk.db")
+    assert [json.loads(text)["type"] for text in empty.stdout.splitlines()] == ["export", "end"]
+    assert empty.returncode == 0
+    wrong = run("nothing")
+    assert (wrong.returncode, wrong.stdout) == (2, b"")
+    assert b"module:attribute" in wrong.stderr and b"Traceback" not in wrong.stderr

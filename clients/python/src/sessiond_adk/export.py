@@ -1,6 +1,7 @@
 """`python -m sessiond_adk.export`: writes the sessions of one of ADK's session services as newline-delimited JSON.
 
-The source is only asked: sessions are listed and read. A session that changes meanwhile is written as it was read.
+Sessions are listed and read, and nothing else is asked of the source; a service of ADK may make its tables when it is
+opened, if there are none. A session that changes meanwhile is written as it was read.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ def open_service(uri: str) -> BaseSessionService:
     return service
 
 
-async def _write(uri: str, app: str, users: list[str] | None) -> None:
-    async for text in export(open_service(uri), app, users):
+async def _write(service: BaseSessionService, app: str, users: list[str] | None) -> None:
+    async for text in export(service, app, users):
         sys.stdout.buffer.write(text)
     sys.stdout.buffer.flush()
 
@@ -98,7 +99,11 @@ def main() -> None:
     parser.add_argument("--app", required=True, help="the app's name")
     parser.add_argument("--user", action="append", help="a user whose sessions are written; by default, all")
     given = parser.parse_args()
-    asyncio.run(_write(given.uri, given.app, given.user))
+    try:
+        service = open_service(given.uri)
+    except ValueError as error:
+        parser.error(str(error))
+    asyncio.run(_write(service, given.app, given.user))
 
 
 if __name__ == "__main__":
