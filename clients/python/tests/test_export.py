@@ -4,6 +4,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,24 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from sessiond_adk._lines import session_lines
 from sessiond_adk.export import export, open_service
 
+from .support import postgres
 
-@pytest.fixture(params=["memory", "sqlite", "database", "uri"])
-def source(request: pytest.FixtureRequest, tmp_path: Path) -> BaseSessionService:
+
+@pytest.fixture(params=["memory", "sqlite", "database", "postgres", "uri"])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseSessionService]:
     path = tmp_path / "adk.db"
     match request.param:
         case "memory":
-            return InMemorySessionService()
+            yield InMemorySessionService()
         case "sqlite":
-            return SqliteSessionService(str(path))
+            yield SqliteSessionService(str(path))
         case "database":
-            return DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
+            yield DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
+        case "postgres":
+            with postgres.database() as url:
+                yield DatabaseSessionService("postgresql+asyncpg://" + url.partition("://")[2])
         case _:
-            return open_service(f"sqlite:///{path}")
+            yield open_service(f"sqlite:///{path}")
 
 
 def said(id: str, timestamp: float, delta: dict[str, Any]) -> Event:
