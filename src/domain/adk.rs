@@ -258,3 +258,59 @@ pub fn shared_state(text: &str) -> Result<Option<String>, Rejected> {
     let mut members = json.as_object().ok_or_else(|| Rejected::field("", "must be an object"))?;
     Ok(members.next().is_some().then(|| json.text().to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::{AppName, SessionId, UserId, UserKey};
+
+    fn event(id: &str, data: &str) -> AdkEvent {
+        AdkEvent { id: id.to_owned(), invocation_id: "i".to_owned(), time: Micros(7), data: Some(data.to_owned()) }
+    }
+
+    fn lines(state: &str, events: &[AdkEvent]) -> Vec<String> {
+        let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
+        let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
+        let session = AdkSession { key, state: state.to_owned(), create_time: Micros(1), update_time: Micros(9) };
+        let events: Vec<NewEvent> = events.iter().map(|event| event.parse(&Limits::default()).unwrap()).collect();
+        let mut lines = AdkLines::new(session, (1, 0));
+        events.iter().for_each(|event| lines.see(event));
+        let (first, closing) = lines.begin().unwrap();
+        let mut all = vec![first];
+        all.extend(events.iter().chain(&closing).map(|event| lines.event(event)));
+        all.push(lines.end());
+        all
+    }
+
+    #[test]
+    fn names_are_camel_case_and_keys_of_data_stay() {
+        let data = r#"{"id":"x","author":"a","long_running_tool_ids":["t_1"],"partial":false,"timestamp":1.50,
+            "content":{"parts":[{"function_call":{"args":{"a_b":{"c_d":1}}},"part_metadata":{"e_f":1}}]},
+            "actions":{"state_delta":{"g_h":{"i_j":1}},"requested_tool_confirmations":{"k_l":{"some_field":1,"payload":{"m_n":1}}}}}"#;
+        let expected = r#"{"id":"e","invocationId":"i","timestamp":1.50,"author":"a","longRunningToolIds":["t_1"],
+            "content":{"parts":[{"functionCall":{"args":{"a_b":{"c_d":1}}},"partMetadata":{"e_f":1}}]},
+            "actions":{"stateDelta":{"g_h":{"i_j":1}},"requestedToolConfirmations":{"k_l":{"someField":1,"payload":{"m_n":1}}}}}"#;
+        let without_space = |text: &str| text.replace("\n            ", "");
+        assert_eq!(&*event("e", data).parse(&Limits::default()).unwrap().body, without_space(expected));
+        let bare = AdkEvent { data: None, ..event("e", "") };
+        let expected = r#"{"id":"e","invocationId":"i","timestamp":0.000007}"#;
+        assert_eq!(&*bare.parse(&Limits::default()).unwrap().body, expected);
+    }
+
+    #[test]
+    fn what_no_event_explains_is_the_base_or_the_last_event() {
+        let set = |id: &str, delta: &str| event(id, &format!(r#"{{"actions":{{"state_delta":{delta}}}}}"#));
+        let same = lines(r#"{"b": 2.0, "a": [1]}"#, &[set("e", r#"{"b":2,"user:x":1,"temp:y":1}"#)]);
+        assert_eq!(same.len(), 3);
+        assert!(same[0].contains(r#""baseState":{"a":[1]}"#), "{}", same[0]);
+        assert!(same[2].contains(r#""revision":1,"state":{"a":[1],"b":2}"#), "{}", same[2]);
+        assert_eq!(same, lines(r#"{"b": 2.0, "a": [1]}"#, &[set("e", r#"{"b":2,"user:x":1,"temp:y":1}"#)]));
+
+        let other = lines(r#"{"b":3}"#, &[set("e", r#"{"b":2,"gone":1}"#)]);
+        assert_eq!(other.len(), 4);
+        let closing =
+            r#""author":"sessiond","actions":{"stateDelta":{"b":3},"stateOps":[{"op":"remove","key":"gone"}]}"#;
+        assert!(other[2].contains(closing), "{}", other[2]);
+        assert!(other[3].contains(r#""revision":2,"state":{"b":3}"#), "{}", other[3]);
+    }
+}

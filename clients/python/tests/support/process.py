@@ -26,6 +26,12 @@ def free_port() -> int:
         return port
 
 
+def _program() -> Path:
+    program = Path(os.environ.get("SESSIOND_BIN") or _ROOT / "target/debug/sessiond").resolve()
+    assert program.is_file(), f"{program} is missing: build it with `cargo build`, or set SESSIOND_BIN"
+    return program
+
+
 class Guard:
     """Kills a process when the tests end, be it by SIGKILL: then the pipe ends from which it reads."""
 
@@ -60,12 +66,10 @@ class Server:
 
     def start(self) -> None:
         """Starts it; it is ready when this returns."""
-        program = Path(os.environ.get("SESSIOND_BIN") or _ROOT / "target/debug/sessiond").resolve()
-        assert program.is_file(), f"{program} is missing: build it with `cargo build`, or set SESSIOND_BIN"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
                 [
-                    program,
+                    _program(),
                     *("--listen", f"127.0.0.1:{self._port}", "--metrics-listen", "off", "--log-format", "json"),
                     *self._options,
                 ],
@@ -79,6 +83,11 @@ class Server:
             assert self._process.poll() is None and time.monotonic() < deadline, self._log.read_text()
             time.sleep(0.02)
         self._port = int(json.loads(line)["address"].rpartition(":")[2])
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs `sessiond ARGUMENTS` on its database."""
+        env = {**os.environ, "SESSIOND_DATABASE_URL": self._database_url}
+        return subprocess.run([_program(), *arguments], env=env, capture_output=True, text=True, check=False)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         self._process.send_signal(how)

@@ -1,0 +1,188 @@
+"""`python -m sessiond_adk.import`: brings the sessions of one of ADK's session services to sessiond.
+
+Sessions are listed and read, and nothing else is asked of the source; a service of ADK may make its tables when it is
+opened, if there are none. A session that changes meanwhile is taken as it was read. The same again changes nothing, so
+an import that was interrupted is run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import httpx
+from google.adk.cli.service_registry import get_service_registry
+from google.adk.sessions.base_session_service import BaseSessionService
+from google.adk.sessions.state import State
+
+from ._lines import line, session_lines, shared
+from ._token import Bearer
+from ._version import __version__
+
+# How much one request brings: a server answers while it reads, and a client that reads nothing meanwhile would fill
+# what is between them.
+_REQUEST_BYTES = 4 << 20
+_REQUEST_SESSIONS = 500
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an export that makes sense alone: the state of an app or a user, or a session with its events."""
+
+    lines: bytes
+    events: int | None = None
+    """How many events the session has; None of a state."""
+
+
+async def parts(service: BaseSessionService, app: str, users: list[str] | None = None) -> AsyncIterator[Part]:
+    """Yields what a service has of an app: app state, then for each user the state and the sessions, by their names.
+
+    Args:
+      service: Any session service of ADK.
+      app: The app's name.
+      users: Whose sessions; None means everybody's. A service that cannot list those needs it.
+
+    ADK shows app and user state through sessions only: there is none of an app or a user without a session.
+
+    Raises:
+      ValueError: A value is none that JSON has, such as a NaN.
+    """
+    listed = []
+    for user in [None] if users is None else users:
+        listed += (await service.list_sessions(app_name=app, user_id=user)).sessions
+    app_revision = user_revision = 0
+    first, last_user = True, ""
+    for user, id in sorted({(session.user_id, session.id) for session in listed}):
+        session = await service.get_session(app_name=app, user_id=user, session_id=id)
+        if session is None:
+            continue  # Deleted since it was listed.
+        if first:
+            state = shared(session.state, State.APP_PREFIX)
+            app_revision = 1 if state else 0
+            if state:
+                yield Part(line({"type": "app.state", "revision": 1, "state": state}))
+        if first or user != last_user:
+            state = shared(session.state, State.USER_PREFIX)
+            user_revision = 1 if state else 0
+            if state:
+                yield Part(line({"type": "user.state", "userId": user, "revision": 1, "state": state}))
+        first, last_user = False, user
+        lines = list(session_lines(session, saw=(user_revision, app_revision)))
+        yield Part(b"".join(lines), len(lines) - 2)
+
+
+async def exports(service: BaseSessionService, app: str, users: list[str] | None = None) -> AsyncIterator[bytes]:
+    """Yields what a service has of an app as exports of sessiond, each of a bounded number of sessions."""
+    head = line(
+        {
+            "type": "export",
+            "format": 1,
+            "scope": "app",
+            "appName": app,
+            "time": time.time(),
+            "server": f"sessiond-adk/{__version__}",
+        }
+    )
+    export, sessions, events = bytearray(head), 0, 0
+    async for part in parts(service, app, users):
+        if len(export) > _REQUEST_BYTES or sessions == _REQUEST_SESSIONS:
+            yield bytes(export) + line({"type": "end", "sessions": sessions, "events": events})
+            export, sessions, events = bytearray(head), 0, 0
+        export += part.lines
+        if part.events is not None:
+            sessions, events = sessions + 1, events + part.events
+    yield bytes(export) + line({"type": "end", "sessions": sessions, "events": events})
+
+
+async def bring(
+    client: httpx.AsyncClient, export: bytes, *, dry_run: bool = False, skip_existing: bool = False
+) -> list[dict[str, object]]:
+    """Imports one export, and returns what became of each session.
+
+    Raises:
+      httpx.HTTPStatusError: The server refused all of it.
+    """
+    params = {"dryRun": "true" if dry_run else "false", "onConflict": "skip" if skip_existing else "fail"}
+    headers = {"content-type": "application/x-ndjson"}
+    answer = await client.post("/v1/import", content=export, params=params, headers=headers)
+    answer.raise_for_status()
+    results = [json.loads(text) for text in answer.text.splitlines()]
+    return [result for result in results if "result" in result]
+
+
+def open_service(uri: str) -> BaseSessionService:
+    """Returns the service of a URI of ADK's command line, or of `module:attribute`.
+
+    Raises:
+      ValueError: The URI names none.
+    """
+    if "://" in uri:
+        service = get_service_registry().create_session_service(uri, agents_dir=".")
+    else:
+        module, _, attribute = uri.partition(":")
+        if not module or not attribute:
+            raise ValueError("--from takes a URI such as sqlite:///sessions.db, or module:attribute")
+        service = getattr(importlib.import_module(module), attribute)
+    if not isinstance(service, BaseSessionService):
+        raise ValueError("--from names no session service")
+    return service
+
+
+async def _run(service: BaseSessionService, given: argparse.Namespace) -> int:
+    if given.to == "-":
+        async for export in exports(service, given.app, given.user):
+            sys.stdout.buffer.write(export)
+        sys.stdout.buffer.flush()
+        return 0
+    became: Counter[str] = Counter()
+    auth = Bearer(token) if (token := os.environ.get("SESSIOND_TOKEN")) else None
+    async with httpx.AsyncClient(base_url=given.to, auth=auth, timeout=None) as client:
+        async for export in exports(service, given.app, given.user):
+            for result in await bring(client, export, dry_run=given.dry_run, skip_existing=given.skip_existing):
+                became[str(result["result"])] += 1
+                if result["result"] not in ("created", "unchanged"):
+                    print(json.dumps(result, ensure_ascii=False))
+    print(
+        ", ".join(f"{became[word]} {word}" for word in ("created", "unchanged", "skipped", "failed")), file=sys.stderr
+    )
+    return 1 if became["failed"] else 0
+
+
+def main() -> None:
+    """Imports, and tells of sessions that are neither created nor unchanged; exit status 1 if one failed."""
+    parser = argparse.ArgumentParser(prog="python -m sessiond_adk.import", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument(
+        "--from", dest="uri", required=True, help="a URI as ADK's command line takes, or module:attribute"
+    )
+    parser.add_argument("--app", required=True, help="the app's name")
+    parser.add_argument("--user", action="append", help="a user whose sessions are taken; by default, all")
+    parser.add_argument(
+        "--to",
+        default="http://127.0.0.1:8080",
+        help="the server, with SESSIOND_TOKEN as its credential; - writes lines of an export to standard output",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="judge every session, and write nothing")
+    parser.add_argument(
+        "--skip-existing", action="store_true", help="sessions of which there is another one are skipped"
+    )
+    given = parser.parse_args()
+    try:
+        service = open_service(given.uri)
+    except ValueError as error:
+        parser.error(str(error))
+    try:
+        sys.exit(asyncio.run(_run(service, given)))
+    except httpx.HTTPError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()
