@@ -139,7 +139,7 @@ impl AdkLines {
         let changes = parse_delta(parse_body(self.session.state.as_bytes())?, Keys::Merged, "/state", &limits)?;
         let stored: BTreeMap<Box<str>, RawJson> =
             changes.into_iter().filter(|change| change.scope == Scope::Session).map(|c| (c.key, c.value)).collect();
-        let base = stored.iter().filter(|(key, _)| !self.state.contains_key(*key));
+        let base = members(&stored).filter(|(key, _)| !self.state.contains_key(*key));
         let exported = Exported {
             head: self.head(),
             base_state: RawJson::trusted(object(base)),
@@ -154,8 +154,8 @@ impl AdkLines {
 
         let differs =
             |key: &str, value: &RawJson| self.state.get(key).is_some_and(|written| !written.json().same(value.json()));
-        let set: Vec<_> = stored.iter().filter(|(key, value)| differs(key, value)).collect();
-        let removed: Vec<&Box<str>> = self.state.keys().filter(|key| !stored.contains_key(*key)).collect();
+        let set: Vec<_> = members(&stored).filter(|(key, value)| differs(key, value)).collect();
+        let removed: Vec<&str> = self.state.keys().map(|key| &**key).filter(|key| !stored.contains_key(*key)).collect();
         let closing = (!set.is_empty() || !removed.is_empty()).then(|| self.closing(&set, &removed)).transpose()?;
         // As the events wrote it, where that is the same.
         let mut written = std::mem::take(&mut self.state);
@@ -167,8 +167,8 @@ impl AdkLines {
         Ok((line, closing))
     }
 
-    fn closing(&self, set: &[(&Box<str>, &RawJson)], removed: &[&Box<str>]) -> Result<NewEvent, Rejected> {
-        let remove = |key: &&Box<str>| format!(r#"{{"op":"remove","key":{}}}"#, RawJson::string(key).text());
+    fn closing(&self, set: &[(&str, &RawJson)], removed: &[&str]) -> Result<NewEvent, Rejected> {
+        let remove = |key: &&str| format!(r#"{{"op":"remove","key":{}}}"#, RawJson::string(key).text());
         let ops: Vec<String> = removed.iter().map(remove).collect();
         let mut actions = ObjectText::default();
         actions.push("stateDelta", &object(set.iter().copied()));
@@ -207,7 +207,7 @@ impl AdkLines {
     /// The last line.
     pub fn end(self) -> String {
         let head = self.head();
-        end_of_session(&head, &object(self.state.iter()), self.digest.finish())
+        end_of_session(&head, &object(members(&self.state)), self.digest.finish())
     }
 
     fn head(&self) -> SessionInfo {
@@ -241,7 +241,11 @@ impl AdkLines {
     }
 }
 
-fn object<'a>(members: impl Iterator<Item = (&'a Box<str>, &'a RawJson)>) -> String {
+fn members(state: &BTreeMap<Box<str>, RawJson>) -> impl Iterator<Item = (&str, &RawJson)> {
+    state.iter().map(|(key, value)| (&**key, value))
+}
+
+fn object<'a>(members: impl Iterator<Item = (&'a str, &'a RawJson)>) -> String {
     let mut object = ObjectText::default();
     for (key, value) in members {
         object.push(key, value.text());

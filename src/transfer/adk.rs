@@ -171,7 +171,7 @@ macro_rules! rows {
     ($db:expr, $sql:expr, $values:expr) => {{
         let mut query = sqlx::query_as(AssertSqlSafe($sql.to_owned()));
         for value in $values {
-            query = query.bind(value.to_owned());
+            query = query.bind(String::from(*value));
         }
         query.fetch_all(&mut *$db).await.map_err(Error::from)
     }};
@@ -291,8 +291,8 @@ impl Database {
 
     async fn texts(&mut self, sql: &str, values: &[&str]) -> Result<Vec<String>, Error> {
         let rows: Vec<(String,)> = match self {
-            Self::Sqlite(db) => rows!(db, sql, values.iter().copied())?,
-            Self::Postgres(db) => rows!(db, sql, values.iter().copied())?,
+            Self::Sqlite(db) => rows!(db, sql, values)?,
+            Self::Postgres(db) => rows!(db, sql, values)?,
         };
         Ok(rows.into_iter().map(|(text,)| text).collect())
     }
@@ -321,8 +321,8 @@ impl Database {
         );
         let values = [app.as_str(), &after.0, &after.1];
         match self {
-            Self::Sqlite(db) => rows!(db, &sql, values),
-            Self::Postgres(db) => rows!(db, &sql, values),
+            Self::Sqlite(db) => rows!(db, &sql, &values),
+            Self::Postgres(db) => rows!(db, &sql, &values),
         }
     }
 
@@ -344,8 +344,8 @@ impl Database {
         );
         let values = [key.app().as_str(), key.user.user.as_str(), key.session.as_str()];
         let mut found: Vec<(String, String, String)> = match self {
-            Self::Sqlite(db) => rows!(db, &sql, values)?,
-            Self::Postgres(db) => rows!(db, &sql, values)?,
+            Self::Sqlite(db) => rows!(db, &sql, &values)?,
+            Self::Postgres(db) => rows!(db, &sql, &values)?,
         };
         let Some((state, created, updated)) = found.pop() else { return Ok(None) };
         Ok(Some(AdkSession { key: key.clone(), state, create_time: time(&created)?, update_time: time(&updated)? }))
