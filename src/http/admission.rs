@@ -16,7 +16,7 @@ use percent_encoding::percent_decode_str;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::problem::{Code, Problem, REQUEST_ID, Throttle};
+use super::problem::{Code, Ids, Problem, REQUEST_ID, Throttle};
 use super::shares::{App, Shares};
 use crate::config::HttpSettings;
 use crate::metrics::{InFlight, Metrics};
@@ -206,8 +206,8 @@ impl Prepared {
     fn new(of_write: bool) -> Self {
         let detail = "more requests are under way than can be served; try again";
         let problem = Problem::over("in_flight", Code::Overloaded, detail);
-        let headers = problem.finish("", of_write).headers().clone();
-        let mut text = problem.text("", of_write);
+        let headers = problem.finish(Ids::of(""), of_write).headers().clone();
+        let mut text = problem.text(Ids::of(""), of_write);
         text.truncate(text.len() - AFTER_ID.len());
         Self { problem, headers, text }
     }
@@ -269,7 +269,7 @@ mod tests {
         for of_write in [true, false] {
             let prepared = Prepared::new(of_write);
             for id in ["", "0190", r#"a"b\c"#, "\\\"", "{}"] {
-                let expected = prepared.problem.text(id, of_write);
+                let expected = prepared.problem.text(Ids::of(id), of_write);
                 let answer = prepared.answer(id);
                 assert_eq!(answer.status(), 503);
                 assert_eq!(answer.headers()["retry-after"], "1");

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 
-use super::problem::{Code, Problem, REQUEST_ID, is_write};
+use super::problem::{Code, Ids, Problem, REQUEST_ID, is_write};
 use crate::metrics::Metrics;
 use crate::origin::{Claims, Foreign, Host, Origin, Policy};
 use crate::server::TwoLengths;
@@ -112,7 +112,7 @@ pub fn guarded(router: Router, policy: Arc<Policy>, metrics: Arc<Metrics>) -> Ro
                 metrics.rejected(limit);
             }
             let id = SystemClock.fresh_id().to_string();
-            let mut response = problem.finish(&id, is_write(request.method()));
+            let mut response = problem.finish(Ids::of(&id), is_write(request.method()));
             if let Ok(id) = HeaderValue::from_str(&id) {
                 response.headers_mut().insert(REQUEST_ID, id);
             }

@@ -27,6 +27,7 @@ mod sessions;
 mod shares;
 mod state;
 mod system;
+mod trace;
 mod transfer;
 mod trim;
 mod wait;

@@ -20,8 +20,9 @@ use super::admission::{Place, is_counted, refused};
 use super::app::App;
 use super::describe::QUERY_TOKEN;
 use super::edge::{self, Cors};
-use super::problem::{Code, Problem, REQUEST_ID, is_write};
+use super::problem::{Code, Ids, Problem, REQUEST_ID, is_write};
 use super::request::{Deadline, check_path};
+use super::trace::TraceParent;
 use crate::access::audit::{Line, Named};
 use crate::access::{Client, Refusal, is_user_token};
 use crate::server::Peer;
@@ -90,6 +91,8 @@ fn refuse(app: &App, request: &Request) -> Response {
 async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let request_id = request_id(&request, &app);
+    let parent = TraceParent::of(request.headers());
+    let ids = Ids { request: &request_id, trace: parent.as_ref().map(|parent| &*parent.trace_id) };
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(Deadline(started + app.settings.request_timeout));
@@ -122,7 +125,7 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
         if let Some(limit) = problem.limit {
             app.metrics.rejected(limit);
         }
-        let mut finished = problem.finish(&request_id, is_write(&method));
+        let mut finished = problem.finish(ids, is_write(&method));
         // `Allow`, where the router put it.
         for (name, value) in response.headers() {
             if !finished.headers().contains_key(name) && *name != CONTENT_LENGTH {
@@ -160,7 +163,7 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
         });
     }
     if !problem.as_ref().is_some_and(is_counted) {
-        log(&method, route, response.status(), took, &request_id, problem.as_ref());
+        log(&method, route, response.status(), took, ids, problem.as_ref());
     }
     response
 }
@@ -254,7 +257,7 @@ fn log(
     route: Option<&str>,
     status: StatusCode,
     took: Duration,
-    request_id: &str,
+    Ids { request: request_id, trace: trace_id }: Ids<'_>,
     problem: Option<&Problem>,
 ) {
     let (status, route) = (status.as_u16(), route.unwrap_or("unmatched"));
@@ -262,9 +265,9 @@ fn log(
     let code = problem.map(|problem| problem.code.entry().0);
     let cause = problem.and_then(|problem| problem.cause.as_deref());
     if status >= 500 {
-        tracing::error!(%method, route, status, duration_ms, request_id, code, cause, "request");
+        tracing::error!(%method, route, status, duration_ms, request_id, trace_id, code, cause, "request");
     } else {
-        tracing::info!(%method, route, status, duration_ms, request_id, code, "request");
+        tracing::info!(%method, route, status, duration_ms, request_id, trace_id, code, "request");
     }
 }
 
@@ -279,6 +282,6 @@ pub fn refusal(status: u16, detail: &str) -> (String, String) {
         _ => Code::Overloaded,
     };
     let request_id = SystemClock.fresh_id().to_string();
-    let text = Problem::new(code, detail).text(&request_id, true);
+    let text = Problem::new(code, detail).text(Ids::of(&request_id), true);
     (request_id, text)
 }

@@ -172,6 +172,21 @@ pub struct Problem {
     pub cause: Option<String>,
 }
 
+/// What names a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Ids<'a> {
+    pub request: &'a str,
+    /// The trace that it belongs to, as its client said.
+    pub trace: Option<&'a str>,
+}
+
+impl<'a> Ids<'a> {
+    /// Of a request whose trace is not looked at.
+    pub fn of(request: &'a str) -> Self {
+        Self { request, trace: None }
+    }
+}
+
 impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let detail = detail.into();
@@ -227,8 +242,8 @@ impl Problem {
         Self { outcome: Outcome::Unknown, ..Self::new(Code::Internal, "the server met a bug; it is in its log") }
     }
 
-    /// The document, as the request with this id gets it. `of_write` adds the outcome.
-    pub fn text(&self, request_id: &str, of_write: bool) -> String {
+    /// The document, as the request with these ids gets it. `of_write` adds the outcome.
+    pub fn text(&self, ids: Ids<'_>, of_write: bool) -> String {
         #[derive(Serialize)]
         struct Field<'a> {
             field: String,
@@ -248,6 +263,8 @@ impl Problem {
             members: Members<'a>,
             #[serde(skip_serializing_if = "Option::is_none")]
             outcome: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            trace_id: Option<&'a str>,
             request_id: &'a str,
         }
         let (code, status, title) = self.code.entry();
@@ -263,7 +280,8 @@ impl Problem {
                 Outcome::NotApplied => "not_applied",
                 Outcome::Unknown => "unknown",
             }),
-            request_id,
+            trace_id: ids.trace,
+            request_id: ids.request,
         };
         // Strings and numbers: nothing that serialising could refuse.
         let mut text = serde_json::to_string(&body).unwrap_or_default();
@@ -271,10 +289,10 @@ impl Problem {
         text
     }
 
-    /// The answer, as the request with this id gets it.
-    pub fn finish(&self, request_id: &str, of_write: bool) -> Response {
+    /// The answer, as the request with these ids gets it.
+    pub fn finish(&self, ids: Ids<'_>, of_write: bool) -> Response {
         let status = self.code.entry().1;
-        let mut response = (status, self.text(request_id, of_write)).into_response();
+        let mut response = (status, self.text(ids, of_write)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -414,7 +414,7 @@ mod tests {
         rates.check(payers, 1, rates.began).unwrap();
         let limited = rates.check(payers, 1, rates.began).unwrap_err();
         let headers = |jitter: fn(Duration) -> Duration| {
-            let response = limited.problem(jitter).finish("id", true);
+            let response = limited.problem(jitter).finish(Ids::of("id"), true);
             assert_eq!(response.status(), 429);
             ["retry-after", "ratelimit", "ratelimit-policy"]
                 .map(|name| response.headers()[name].to_str().unwrap().to_owned())
@@ -422,7 +422,8 @@ mod tests {
         let policy = r#""app";q=20;w=2, "user";q=1;w=4"#;
         assert_eq!(headers(|_| Duration::ZERO), ["4", r#""user";r=0;t=4"#, policy]);
         assert_eq!(headers(|limit| limit), ["5", r#""user";r=0;t=4"#, policy]);
-        let text: serde_json::Value = serde_json::from_str(&limited.problem(|limit| limit).text("id", true)).unwrap();
+        let text: serde_json::Value =
+            serde_json::from_str(&limited.problem(|limit| limit).text(Ids::of("id"), true)).unwrap();
         assert_eq!(text["code"], "rate_limited");
         assert_eq!(text["limit"], "user");
         assert_eq!(text["outcome"], "not_applied");

@@ -622,6 +622,8 @@ async fn an_open_address_needs_consent() {
 /// One word that is in everything that a client sends, and must be in nothing that is logged.
 const SECRET: &str = "HUSH";
 
+const TRACEPARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
 async fn nothing_of_a_client_is_logged(place: Place) {
     for level in ["info", "debug", "trace"] {
         let proxy = match &place {
@@ -650,6 +652,7 @@ async fn nothing_of_a_client_is_logged(place: Place) {
             let lines: Vec<_> =
                 lines.iter().filter(|line| line["message"] == "request" && line["request_id"] == id).collect();
             assert_eq!(lines.len(), 1, "at {level}, of {id}: {lines:?}");
+            assert_eq!(lines[0]["trace_id"], TRACEPARENT[3..35], "{lines:?}");
             assert!(lines[0]["status"].is_u64() && lines[0]["route"].is_string(), "{lines:?}");
         }
     }
@@ -660,8 +663,13 @@ async fn secrets(server: &Server, level: &str, place: &Place, proxy: Option<&Tcp
     let mut ids = Vec::new();
     let mut sent = async |method: &str, path: &str, headers: &[(&str, &str)], body: Option<Value>, status: u16| {
         let id = format!("request-{}", ids.len());
-        let mut all =
-            vec![("x-request-id", &*id), ("authorization", SECRET), ("user-agent", SECRET), ("cookie", SECRET)];
+        let mut all = vec![
+            ("x-request-id", &*id),
+            ("traceparent", TRACEPARENT),
+            ("authorization", SECRET),
+            ("user-agent", SECRET),
+            ("cookie", SECRET),
+        ];
         all.extend(headers);
         let answer = server.send(method, path, &all, body.as_ref()).await.unwrap();
         assert_eq!(answer.status, status, "{method} {path}: {answer:?}");

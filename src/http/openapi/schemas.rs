@@ -1102,6 +1102,7 @@ fn problem() -> Value {
                 "type": "string", "enum": ["not_applied", "unknown"],
                 "description": "Of a write: it did not happen and never will, or it may have happened.",
             },
+            "traceId": {"type": "string", "description": "That of the request's `traceparent`, if it has one."},
             "requestId": {"type": "string", "description": "As in `x-request-id` and in the server's log."},
         },
     })

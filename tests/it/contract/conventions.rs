@@ -1,12 +1,26 @@
 //! Conventions: names, spellings, times, ids, request ids, content types, methods.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::client::{APP_STATE, EVENTS, ONE, S, STATE, USER_STATE, segment};
+use crate::support::client::{APP_STATE, Answer, EVENTS, ONE, S, STATE, USER_STATE, segment};
 use crate::support::databases::on_both_databases;
 use crate::support::server::TestServer;
 
 on_both_databases! {
+    async fn a_problem_names_the_trace_of_its_request(server: &TestServer) {
+        let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+        let named = |answer: &Answer| answer.problem(404, "session_not_found")["traceId"].clone();
+        assert_eq!(named(&server.get(ONE).await), Value::Null);
+        for (parent, expected) in [
+            (format!("00-{trace}-00f067aa0ba902b7-01"), json!(trace)),
+            (format!("00-{trace}-00f067aa0ba902b7-00"), json!(trace)),
+            (format!("00-{trace}-0000000000000000-01"), Value::Null),
+            ("nothing".to_owned(), Value::Null),
+        ] {
+            assert_eq!(named(&server.get(ONE).header("traceparent", parent).await), expected);
+        }
+    }
+
     async fn bodies_are_read_in_camel_case_and_in_snake_case(server: &TestServer) {
         for (n, body) in [
             r#"{"sessionId":"ID","displayName":"d","expireTime":9999999999,"state":{"a":1}}"#,
