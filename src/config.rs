@@ -17,6 +17,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
+use url::Url;
 
 use crate::access::audit::Sink;
 use crate::access::jwks::Source;
@@ -583,6 +584,20 @@ pub struct Config {
     #[arg(value_name = "FILTER", value_parser = log_filter, global = true, help_heading = OBSERVABILITY)]
     pub log: String,
 
+    /// A collector of OpenTelemetry that takes spans of requests, OTLP over HTTP: http://HOST:4318 [default: none]
+    ///
+    /// The variables OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER,
+    /// OTEL_TRACES_SAMPLER_ARG and OTEL_BSP_* count. Of traces that begin here, one in ten is recorded; a caller's traceparent decides
+    /// about its own. A collector that is slow or away costs requests nothing: spans are dropped.
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    #[arg(value_name = "URL", value_parser = collector, global = true, help_heading = OBSERVABILITY)]
+    pub otlp_endpoint: Option<Url>,
+
+    /// Give spans the names of their app, user and session
+    #[arg(long, env = "SESSIOND_TRACE_NAMES", value_parser = BoolishValueParser::new())]
+    #[arg(global = true, help_heading = OBSERVABILITY)]
+    pub trace_names: bool,
+
     /// `metrics_listen` was asked for, by flag or variable, so failing to bind it is an error.
     #[arg(skip)]
     metrics_explicit: bool,
@@ -1018,6 +1033,11 @@ fn secret(text: &str) -> Result<SecretString, std::convert::Infallible> {
 fn log_filter(text: &str) -> Result<String, String> {
     telemetry::filter(text).map_err(|error| error.to_string())?;
     Ok(text.to_owned())
+}
+
+fn collector(text: &str) -> Result<Url, &'static str> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    url.ok_or("must be a URL like http://127.0.0.1:4318")
 }
 
 /// At least 1, and so little that no semaphore or pool overflows.

@@ -9,6 +9,7 @@
 //! - `http`: the API: the table of endpoints, requests, answers, errors, the description
 //! - `server`: connections: admitted, bounded, drained
 //! - `origin`: whether a request comes from a page of another site
+//! - `outgoing`: requests that the server makes itself; `traces`: spans for a collector
 //! - `allowance`: how long a peer may keep the server waiting
 //! - [`config`], [`telemetry`], [`metrics`], [`startup`]: how it is run
 //! - [`verify`]: whether what is stored is what the events say
@@ -24,11 +25,13 @@ mod http;
 pub mod keys;
 pub mod metrics;
 mod origin;
+mod outgoing;
 mod server;
 pub mod service;
 pub mod startup;
 pub mod store;
 pub mod telemetry;
+mod traces;
 pub mod transfer;
 pub mod verify;
 

@@ -408,7 +408,8 @@ fn latency() -> Histogram {
     Histogram::new(BUCKETS)
 }
 
-fn known_method(method: &str) -> &'static str {
+/// A method as a word of the program.
+pub fn known_method(method: &str) -> &'static str {
     match method {
         "GET" => "GET",
         "HEAD" => "HEAD",

@@ -138,7 +138,7 @@ impl Line<'_> {
 }
 
 /// The names in a path that matches a template.
-fn names<'a>(route: &'a str, path: &'a str) -> impl Iterator<Item = (&'a str, String)> {
+pub fn names<'a>(route: &'a str, path: &'a str) -> impl Iterator<Item = (&'a str, String)> {
     let segments = route.split('/').zip(path.split('/'));
     segments.filter_map(|(template, segment)| {
         let name = template.strip_prefix('{')?.strip_suffix('}')?;

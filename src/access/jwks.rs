@@ -16,12 +16,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, DecodingKey};
 use reqwest::{Client, StatusCode, redirect};
-use rustls::{ClientConfig, RootCertStore};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use url::{Host, Url};
+
+use crate::outgoing::{self, SetupError};
 
 /// How long after a good fetch the next one comes.
 const INTERVAL: Duration = Duration::from_secs(5 * 60);
@@ -133,7 +134,7 @@ impl Jwks {
     /// TLS cannot be set up.
     pub(crate) fn new(source: Source) -> Result<Self, SetupError> {
         let state = State { set: None, loading: true, asked: None, failing: false };
-        let client = client()?;
+        let client = outgoing::client(redirect::Policy::custom(same_origin))?;
         Ok(Self { source, client, state: Mutex::new(state), wake: Notify::new(), loaded: watch::Sender::new(()) })
     }
 
@@ -272,15 +273,6 @@ impl Set {
     }
 }
 
-/// TLS cannot be set up: a fault of the build or the machine, not of the settings.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SetupError {
-    #[error(transparent)]
-    Tls(#[from] rustls::Error),
-    #[error(transparent)]
-    Http(#[from] reqwest::Error),
-}
-
 /// Why the keys cannot be read. Never holds the URL, which may have credentials.
 #[derive(Debug, thiserror::Error)]
 enum LoadError {
@@ -304,32 +296,8 @@ enum LoadError {
 
 impl From<reqwest::Error> for LoadError {
     fn from(error: reqwest::Error) -> Self {
-        let error = error.without_url();
-        let mut text = error.to_string();
-        let mut cause = std::error::Error::source(&error);
-        while let Some(error) = cause {
-            text = format!("{text}: {error}");
-            cause = error.source();
-        }
-        Self::Http(text)
+        Self::Http(outgoing::told(error))
     }
-}
-
-fn client() -> Result<Client, SetupError> {
-    let mut roots = RootCertStore::empty();
-    // Without any, a fetch says that the issuer is unknown; a file or a loopback URL needs none.
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    let client = Client::builder()
-        .tls_backend_preconfigured(tls.with_root_certificates(roots).with_no_client_auth())
-        .user_agent(concat!("sessiond/", env!("CARGO_PKG_VERSION")))
-        .no_proxy()
-        .referer(false)
-        .pool_max_idle_per_host(0)
-        .redirect(redirect::Policy::custom(same_origin))
-        .build()?;
-    Ok(client)
 }
 
 fn same_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {

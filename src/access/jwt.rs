@@ -7,11 +7,12 @@ use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
-use super::jwks::{Jwks, NoKey, SetupError, Source};
+use super::jwks::{Jwks, NoKey, Source};
 use super::signature;
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::ids::{AppName, UserId};
 use crate::domain::time::Micros;
+use crate::outgoing::SetupError;
 
 /// By how much the issuer's clock and ours may differ, in microseconds: 60 s.
 pub(crate) const LEEWAY: i64 = 60_000_000;

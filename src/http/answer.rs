@@ -18,7 +18,7 @@ use crate::domain::query::{EventPage, EventQuery, SessionView};
 use crate::domain::session::SessionInfo;
 use crate::service::{self, Service};
 
-const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+pub const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// A JSON answer under construction.
 pub struct Answer {

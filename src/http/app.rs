@@ -14,6 +14,7 @@ use crate::access::audit::Audit;
 use crate::config::HttpSettings;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service};
+use crate::traces::Traces;
 
 /// What is derived from the table of endpoints.
 pub struct Api {
@@ -41,6 +42,12 @@ pub struct Paths {
     pub strict_roots: Vec<&'static str>,
 }
 
+/// What tells of requests beside the log.
+pub struct Observers {
+    pub audit: Option<Arc<Audit>>,
+    pub traces: Option<Arc<Traces>>,
+}
+
 /// What handlers share.
 pub struct App {
     /// Not for handlers: theirs is [`Call::service`](super::request::Call).
@@ -49,6 +56,7 @@ pub struct App {
     nowhere: Arc<Service>,
     pub authenticator: Arc<Authenticator>,
     pub audit: Option<Arc<Audit>>,
+    pub traces: Option<Arc<Traces>>,
     pub settings: HttpSettings,
     pub metrics: Arc<Metrics>,
     pub api: &'static Api,
@@ -66,7 +74,7 @@ impl App {
         api: &'static Api,
         service: Arc<Service>,
         authenticator: Arc<Authenticator>,
-        audit: Option<Arc<Audit>>,
+        observers: Observers,
         settings: HttpSettings,
         metrics: Arc<Metrics>,
         clock: Arc<dyn Clock>,
@@ -75,7 +83,8 @@ impl App {
             nowhere: Arc::new(service.nowhere()),
             service,
             authenticator,
-            audit,
+            audit: observers.audit,
+            traces: observers.traces,
             metrics,
             api,
             clock,

@@ -45,13 +45,12 @@ use describe::{Endpoint, paths};
 use request::Call;
 
 use crate::access::Authenticator;
-use crate::access::audit::Audit;
 use crate::config::HttpSettings;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service};
 
 pub use admission::report_refusals;
-pub use app::App;
+pub use app::{App, Observers};
 pub use edge::guarded;
 pub use pipeline::refusal;
 
@@ -162,12 +161,12 @@ static API: LazyLock<Api> = LazyLock::new(|| Api {
 pub fn app(
     service: Arc<Service>,
     authenticator: Arc<Authenticator>,
-    audit: Option<Arc<Audit>>,
+    observers: Observers,
     settings: HttpSettings,
     metrics: Arc<Metrics>,
     clock: Arc<dyn Clock>,
 ) -> Arc<App> {
-    App::new(&API, service, authenticator, audit, settings, metrics, clock)
+    App::new(&API, service, authenticator, observers, settings, metrics, clock)
 }
 
 pub fn router(app: Arc<App>) -> Router {

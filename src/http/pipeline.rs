@@ -17,12 +17,13 @@ use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::admission::{Place, is_counted, refused};
+use super::answer::IDEMPOTENT_REPLAYED;
 use super::app::App;
 use super::describe::QUERY_TOKEN;
 use super::edge::{self, Cors};
 use super::problem::{Code, Ids, Problem, REQUEST_ID, is_write};
 use super::request::{Deadline, check_path};
-use super::trace::TraceParent;
+use super::trace::{RequestSpan, TraceParent};
 use crate::access::audit::{Line, Named};
 use crate::access::{Client, Refusal, is_user_token};
 use crate::server::Peer;
@@ -91,10 +92,15 @@ fn refuse(app: &App, request: &Request) -> Response {
 async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let request_id = request_id(&request, &app);
-    let parent = TraceParent::of(request.headers());
-    let ids = Ids { request: &request_id, trace: parent.as_ref().map(|parent| &*parent.trace_id) };
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
+    let parent = TraceParent::of(request.headers());
+    let span = app.traces.as_ref().map(|traces| {
+        let template = route.as_ref().map(MatchedPath::as_str);
+        RequestSpan::begin(traces, parent.as_ref(), method.as_str(), template, request.uri().path())
+    });
+    let trace_id = span.as_ref().map(RequestSpan::trace_id).or_else(|| parent.map(|parent| parent.trace_id));
+    let ids = Ids { request: &request_id, trace: trace_id.as_deref() };
     request.extensions_mut().insert(Deadline(started + app.settings.request_timeout));
     request.extensions_mut().insert(place.held());
 
@@ -144,6 +150,10 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
     }
     if problem.as_ref().is_some_and(|problem| problem.code == Code::Overloaded) {
         response.extensions_mut().insert(app.places.pause());
+    }
+    if let Some(span) = span {
+        let replayed = response.headers().contains_key(IDEMPOTENT_REPLAYED);
+        span.end(response.status(), problem.as_ref(), is_write(&method), replayed);
     }
     let took = started.elapsed();
     let route = route.as_ref().map(MatchedPath::as_str);

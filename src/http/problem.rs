@@ -73,9 +73,18 @@ codes! {
 
 /// Whether a write that failed may have happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+pub enum Outcome {
     NotApplied,
     Unknown,
+}
+
+impl Outcome {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotApplied => "not_applied",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// What a refusal by a rate says beside its document: fields of RFC 9110 and draft-ietf-httpapi-ratelimit-headers-11.
@@ -163,7 +172,7 @@ pub struct Problem {
     errors: Vec<FieldError>,
     /// What else it tells.
     tells: Option<Box<Tells>>,
-    outcome: Outcome,
+    pub outcome: Outcome,
     /// The limit that refused the request, for the metrics.
     pub limit: Option<&'static str>,
     /// The body came in a content coding; the answer says that none is taken.
@@ -276,10 +285,7 @@ impl Problem {
             code,
             errors: self.errors.iter().map(|e| Field { field: shown(&e.field), message: &e.message }).collect(),
             members: self.tells.as_deref().map(Tells::members).unwrap_or_default(),
-            outcome: of_write.then_some(match self.outcome {
-                Outcome::NotApplied => "not_applied",
-                Outcome::Unknown => "unknown",
-            }),
+            outcome: of_write.then(|| self.outcome.as_str()),
             trace_id: ids.trace,
             request_id: ids.request,
         };

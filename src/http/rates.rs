@@ -323,6 +323,7 @@ mod tests {
 
     use super::*;
     use crate::domain::ids::UserId;
+    use crate::http::problem::Ids;
 
     fn rate(per_second: f64) -> Rate {
         per_second.to_string().parse().unwrap()

@@ -1,6 +1,17 @@
-//! The trace that a request belongs to: what the client's `traceparent` says (W3C Trace Context).
+//! The trace that a request belongs to: what the client's `traceparent` says (W3C Trace Context), and a span of our own in it.
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
+use opentelemetry::trace::{
+    Span as _, SpanBuilder, SpanContext, SpanId, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceId,
+    TraceState,
+};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_sdk::trace::Span;
+
+use super::problem::Problem;
+use crate::access::audit::names;
+use crate::metrics::known_method;
+use crate::traces::Traces;
 
 const TRACEPARENT: &str = "traceparent";
 
@@ -8,14 +19,21 @@ const TRACEPARENT: &str = "traceparent";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceParent {
     /// 32 lowercase hexadecimal digits, not all zero.
-    pub trace_id: Box<str>,
+    pub trace_id: String,
     /// The client's span: 16 lowercase hexadecimal digits, not all zero.
-    pub span_id: Box<str>,
+    pub span_id: String,
     /// The client records its part.
     pub sampled: bool,
 }
 
 impl TraceParent {
+    fn context(&self) -> Context {
+        let id = |text: &str| u128::from_str_radix(text, 16).unwrap_or_default();
+        let (trace, span) = (TraceId::from(id(&self.trace_id)), SpanId::from(id(&self.span_id) as u64));
+        let flags = if self.sampled { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
+        Context::new().with_remote_span_context(SpanContext::new(trace, span, flags, true, TraceState::NONE))
+    }
+
     /// `None` if there is none, or none that the rules allow; a request is never refused for it.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(TRACEPARENT).iter();
@@ -37,7 +55,58 @@ impl TraceParent {
             return None;
         }
         let sampled = u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1);
-        Some(Self { trace_id: trace_id.into(), span_id: span_id.into(), sampled })
+        Some(Self { trace_id: trace_id.to_owned(), span_id: span_id.to_owned(), sampled })
+    }
+}
+
+/// The span of a request, by the semantic conventions of HTTP servers.
+pub struct RequestSpan(Span);
+
+impl RequestSpan {
+    pub fn begin(traces: &Traces, parent: Option<&TraceParent>, method: &str, route: Option<&str>, path: &str) -> Self {
+        let method = known_method(method);
+        let mut attributes = vec![KeyValue::new("http.request.method", method), KeyValue::new("url.scheme", "http")];
+        if let Some(route) = route {
+            attributes.push(KeyValue::new("http.route", route.to_owned()));
+            if traces.has_names {
+                let named = names(route, path).filter_map(|(name, value)| {
+                    let attribute = match name {
+                        "app" => "sessiond.app",
+                        "user" => "enduser.id",
+                        "session" => "gen_ai.conversation.id",
+                        _ => return None,
+                    };
+                    Some(KeyValue::new(attribute, value))
+                });
+                attributes.extend(named);
+            }
+        }
+        let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
+        let span = SpanBuilder::from_name(name).with_kind(SpanKind::Server).with_attributes(attributes);
+        Self(span.start_with_context(&traces.tracer, &parent.map_or_else(Context::new, TraceParent::context)))
+    }
+
+    /// Of the trace that it belongs to, 32 hexadecimal digits.
+    pub fn trace_id(&self) -> String {
+        self.0.span_context().trace_id().to_string()
+    }
+
+    pub fn end(mut self, status: StatusCode, problem: Option<&Problem>, of_write: bool, replayed: bool) {
+        self.0.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
+        if let Some(problem) = problem {
+            if of_write {
+                self.0.set_attribute(KeyValue::new("sessiond.outcome", problem.outcome.as_str()));
+            }
+            self.0.set_attribute(KeyValue::new("error.type", problem.code.entry().0));
+        }
+        if replayed {
+            self.0.set_attribute(KeyValue::new("sessiond.replayed", true));
+        }
+        // What a client did wrong is no error of the server.
+        if status.is_server_error() {
+            self.0.set_status(Status::error(""));
+        }
+        self.0.end();
     }
 }
 
@@ -50,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_parent_is_read_as_the_recommendation_says() {
-        let parent = |sampled| Some(TraceParent { trace_id: TRACE.into(), span_id: SPAN.into(), sampled });
+        let parent = |sampled| Some(TraceParent { trace_id: TRACE.to_owned(), span_id: SPAN.to_owned(), sampled });
         for (text, expected) in [
             (format!("00-{TRACE}-{SPAN}-01"), parent(true)),
             (format!("00-{TRACE}-{SPAN}-00"), parent(false)),

@@ -18,13 +18,14 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::access::Authenticator;
 use crate::access::audit::Audit;
 use crate::config::{Config, HttpSettings, ListenError};
-use crate::http::{self, refusal, report_refusals, router};
+use crate::http::{self, Observers, refusal, report_refusals, router};
 use crate::metrics::Metrics;
 use crate::server;
 use crate::service::{Service, SystemClock};
 use crate::store::Store;
 use crate::store::error::StoreError;
 use crate::store::open;
+use crate::traces::Traces;
 
 /// How long a start waits for a database that starts beside it.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(30);
@@ -79,6 +80,7 @@ pub struct Prepared {
     metrics: Arc<Metrics>,
     authenticator: Arc<Authenticator>,
     audit: Option<Arc<Audit>>,
+    traces: Option<Arc<Traces>>,
     listener: TcpListener,
 }
 
@@ -108,8 +110,10 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     }
     let audit = config.audit_log.clone().map(Audit::open).transpose();
     let audit = audit.map_err(|error| StartError::Access(format!("--audit-log: {error}")))?.map(Arc::new);
+    let traces = config.otlp_endpoint.as_ref().map(|endpoint| Traces::start(endpoint, config.trace_names)).transpose();
+    let traces = traces.map_err(|error| StartError::Access(format!("--otlp-endpoint: {error}")))?.map(Arc::new);
     let listener = bind(&config, &addresses).await?;
-    Ok(Prepared { config, store, metrics, authenticator, audit, listener })
+    Ok(Prepared { config, store, metrics, authenticator, audit, traces, listener })
 }
 
 /// Brings the database into shape, and does nothing else.
@@ -175,7 +179,7 @@ async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, 
 /// # Errors
 /// The metrics' address, if it was asked for by name and cannot be had.
 pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Unpin) -> io::Result<()> {
-    let Prepared { config, store, metrics, authenticator, audit, listener } = prepared;
+    let Prepared { config, store, metrics, authenticator, audit, traces, listener } = prepared;
     let clock = Arc::new(SystemClock);
     if !authenticator.is_on() && !listener.local_addr()?.ip().to_canonical().is_loopback() {
         tracing::warn!("no authentication: whoever reaches this address can read and change every session");
@@ -191,7 +195,8 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
         metrics_listener.as_ref().and_then(|listener| Some(url_of(listener.local_addr().ok()?, "/metrics")));
     welcome(&listener.local_addr()?, &settings, service.database());
     let origins = settings.origins.clone();
-    let app = http::app(service.clone(), authenticator.clone(), audit.clone(), settings, metrics.clone(), clock);
+    let observers = Observers { audit: audit.clone(), traces: traces.clone() };
+    let app = http::app(service.clone(), authenticator.clone(), observers, settings, metrics.clone(), clock);
 
     let polled = service.clone();
     let (stop, stopped) = watch::channel(false);
@@ -230,6 +235,9 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     rotations.abort();
     // A request that was cut off may still wait for the database, on a connection that the pool would wait for.
     let _ = timeout(CLOSE_GRACE, store.close()).await;
+    if let Some(traces) = traces {
+        traces.stop().await;
+    }
     let _ = stop.send(true);
     tracing::info!(closed = drained.closed_cleanly, aborted = drained.aborted, "stopped");
     Ok(())

@@ -31,4 +31,5 @@ mod rates;
 mod rolling_restart;
 mod running;
 mod store;
+mod traces;
 mod verify;

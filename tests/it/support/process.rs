@@ -115,7 +115,7 @@ fn command(args: &[&str], envs: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sessiond"));
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("SESSIOND_") || text == "DATABASE_URL" || text == "RUST_LOG" {
+        if text.starts_with("SESSIOND_") || text.starts_with("OTEL_") || text == "DATABASE_URL" || text == "RUST_LOG" {
             command.env_remove(&name);
         }
     }

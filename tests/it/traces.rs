@@ -1,0 +1,163 @@
+//! Spans of requests, as a collector of OpenTelemetry receives them.
+
+use std::sync::{Arc, Mutex};
+
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message as _;
+use tokio::net::TcpListener;
+
+use crate::support::client::{EVENTS, ONE, S};
+use crate::support::databases::Place;
+use crate::support::process::{Sessiond, free_port};
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const SPAN: &str = "00f067aa0ba902b7";
+
+type Received = Arc<Mutex<Vec<ExportTraceServiceRequest>>>;
+
+/// Takes whatever is posted to `/v1/traces`; its URL.
+async fn collector() -> (String, Received) {
+    let received = Received::default();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let taken = received.clone();
+    tokio::spawn(async move {
+        while let Ok((connection, _)) = listener.accept().await {
+            let received = taken.clone();
+            let take = service_fn(move |request: Request<Incoming>| {
+                let received = received.clone();
+                async move {
+                    assert_eq!((request.method().as_str(), request.uri().path()), ("POST", "/v1/traces"));
+                    let body = request.into_body().collect().await?.to_bytes();
+                    received.lock().unwrap().push(ExportTraceServiceRequest::decode(body).expect("OTLP"));
+                    Ok::<_, hyper::Error>(Response::new(String::new()))
+                }
+            });
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(connection), take));
+        }
+    });
+    (url, received)
+}
+
+/// Starts a server that sends spans, asks it a few things, and stops it, which sends what waits; its log.
+async fn asked(args: &[&str], envs: &[(&str, &str)]) -> String {
+    let place = Place::sqlite();
+    let url = place.url();
+    let args = [&["--listen=127.0.0.1:0", "--metrics-listen=off", "--log-format=json"], args].concat();
+    let mut process = Sessiond::spawn(&args, &[&[("DATABASE_URL", &*url)], envs].concat());
+    let api = crate::support::client::Client::at(&process.base_url().await);
+    let parent = |sampled: &str| format!("00-{TRACE}-{SPAN}-{sampled}");
+    api.post(S).header("traceparent", parent("01")).json(r#"{"sessionId":"s"}"#).await.expect(201);
+    for status in [201, 200] {
+        let event = r#"{"id":"e","author":"hush","actions":{"stateDelta":{"hush":"hush"}}}"#;
+        api.post(EVENTS).header("traceparent", parent("01")).json(event).await.expect(status);
+    }
+    api.post(format!("{S}/none/events")).header("traceparent", parent("01")).json("{}").await.expect(404);
+    // Its client records nothing.
+    api.get(ONE).header("traceparent", parent("00")).await.expect(200);
+    process.sigterm();
+    process.wait().await;
+    let log = process.log();
+    place.finish().await;
+    log
+}
+
+fn spans(received: &Received) -> Vec<Span> {
+    let requests = received.lock().unwrap();
+    let resources = requests.iter().flat_map(|request| &request.resource_spans);
+    let mut spans: Vec<Span> =
+        resources.flat_map(|resource| &resource.scope_spans).flat_map(|scope| scope.spans.clone()).collect();
+    spans.sort_by_key(|span| span.start_time_unix_nano);
+    spans
+}
+
+/// A text or a number as text.
+fn attribute(attributes: &[KeyValue], key: &str) -> Option<String> {
+    let found = attributes.iter().find(|attribute| attribute.key == key)?;
+    match found.value.as_ref()?.value.as_ref()? {
+        Value::StringValue(text) => Some(text.clone()),
+        Value::IntValue(number) => Some(number.to_string()),
+        Value::BoolValue(value) => Some(value.to_string()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn spans_join_the_traces_of_clients() {
+    let (url, received) = collector().await;
+    asked(&["--otlp-endpoint", &url], &[]).await;
+    let spans = spans(&received);
+    let get = |span: &Span, key: &str| attribute(&span.attributes, key).unwrap_or_default();
+    let events = "/v1/apps/{app}/users/{user}/sessions/{session}/events";
+    let seen: Vec<_> = spans
+        .iter()
+        .map(|span| {
+            assert_eq!((hex(&span.trace_id), hex(&span.parent_span_id)), (TRACE.to_owned(), SPAN.to_owned()));
+            assert!(span.end_time_unix_nano >= span.start_time_unix_nano);
+            let keys = ["http.request.method", "http.response.status_code", "sessiond.replayed", "sessiond.outcome"];
+            (span.name.clone(), keys.map(|key| get(span, key)).join(" "), get(span, "error.type"))
+        })
+        .collect();
+    let span = |name: String, says: &str, error: &str| (name, says.to_owned(), error.to_owned());
+    assert_eq!(
+        seen,
+        [
+            span("POST /v1/apps/{app}/users/{user}/sessions".to_owned(), "POST 201  ", ""),
+            span(format!("POST {events}"), "POST 201  ", ""),
+            span(format!("POST {events}"), "POST 200 true ", ""),
+            span(format!("POST {events}"), "POST 404  not_applied", "session_not_found"),
+        ]
+    );
+    let requests = received.lock().unwrap();
+    let resource = requests[0].resource_spans[0].resource.as_ref().expect("a resource");
+    assert_eq!(attribute(&resource.attributes, "service.name").as_deref(), Some("sessiond"));
+    // No name, and nothing of what was sent.
+    let text = format!("{requests:?}");
+    for word in ["hush", "\"app\"", "\"user\"", "none"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_in_spans_if_that_is_asked_for() {
+    let (url, received) = collector().await;
+    let envs =
+        [("OTEL_EXPORTER_OTLP_ENDPOINT", &*url), ("SESSIOND_TRACE_NAMES", "true"), ("OTEL_SERVICE_NAME", "shop")];
+    asked(&[], &envs).await;
+    let spans = spans(&received);
+    let names = ["sessiond.app", "enduser.id", "gen_ai.conversation.id"];
+    let named = |span: &Span| names.map(|name| attribute(&span.attributes, name));
+    assert_eq!(named(&spans[0]), [Some("app".to_owned()), Some("user".to_owned()), None]);
+    assert_eq!(named(&spans[1]), [Some("app".to_owned()), Some("user".to_owned()), Some("s".to_owned())]);
+    let requests = received.lock().unwrap();
+    let resource = requests[0].resource_spans[0].resource.as_ref().expect("a resource");
+    assert_eq!(attribute(&resource.attributes, "service.name").as_deref(), Some("shop"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_that_is_away_costs_nothing() {
+    let url = format!("http://127.0.0.1:{}", free_port());
+    let log = asked(&["--otlp-endpoint", &url], &[]).await;
+    assert_eq!(log.matches("the collector takes no spans").count(), 1, "{log}");
+    assert!(log.contains("\"message\":\"stopped\""), "{log}");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_no_url_is_refused() {
+    for endpoint in ["collector:4318", "grpc://collector", ""] {
+        let output = Sessiond::run(&["--otlp-endpoint", endpoint, "--listen=127.0.0.1:0"], &[]).await;
+        assert_eq!(output.status.code(), Some(2), "{endpoint}: {output:?}");
+    }
+}
