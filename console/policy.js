@@ -1,4 +1,4 @@
-// The policy of an app, what is removed by itself, and what the next sweep would take of it.
+// The policy of an app: what the sweep removes.
 
 import { curl, get, path, send } from './api.js';
 import { copyButton, field, fill, h, toast } from './dom.js';
@@ -15,10 +15,10 @@ export class Policy {
   }
 
   async load() {
-    const { json, text, tag } = await get(this.path, this.signal);
+    const { json, tag } = await get(this.path, this.signal);
     fill(this.element, h('h3', 'Policy'),
-      text === '{}' ? h('p.empty', 'Nothing is removed unless asked.') : tree(json),
-      h('div.bar', h('button', { click: () => this.#change(text, tag) }, 'Change policy…'), copyButton('Copy as curl', curl({ path: this.path }))));
+      json.text === '{}' ? h('p.empty', 'Nothing is removed unless asked.') : tree(json),
+      h('div.bar', h('button', { click: () => this.#change(json.text, tag) }, 'Change policy…'), copyButton('Copy as curl', curl({ path: this.path }))));
   }
 
   #change(text, tag) {

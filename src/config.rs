@@ -24,6 +24,7 @@ use crate::access::jwt::{self, Apps, Jwt, RoleFrom};
 use crate::access::{self, AdminKey};
 use crate::domain::Limits;
 use crate::domain::access::{Names, Role, Writer, key_name};
+use crate::domain::ids::{AppName, SessionId, UserId};
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
 use crate::store::limits::PostgresOptions;
@@ -80,8 +81,91 @@ pub enum Command {
     /// Create, list, revoke and rotate API keys in the database, while servers run or not
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Write sessions with all that belongs to them as lines of JSON, while servers run or not
+    ///
+    /// All apps, or a part. Each session is of one moment. `sessiond import` takes the lines back.
+    Export(ExportArgs),
+    /// Read the lines of an export into the database, while servers run or not; exit status 1 if a session failed
+    ///
+    /// Each session whole or not at all. The same file again changes nothing, so an import that was interrupted is run again.
+    /// Standard output has a line for each session that was not created, and the reason.
+    Import(ImportArgs),
+    /// The ledger of erasures: export it, and replay it on a database that was restored
+    #[command(subcommand)]
+    Erasures(ErasuresCommand),
+    /// What proves erasures
+    #[command(subcommand)]
+    Receipts(ReceiptsCommand),
     /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
     Healthcheck,
+}
+
+/// What `sessiond export` writes.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ExportArgs {
+    /// Only this app
+    #[arg(long, value_parser = AppName::parse)]
+    pub app: Option<AppName>,
+    /// Only this user of the app
+    #[arg(long, value_parser = UserId::parse, requires = "app")]
+    pub user: Option<UserId>,
+    /// Only this session of the user
+    #[arg(long, value_parser = SessionId::parse, requires = "user")]
+    pub session: Option<SessionId>,
+    /// Where to write; standard output unless given
+    #[arg(long)]
+    pub output: Option<PathBuf>,
+}
+
+/// What `sessiond import` reads.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ImportArgs {
+    /// The file, or `-` for standard input
+    #[arg(default_value = "-")]
+    pub file: PathBuf,
+    /// A session of which there is another one is skipped; without, it failed
+    #[arg(long)]
+    pub skip_existing: bool,
+    /// The name that the app gets
+    #[arg(long, value_parser = AppName::parse)]
+    pub app_name: Option<AppName>,
+    /// Judge every line, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What `sessiond erasures` does.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ErasuresCommand {
+    /// Write the ledger to stdout: a line of JSON for each erasure, which names no user
+    ///
+    /// Keep it apart from the backups. It can be written while servers run.
+    Export,
+    /// Erase again whoever is in the ledger, on a database that was restored from an older backup
+    ///
+    /// Everything goes of each user whose erasure the database does not know of; blocks are set and lifted in the order of the
+    /// ledger. Run it before anybody uses the restored database: what a user has made since the restore goes too. Again does no
+    /// harm. A ledger of another database is refused.
+    Replay { file: PathBuf },
+}
+
+/// What `sessiond receipts` does.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ReceiptsCommand {
+    /// See whether a receipt is genuine; exit status 1 if it is not
+    ///
+    /// The file holds the receipt, or the erasure as the API shows it. Without --key, it is verified by the key in the database.
+    Verify {
+        file: PathBuf,
+        /// The public key, as GET /v1/receipts/keys shows it: no database is needed then
+        #[arg(long, value_name = "KEY")]
+        key: Option<String>,
+        /// Whether it is of this app's user, by the salt in the database
+        #[arg(long, requires = "user")]
+        app: Option<String>,
+        #[arg(long, requires = "app")]
+        user: Option<String>,
+    },
 }
 
 /// What `sessiond keys` does.

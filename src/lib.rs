@@ -19,6 +19,7 @@ mod access;
 mod allowance;
 pub mod config;
 pub mod domain;
+pub mod erasures;
 mod http;
 pub mod keys;
 pub mod metrics;
@@ -28,6 +29,7 @@ pub mod service;
 pub mod startup;
 pub mod store;
 pub mod telemetry;
+pub mod transfer;
 pub mod verify;
 
 pub use http::{openapi_adk_yaml, openapi_yaml};

@@ -11,11 +11,12 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use secrecy::ExposeSecret as _;
 use sessiond::config::{Cli, Command, Config, KeysCommand, ListenError};
+use sessiond::erasures;
 use sessiond::keys::{self, Printed};
 use sessiond::startup::{self, StartError};
 use sessiond::store::error::StoreError;
 use sessiond::store::inspect::Inspector;
-use sessiond::{telemetry, verify};
+use sessiond::{telemetry, transfer, verify};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -76,6 +77,10 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Healthcheck => healthcheck(cli.config).await,
             Command::Verify => verify(cli.config).await,
             Command::Keys(command) => keys(cli.config, command).await,
+            Command::Export(args) => told(transfer::export(&cli.config, args).await),
+            Command::Import(args) => told(transfer::import(&cli.config, args).await),
+            Command::Erasures(command) => printed(erasures::run(&cli.config, command).await),
+            Command::Receipts(command) => printed(erasures::receipts(&cli.config, command).await),
             Command::Openapi { .. } => Ok(()),
         }
     });
@@ -143,6 +148,14 @@ async fn keys(config: Config, command: KeysCommand) -> Result<(), Failure> {
     // If nobody reads it, the key above is made all the same.
     let _ = io::stderr().lock().write_all(note.as_bytes());
     Ok(())
+}
+
+fn told(done: Result<(), impl std::fmt::Display>) -> Result<(), Failure> {
+    done.map_err(|error| Failure::new(error.to_string()))
+}
+
+fn printed(done: Result<String, erasures::Error>) -> Result<(), Failure> {
+    print(done.map_err(|error| Failure::new(error.to_string()))?)
 }
 
 async fn healthcheck(config: Config) -> Result<(), Failure> {

@@ -40,12 +40,13 @@ struct RequestLabels {
 }
 
 /// What refuses: limits, rates, grants, and the checks of `Host` and `Origin`.
-const LIMITS: [&str; 21] = [
+const LIMITS: [&str; 22] = [
     "connections",
     "in_flight",
     "streams",
     "buffered_bytes",
     "watchers",
+    "transfers",
     "body",
     "event",
     "value",
@@ -73,10 +74,19 @@ const CONNECTION_STATES: [&str; 2] = ["idle", "used"];
 /// Why a transaction is tried again: a race was lost, the connection before COMMIT, or the answer to COMMIT.
 const RETRY_CAUSES: [&str; 3] = ["conflict", "connection_lost", "unclear_commit"];
 
-/// Why a watch ends: its session is gone, the server says `bye`, the log was rolled back, the database failed, or the client left or
+/// Why a watch ends: its session is gone, or trimmed beyond it, the server says `bye`, the log was rolled back, the database failed, or the client left or
 /// took nothing any more.
-const WATCH_ENDS: [&str; 8] =
-    ["deleted", "drain", "lifetime", "credential_expired", "overloaded", "position_gone", "storage", "client"];
+const WATCH_ENDS: [&str; 9] = [
+    "deleted",
+    "trimmed",
+    "drain",
+    "lifetime",
+    "credential_expired",
+    "overloaded",
+    "position_gone",
+    "storage",
+    "client",
+];
 
 /// The metrics of one service. Methods are cheap enough for the hot path and never block on I/O.
 pub struct Metrics {

@@ -2,16 +2,16 @@
 -- Lists of rows have one size or a few; here the smallest, and one larger.
 
 -- head
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
     is null or s.expire_time > $4);
 
 -- view
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
@@ -85,9 +85,14 @@ select sequence, rewind_to from events where app_name = $1 and user_id = $2 and 
     = $4 and rewind_to is not null order by sequence;
 
 -- seen_revisions
-select user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence = $5 union all select created_user_revision, created_app_revision from
-    sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and $5 = 0;
+select coalesce((select s.imported_user_revision from sessions s where s.app_name = $1 and s.user_id = $2 and
+    s.id = $3 and s.incarnation = $4 and s.imported_revision >= $5), user_revision), coalesce((select
+    s.imported_app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    s.incarnation = $4 and s.imported_revision >= $5), app_revision) from events where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and sequence = $5 and $5 > (select s.base_revision
+    from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4) union all
+    select created_user_revision, created_app_revision from sessions where app_name = $1 and user_id = $2 and
+    id = $3 and incarnation = $4 and base_revision = $5;
 
 -- session_value
 select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
@@ -137,9 +142,11 @@ select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (selec
     and revision > $5) as n on n.key = p.key order by 1;
 
 -- removed
-select key, max(valid_to) from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and (key in (select k.value from json_each($5) as k)) is true and valid_to > $6 and (node
-    > $6 or node in (select value from json_each($7))) group by key;
+select key, max(valid_to) from (select key, valid_to from session_spans where app_name = $1 and user_id = $2
+    and session_id = $3 and incarnation = $4 and (key in (select k.value from json_each($5) as k)) is true and
+    valid_to > $6 and (node > $6 or node in (select value from json_each($7))) union all select k.value,
+    s.base_revision from sessions s cross join json_each($5) as k where s.app_name = $1 and s.user_id = $2 and
+    s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
 
 -- user_keys_changed
 select k.value, (select max(l.revision) from user_log l where l.app_name = $1 and l.user_id = $2 and l.key =
@@ -152,12 +159,12 @@ select k.value, (select max(l.revision) from app_log l where l.app_name = $1 and
 -- set_metadata
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
-    when abs($10 - $10) > 5000000 then $10 - $10 else 0 end else expire_time end where app_name = $1 and
-    user_id = $2 and id = $3;
+    when abs($10 - $10) > 5000000 then $10 - $10 else 0 end else expire_time end, active_day = $11 /
+    86400000000 where app_name = $1 and user_id = $2 and id = $3;
 
 -- lease
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl,
@@ -178,13 +185,14 @@ select id, incarnation, creation_digest from sessions where app_name = $1 and us
 
 -- insert_fork
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
-    update_time_number, display_name, labels, expire_time, initial_state, created_user_revision,
-    created_app_revision, forked_from, forked_revision, creation_key, creation_digest) select app_name,
-    user_id, $5, $6, $8, $7, $9, $10, display_name, labels, expire_time, initial_state, created_user_revision,
-    created_app_revision, id, $8, $11, $12 from sessions where app_name = $1 and user_id = $2 and id = $3 and
-    incarnation = $4 on conflict do nothing; insert into session_updates (app_name, user_id, id, update_time)
-    select app_name, user_id, id, update_time from sessions where changes() = 1 and app_name = $1 and user_id =
-    $2 and id = $5;
+    update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
+    created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from,
+    forked_revision, creation_key, creation_digest, active_day) select app_name, user_id, $5, $6, $8, $7, $9,
+    $10, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
+    created_app_revision, imported_revision, imported_user_revision, imported_app_revision, id, $8, $11, $12,
+    $7 / 86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on
+    conflict do nothing; insert into session_updates (app_name, user_id, id, update_time) select app_name,
+    user_id, id, update_time from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $5;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -206,6 +214,107 @@ insert into session_state (app_name, user_id, session_id, incarnation, key, valu
     user_id = $2 and session_id = $3 and incarnation = $4 and t.node = n.value where t.valid_from <= $7 and
     t.valid_to > $7;
 
+-- cut
+update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, initial_state = '{' ||
+    coalesce((select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from ( select key,
+    value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    session_state.revision <= $5 union all select t.key, t.value from json_each($6) as n cross join
+    session_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and t.node =
+    n.value where t.valid_from <= $5 and t.valid_to > $5) as t), '') || '}', created_user_revision =
+    coalesce(case when imported_revision >= $5 then imported_user_revision end, (select e.user_revision from
+    events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and
+    e.sequence = $5)), created_app_revision = coalesce(case when imported_revision >= $5 then
+    imported_app_revision end, (select e.app_revision from events e where e.app_name = $1 and e.user_id = $2
+    and e.session_id = $3 and e.incarnation = $4 and e.sequence = $5)) where app_name = $1 and user_id = $2 and
+    id = $3 and incarnation = $4;
+
+-- event_time
+select event_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence = $5;
+
+-- commit_time
+select commit_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and sequence = $5;
+
+-- exported
+select s.initial_state, s.imported_mark, s.imported_digest from sessions s where s.app_name = $1 and s.user_id
+    = $2 and s.id = $3 and s.incarnation = $4;
+
+-- exported_rows
+select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, (select
+    e.body from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4
+    and e.sequence = sized.sequence and e.sequence > $9) as body from (select sequence, id, invocation_id,
+    event_time, commit_time, user_revision, app_revision, digest, sum(size) over (order by sequence) as
+    size_so_far, row_number() over (order by sequence) as place from (select sequence, id, invocation_id,
+    event_time, commit_time, user_revision, app_revision, digest, octet_length(body) + 300 as size from events
+    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence > $5 and
+    sequence <= $6 order by sequence limit 0 + $7) as page) as sized where size_so_far <= $8 or place = 1 order
+    by sequence;
+
+-- note_import
+insert into imports (app_name, user_id, session_id, incarnation, time) values ($1, $2, $3, $4, $5) on conflict
+    (app_name, user_id, session_id, incarnation) do update set time = excluded.time;
+
+-- renew_import
+update imports set time = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- forget_import
+delete from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- dead_import
+select app_name, user_id, session_id, incarnation from imports where time < $1 limit 1;
+
+-- insert_imported
+insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
+    update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
+    forked_revision, imported_mark, imported_digest, imported_revision, imported_user_revision,
+    imported_app_revision, created_user_revision, created_app_revision, active_day) select $1, $2, $3, $4, $5,
+    $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $5, m.user_revision, m.app_revision,
+    m.user_revision, m.app_revision, $18 / 86400000000 from (select coalesce((select u.revision from
+    user_scopes u where u.app_name = $1 and u.user_id = $2), 0) as user_revision, coalesce((select a.revision
+    from app_scopes a where a.app_name = $1), 0) as app_revision) as m where true on conflict do nothing;
+    insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time
+    from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $3;
+
+-- set_user_revision
+insert into user_scopes (app_name, user_id, revision, floor) values ($1, $2, $3, $3) on conflict (app_name,
+    user_id) do update set revision = excluded.revision, floor = excluded.floor;
+
+-- set_app_revision
+insert into app_scopes (app_name, revision, floor) values ($1, $2, $2) on conflict (app_name) do update set
+    revision = excluded.revision, floor = excluded.floor;
+
+-- committed_since
+select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence > $5 and commit_time >= $6 order by sequence limit 1;
+
+-- note_trim
+insert into trims (app_name, user_id, session_id, incarnation, emptied) values ($1, $2, $3, $4, $5) on conflict
+    (app_name, user_id, session_id, incarnation) do update set emptied = case when trims.emptied <
+    excluded.emptied then trims.emptied else excluded.emptied end;
+
+-- next_trim
+select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
+
+-- empty_events
+update events set author = '', branch = null, body = '' where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 and sequence > $5 and sequence <= $6;
+
+-- set_emptied
+update trims set emptied = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- last_passed
+select node, key from (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id
+    = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, key limit 0 + $6) as t order by
+    node desc, key desc limit 1;
+
+-- purge_passed
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, key) <= ($6, $7) and valid_to <= $5;
+
+-- finish_trim
+delete from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
 -- unlist_update
 delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and update_time = (select
     update_time from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4);
@@ -219,21 +328,106 @@ insert into buried_sessions (app_name, user_id, session_id, incarnation) values 
 
 -- purge_events
 delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    in (select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 order by sequence limit 0 + $5);
+    <= (select sequence from (select sequence from events where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 order by sequence limit 0 + $5) as page order by sequence desc limit 1);
 
 -- purge_state
 delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key
-    in (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
-    = $4 order by key limit 0 + $5);
+    <= (select key from (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3
+    and incarnation = $4 order by key limit 0 + $5) as page order by key desc limit 1);
 
 -- purge_spans
 delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, key) in (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id =
-    $3 and incarnation = $4 order by node, key limit 0 + $5);
+    (node, key) <= (select node, key from (select node, key from session_spans where app_name = $1 and user_id
+    = $2 and session_id = $3 and incarnation = $4 order by node, key limit 0 + $5) as page order by node desc,
+    key desc limit 1);
 
 -- forget_buried
 delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- sessions_of_user
+select id from sessions where app_name = $1 and user_id = $2 order by id;
+
+-- claim_buried
+update buried_sessions set erasure = $3 where app_name = $1 and user_id = $2 and erasure is null;
+
+-- bury_sessions_of_user
+insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) select app_name, user_id, id,
+    incarnation, $3 from sessions where app_name = $1 and user_id = $2;
+
+-- bury_imports_of_user
+insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) select app_name, user_id,
+    session_id, incarnation, $3 from imports where app_name = $1 and user_id = $2;
+
+-- forget_imports_of_user
+delete from imports where app_name = $1 and user_id = $2;
+
+-- unlist_sessions_of_user
+delete from sessions where app_name = $1 and user_id = $2;
+
+-- unlist_updates_of_user
+delete from session_updates where app_name = $1 and user_id = $2;
+
+-- forget_user_scope
+delete from user_scopes where app_name = $1 and user_id = $2;
+
+-- forget_user_state
+delete from user_state where app_name = $1 and user_id = $2;
+
+-- forget_user_log
+delete from user_log where app_name = $1 and user_id = $2;
+
+-- forget_user_spans
+delete from user_spans where app_name = $1 and user_id = $2;
+
+-- forget_patches_of_user
+delete from user_patches where app_name = $1 and user_id = $2;
+
+-- erasure
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where id = $1;
+
+-- erasure_of_request
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where app_name = $1 and request = $2;
+
+-- erasures
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where id > $1 order by id limit 0 + $2;
+
+-- erasures_to_finish
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures e where done_time is null and not exists (select 1 from
+    buried_sessions b where b.erasure = e.id) and not exists (select 1 from erasures l where l.app_name =
+    e.app_name and l.subject = e.subject and l.done_time is null and (l.request_time, l.id) < (e.request_time,
+    e.id)) order by request_time, id limit 0 + $1;
+
+-- insert_erasure
+insert into erasures (id, app_name, subject, request, reference, block, blocked, request_time, done_time,
+    sessions, events, state_keys, changes, receipt) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11,
+    $12, null);
+
+-- count_removed
+update erasures set events = events + $3, state_keys = state_keys + $4, changes = changes + $5 where app_name =
+    $1 and id = $2;
+
+-- finish_erasure
+update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null;
+
+-- blocked_user
+select subject from blocked_users where app_name = $1 and subject = $2;
+
+-- block_user
+insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing;
+
+-- unblock_user
+delete from blocked_users where app_name = $1 and subject = $2;
+
+-- erasure_secret
+select secret from erasure_secrets where name = $1;
+
+-- insert_erasure_secret
+insert into erasure_secrets (name, secret) values ($1, $2) on conflict do nothing;
 
 -- user_patch
 select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3;
@@ -272,6 +466,24 @@ with recursive names(name) as (select min(n) from (select min(user_id) as n from
     names.name) as next) from names where coalesce(name < $3, name is not null)) select name from names where
     coalesce(name < $3, name is not null) limit 0 + $2;
 
+-- policy
+select revision, policy from policies where app_name = $1;
+
+-- policies
+select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
+
+-- set_policy
+insert into policies (app_name, revision, policy) values ($1, $2, $3) on conflict (app_name) do update set
+    revision = excluded.revision, policy = excluded.policy where policies.revision = excluded.revision - 1;
+
+-- walk
+select user_id, id, create_time, active_day, expire_time, $6 as now from sessions where app_name = $1 and
+    (create_time, user_id, id) > ($2, $3, $4) order by create_time, user_id, id limit 0 + $5;
+
+-- kept
+select user_id, id, create_time, active_day, expire_time, $4 as now from sessions where app_name = $1 and
+    user_id = $2 and id = $3;
+
 -- any_api_key
 select id from api_keys where id > '' limit 1;
 
@@ -306,158 +518,160 @@ select secret from token_secrets where name = 'current';
 insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
 
 -- token_epoch
-select epoch from token_epochs where app_name = $1 and user_id = $2;
+select epoch from token_epochs where app_name = $1 and subject = $2;
 
 -- revoke_tokens
-insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) on conflict (app_name, user_id) do
+insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) on conflict (subject, app_name) do
     update set epoch = token_epochs.epoch + 1 returning epoch;
 
 -- list_of_app_by_update
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null
-    or s.expire_time > $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) order by o.update_time asc,
-    o.user_id asc, o.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) >
+    ($3, $4, $5) order by o.update_time asc, o.user_id asc, o.id asc limit 0 + $6;
 
 -- list_of_app_by_update_within
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (o.user_id >= $2 and
-    o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time > $6) and
-    (o.update_time, o.user_id, o.id) > ($7, $8, $9) order by o.update_time asc, o.user_id asc, o.id asc limit 0
-    + $10;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and
+    (s.expire_time is null or s.expire_time > $6) and (o.update_time, o.user_id, o.id) > ($7, $8, $9) order by
+    o.update_time asc, o.user_id asc, o.id asc limit 0 + $10;
 
 -- list_of_app_by_update_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null
-    or s.expire_time > $2) and (o.update_time, o.user_id, o.id) < ($3, $4, $5) order by o.update_time desc,
-    o.user_id desc, o.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) <
+    ($3, $4, $5) order by o.update_time desc, o.user_id desc, o.id desc limit 0 + $6;
 
 -- list_of_app_by_update_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (o.update_time, o.user_id, o.id) > ($3, $4, $5) and
-    json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time asc, o.user_id asc, o.id asc limit 0
-    + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and
+    s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (o.update_time,
+    o.user_id, o.id) > ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time
+    asc, o.user_id asc, o.id asc limit 0 + $8;
 
 -- list_of_user_by_update
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and
-    (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) > ($4, $5) order by o.update_time
-    asc, o.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time,
+    o.id) > ($4, $5) order by o.update_time asc, o.id asc limit 0 + $6;
 
 -- list_of_user_by_update_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from session_updates o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and
-    (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) < ($4, $5) order by o.update_time
-    desc, o.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time,
+    o.id) < ($4, $5) order by o.update_time desc, o.id desc limit 0 + $6;
 
 -- list_of_user_by_update_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from session_updates o cross join
-    sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id
-    = $2 and (s.expire_time is null or s.expire_time > $3) and (o.update_time, o.id) > ($4, $5) and
-    json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time asc, o.id asc limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and
+    s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (o.update_time, o.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by o.update_time
+    asc, o.id asc limit 0 + $8;
 
 -- list_of_app_by_create
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5) order by
-    s.create_time asc, s.user_id asc, s.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time,
+    s.user_id, s.id) > ($3, $4, $5) order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $6;
 
 -- list_of_app_by_create_within
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id < $5) and (s.expire_time is null or
-    s.expire_time > $6) and (s.create_time, s.user_id, s.id) > ($7, $8, $9) order by s.create_time asc,
-    s.user_id asc, s.id asc limit 0 + $10;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.user_id >= $2 and s.user_id < $3 or s.user_id >= $4 and s.user_id <
+    $5) and (s.expire_time is null or s.expire_time > $6) and (s.create_time, s.user_id, s.id) > ($7, $8, $9)
+    order by s.create_time asc, s.user_id asc, s.id asc limit 0 + $10;
 
 -- list_of_app_by_create_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) < ($3, $4, $5) order by
-    s.create_time desc, s.user_id desc, s.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time,
+    s.user_id, s.id) < ($3, $4, $5) order by s.create_time desc, s.user_id desc, s.id desc limit 0 + $6;
 
 -- list_of_app_by_create_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and (s.expire_time is null or s.expire_time > $2) and (s.create_time, s.user_id, s.id) > ($3, $4, $5)
-    and json_extract(s.labels, '$."' || $6 || '"') = $7 order by s.create_time asc, s.user_id asc, s.id asc
-    limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and
+    (s.create_time, s.user_id, s.id) > ($3, $4, $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order
+    by s.create_time asc, s.user_id asc, s.id asc limit 0 + $8;
 
 -- list_of_user_by_create
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) order
-    by s.create_time asc, s.id asc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (s.create_time, s.id) > ($4, $5) order by s.create_time asc, s.id asc limit 0 + $6;
 
 -- list_of_user_by_create_backwards
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from sessions s where s.app_name = $1 and
-    s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) < ($4, $5) order
-    by s.create_time desc, s.id desc limit 0 + $6;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    (s.create_time, s.id) < ($4, $5) order by s.create_time desc, s.id desc limit 0 + $6;
 
 -- list_of_user_by_create_labelled_with_state
-select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
-    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from sessions s where s.app_name =
-    $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and (s.create_time, s.id) > ($4,
-    $5) and json_extract(s.labels, '$."' || $6 || '"') = $7 order by s.create_time asc, s.id asc limit 0 + $8;
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
+    s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"') =
+    $7 order by s.create_time asc, s.id asc limit 0 + $8;
 
 -- plain_view
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.create_time,
-    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key)
@@ -471,29 +685,29 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     sequence) from (select sequence, commit_time, body, octet_length(body) + 80 as size, sum(octet_length(body)
     + 80) over (order by sequence rows unbounded preceding) as size_so_far from (select sequence, commit_time,
     body from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and
-    e.incarnation = s.incarnation and e.sequence > max($8, s.revision - coalesce($9, s.revision)) and
-    e.sequence < $10 order by e.sequence limit 0 + $11)) where size_so_far <= $12 or size_so_far = size) as
-    events from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
-    s.expire_time > $4);
+    e.incarnation = s.incarnation and e.sequence > max($8, s.base_revision, s.revision - coalesce($9,
+    s.revision)) and e.sequence < $10 order by e.sequence limit 0 + $11)) where size_so_far <= $12 or
+    size_so_far = size) as events from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    (s.expire_time is null or s.expire_time > $4);
 
 -- expired
 select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2;
 
 -- next_buried
-select app_name, user_id, session_id, incarnation from buried_sessions limit 1;
+select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1;
 
 -- read_heads
 with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?), ku(n,
     app_name, user_id) as (select * from (values (?, ?, ?)) limit 0 + ?), ka(n, app_name) as (select * from
     (values (?, ?)) limit 0 + ?) select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision,
     s.update_time, s.expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner,
-    s.lease_expire, null as lease_now, e.sequence, e.event_time, e.commit_time, e.digest, e.body from ks as k
-    cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id left
-    join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name and e.user_id =
-    k.user_id and e.session_id = k.session_id union all select 1, n, revision, null, null, null, null, null,
-    null, null, null, null, null, null, null, null from ku cross join user_scopes using (app_name, user_id)
-    union all select 2, n, revision, null, null, null, null, null, null, null, null, null, null, null, null,
-    null from ka cross join app_scopes using (app_name);
+    s.lease_expire, null as lease_now, e.sequence, e.event_time, e.commit_time, e.digest, case when e.sequence
+    > s.base_revision then e.body end as body from ks as k cross join sessions s on s.app_name = k.app_name and
+    s.user_id = k.user_id and s.id = k.session_id left join events e on e.incarnation = s.incarnation and e.id
+    = k.id and e.app_name = k.app_name and e.user_id = k.user_id and e.session_id = k.session_id union all
+    select 1, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null from ku
+    cross join user_scopes using (app_name, user_id) union all select 2, n, revision, null, null, null, null,
+    null, null, null, null, null, null, null, null, null from ka cross join app_scopes using (app_name);
 
 -- find_sessions
 with k(n, app_name, user_id, id) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) select revision, n from k
@@ -517,14 +731,15 @@ with k(app_name, user_id, id, incarnation, revision, create_time, update_time, u
     display_name, labels, expire_time, initial_state, creation_key, creation_digest) as (select * from (values
     (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) insert into sessions (app_name, user_id, id,
     incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
-    initial_state, creation_key, creation_digest, created_user_revision, created_app_revision) select app_name,
-    user_id, id, incarnation, revision, create_time, update_time, update_time_number, display_name, labels,
-    expire_time, initial_state, creation_key, creation_digest, coalesce((select u.revision from user_scopes u
-    where u.app_name = k.app_name and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a
-    where a.app_name = k.app_name), 0) from k where true on conflict do nothing returning incarnation; with
-    k(app_name, user_id, id, incarnation) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore
-    into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from k
-    cross join sessions using (app_name, user_id, id, incarnation);
+    initial_state, creation_key, creation_digest, active_day, created_user_revision, created_app_revision)
+    select app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest, create_time / 86400000000,
+    coalesce((select u.revision from user_scopes u where u.app_name = k.app_name and u.user_id = k.user_id),
+    0), coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) from k where true on
+    conflict do nothing returning incarnation; with k(app_name, user_id, id, incarnation) as (select * from
+    (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore into session_updates (app_name, user_id, id,
+    update_time) select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id,
+    id, incarnation);
 
 -- insert_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -547,14 +762,14 @@ with k(app_name, user_id, session_id, incarnation, sequence, id, event_time, com
     k.app_name), 0)), rewind_to, digest, body from k;
 
 -- update_sessions
-with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from) as (select * from
-    (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision, update_time =
-    k.update_time, update_time_number = k.update_time_number, lease_expire = coalesce(max(s.lease_expire,
-    k.extended_from + s.lease_ttl), s.lease_expire) from k where s.app_name = k.app_name and s.user_id =
-    k.user_id and s.id = k.id; with k(app_name, user_id, id, update_time, old_update_time) as (select * from
-    (values (?, ?, ?, ?, ?)) limit 0 + ?) update session_updates as o set update_time = k.update_time from k
-    where o.app_name = k.app_name and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id =
-    k.id;
+with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from, active_day) as (select
+    * from (values (?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision,
+    update_time = k.update_time, update_time_number = k.update_time_number, active_day = k.active_day,
+    lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) from k where
+    s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id; with k(app_name, user_id, id,
+    update_time, old_update_time) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) update
+    session_updates as o set update_time = k.update_time from k where o.app_name = k.app_name and o.user_id =
+    k.user_id and o.update_time = k.old_update_time and o.id = k.id;
 
 -- set_user_revisions
 insert into user_scopes (app_name, user_id, revision) select * from (values (?, ?, ?)) limit 0 + ? on conflict

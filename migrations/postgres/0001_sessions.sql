@@ -19,6 +19,8 @@ create table sessions (
     update_time           bigint not null,
     -- The JSON number that shows update_time: the very text that a client gave.
     update_time_number    text not null,
+    -- The day of the last commit, in whole days since 1970. No index has it: appends write it.
+    active_day            bigint not null,
     -- A JSON string, a JSON object of strings.
     display_name          text,
     labels                text,
@@ -35,6 +37,13 @@ create table sessions (
     -- The Idempotency-Key of the request that made it, and a digest of what that asked.
     creation_key          text collate "C",
     creation_digest       bytea,
+    -- Of an imported session: the incarnation that it had where it comes from, a digest of its lines, its revision, and the
+    -- revisions of the shared scopes then, which stand for those that its events saw elsewhere.
+    imported_mark         text,
+    imported_digest       bytea,
+    imported_revision     bigint,
+    imported_user_revision bigint,
+    imported_app_revision bigint,
     -- The lease: how often one was granted, and who holds it; all but the epoch is null if nobody does. `lease_ttl` is by how
     -- much an append under it extends it; `lease_all`: it excludes writes without a lease.
     lease_epoch           bigint not null default 0,
@@ -64,6 +73,7 @@ create table session_updates (
 );
 create index session_updates_by_app on session_updates (app_name, update_time, user_id, id);
 
+-- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body.
 create table events (
     app_name      text collate "C" not null,
     user_id       text collate "C" not null,
@@ -104,10 +114,12 @@ create table session_state (
     constraint session_state_pkey primary key (incarnation, key, session_id, user_id, app_name)
 ) with (fillfactor = 80);
 
+-- `floor`: what the scope was before that revision is not known, or not any more.
 create table user_scopes (
     app_name text collate "C" not null,
     user_id  text collate "C" not null,
     revision bigint not null,
+    floor    bigint not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 ) with (fillfactor = 50);
 create table user_state (
@@ -122,6 +134,7 @@ create table user_state (
 create table app_scopes (
     app_name text collate "C" not null,
     revision bigint not null,
+    floor    bigint not null default 0,
     constraint app_scopes_pkey primary key (app_name)
 ) with (fillfactor = 20);
 create table app_state (
@@ -210,7 +223,30 @@ create table buried_sessions (
     user_id     text collate "C" not null,
     session_id  text collate "C" not null,
     incarnation bigint not null,
+    -- The erasure that it is a part of.
+    erasure     text collate "C",
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
+);
+create index buried_by_erasure on buried_sessions (erasure) where erasure is not null;
+
+-- Sessions of which trimmed events are still to be emptied: those after `emptied`, up to the session's base.
+create table trims (
+    app_name    text collate "C" not null,
+    user_id     text collate "C" not null,
+    session_id  text collate "C" not null,
+    incarnation bigint not null,
+    emptied     bigint not null,
+    constraint trims_pkey primary key (app_name, user_id, session_id, incarnation)
+);
+
+-- Sessions of which an import has begun, and when it wrote last. Their rows are hidden until the row in `sessions` is there.
+create table imports (
+    app_name    text collate "C" not null,
+    user_id     text collate "C" not null,
+    session_id  text collate "C" not null,
+    incarnation bigint not null,
+    time        bigint not null,
+    constraint imports_pkey primary key (app_name, user_id, session_id, incarnation)
 );
 
 -- Who may do what. Of a key there is the digest of its secret alone; apps and users are JSON arrays of patterns. A revoked
@@ -236,13 +272,77 @@ create table token_secrets (
     constraint token_secrets_pkey primary key (name)
 );
 
--- How often the tokens of a user were revoked.
+-- How often the tokens of a user were revoked. Nothing here names the user: see erasures.
 create table token_epochs (
     app_name text collate "C" not null,
-    user_id  text collate "C" not null,
+    subject  bytea not null,
     epoch    bigint not null,
-    constraint token_epochs_pkey primary key (app_name, user_id)
+    constraint token_epochs_pkey primary key (subject, app_name)
 );
+
+
+-- How long the data of an app is kept: a JSON object, or null if the policy was removed. `revision` counts changes.
+create table policies (
+    app_name text collate "C" not null,
+    revision bigint not null,
+    policy   text,
+    constraint policies_pkey primary key (app_name)
+);
+
+
+-- `salt`: with which users are hashed where nothing may name them; made with the database, so that every backup has it.
+-- `receipt`: the private key that signs receipts.
+create table erasure_secrets (
+    name   text collate "C" not null,
+    secret bytea not null,
+    constraint erasure_secrets_pkey primary key (name)
+);
+insert into erasure_secrets (name, secret)
+values ('salt', decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
+
+-- Users who were erased: `subject` is a keyed hash of app and user, `request` one of the id of the request. `block` is what was
+-- asked, `blocked` what held after it. The counts are of what was removed; `done_time` and `receipt` are null until all is.
+create table erasures (
+    id           text collate "C" not null,
+    app_name     text collate "C" not null,
+    subject      bytea not null,
+    request      bytea,
+    reference    text,
+    block        boolean,
+    blocked      boolean not null,
+    request_time bigint not null,
+    done_time    bigint,
+    sessions     bigint not null,
+    events       bigint not null,
+    state_keys   bigint not null,
+    changes      bigint not null,
+    receipt      text,
+    constraint erasures_pkey primary key (id)
+);
+create unique index erasures_request on erasures (request, app_name) where request is not null;
+create index erasures_running on erasures (subject, app_name, request_time, id) where done_time is null;
+
+-- Erased users who get no new sessions and no state.
+create table blocked_users (
+    app_name text collate "C" not null,
+    subject  bytea not null,
+    constraint blocked_users_pkey primary key (subject, app_name)
+);
+
+-- Whether a session may be made for a user, by a statement that saw this revision of the user's state: nobody is erasing the
+-- user, who is not blocked, and nobody has since the statement began. Until the transaction ends, nobody can begin to. Each
+-- statement in it sees what was committed before it; the caller's may be older.
+create function sessiond_admits(p_app text, p_user text, p_subject bytea, p_revision bigint)
+returns boolean language plpgsql as $$
+begin
+    if not pg_try_advisory_xact_lock_shared(('x' || encode(substr(p_subject, 1, 8), 'hex'))::bit(64)::bigint) then
+        return false;
+    end if;
+    return not exists (select 1 from blocked_users b where b.app_name = p_app and b.subject = p_subject)
+        and p_revision = coalesce((select u.revision from user_scopes u
+                                   where u.app_name = p_app and u.user_id = p_user), 0);
+end
+$$;
 
 -- Writes all that a batch of appends changes in one app, if the heads that it was decided on are still what they were.
 -- Losing a race is a result, and nothing that the server would log. `verdict` is
@@ -418,6 +518,7 @@ begin
             )
             update sessions s
             set revision = r.revision, update_time = r.update_time, update_time_number = r.update_time_number,
+                active_day = present / 86400000000,
                 -- `greatest` takes no notice of nulls.
                 lease_expire = greatest(s.lease_expire, (select present + s.lease_ttl where r.lease is not null))
             where s.app_name = p_app and s.user_id = r.user_id and s.id = r.id;

@@ -17,6 +17,8 @@ create table sessions (
     update_time           integer not null,
     -- The JSON number that shows update_time: the very text that a client gave.
     update_time_number    text not null,
+    -- The day of the last commit, in whole days since 1970. No index has it: appends write it.
+    active_day            integer not null,
     -- A JSON string, a JSON object of strings.
     display_name          text,
     labels                text,
@@ -33,6 +35,13 @@ create table sessions (
     -- The Idempotency-Key of the request that made it, and a digest of what that asked.
     creation_key          text,
     creation_digest       blob,
+    -- Of an imported session: the incarnation that it had where it comes from, a digest of its lines, its revision, and the
+    -- revisions of the shared scopes then, which stand for those that its events saw elsewhere.
+    imported_mark         text,
+    imported_digest       blob,
+    imported_revision     integer,
+    imported_user_revision integer,
+    imported_app_revision integer,
     -- The lease: how often one was granted, and who holds it; all but the epoch is null if nobody does. `lease_ttl` is by how
     -- much an append under it extends it; `lease_all`: it excludes writes without a lease.
     lease_epoch           integer not null default 0,
@@ -61,6 +70,7 @@ create table session_updates (
 ) without rowid;
 create index session_updates_by_app on session_updates (app_name, update_time, user_id, id);
 
+-- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body.
 create table events (
     app_name      text not null,
     user_id       text not null,
@@ -101,10 +111,12 @@ create table session_state (
     constraint session_state_pkey primary key (incarnation, key, session_id, user_id, app_name)
 );
 
+-- `floor`: what the scope was before that revision is not known, or not any more.
 create table user_scopes (
     app_name text not null,
     user_id  text not null,
     revision integer not null,
+    floor    integer not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 );
 create table user_state (
@@ -119,6 +131,7 @@ create table user_state (
 create table app_scopes (
     app_name text not null,
     revision integer not null,
+    floor    integer not null default 0,
     constraint app_scopes_pkey primary key (app_name)
 );
 create table app_state (
@@ -208,7 +221,30 @@ create table buried_sessions (
     user_id     text not null,
     session_id  text not null,
     incarnation integer not null,
+    -- The erasure that it is a part of.
+    erasure     text,
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
+);
+create index buried_by_erasure on buried_sessions (erasure) where erasure is not null;
+
+-- Sessions of which trimmed events are still to be emptied: those after `emptied`, up to the session's base.
+create table trims (
+    app_name    text not null,
+    user_id     text not null,
+    session_id  text not null,
+    incarnation integer not null,
+    emptied     integer not null,
+    constraint trims_pkey primary key (app_name, user_id, session_id, incarnation)
+);
+
+-- Sessions of which an import has begun, and when it wrote last. Their rows are hidden until the row in `sessions` is there.
+create table imports (
+    app_name    text not null,
+    user_id     text not null,
+    session_id  text not null,
+    incarnation integer not null,
+    time        integer not null,
+    constraint imports_pkey primary key (app_name, user_id, session_id, incarnation)
 );
 
 -- Who may do what. Of a key there is the digest of its secret alone; apps and users are JSON arrays of patterns. A revoked
@@ -234,10 +270,57 @@ create table token_secrets (
     constraint token_secrets_pkey primary key (name)
 ) without rowid;
 
--- How often the tokens of a user were revoked.
+-- How often the tokens of a user were revoked. Nothing here names the user: see erasures.
 create table token_epochs (
     app_name text not null,
-    user_id  text not null,
+    subject  blob not null,
     epoch    integer not null,
-    constraint token_epochs_pkey primary key (app_name, user_id)
+    constraint token_epochs_pkey primary key (subject, app_name)
+) without rowid;
+
+-- `salt`: with which users are hashed where nothing may name them; made with the database, so that every backup has it.
+-- `receipt`: the private key that signs receipts.
+create table erasure_secrets (
+    name   text not null,
+    secret blob not null,
+    constraint erasure_secrets_pkey primary key (name)
+) without rowid;
+insert into erasure_secrets (name, secret)
+values ('salt', randomblob(32));
+
+-- Users who were erased: `subject` is a keyed hash of app and user, `request` one of the id of the request. `block` is what was
+-- asked, `blocked` what held after it. The counts are of what was removed; `done_time` and `receipt` are null until all is.
+create table erasures (
+    id           text not null,
+    app_name     text not null,
+    subject      blob not null,
+    request      blob,
+    reference    text,
+    block        boolean,
+    blocked      boolean not null,
+    request_time integer not null,
+    done_time    integer,
+    sessions     integer not null,
+    events       integer not null,
+    state_keys   integer not null,
+    changes      integer not null,
+    receipt      text,
+    constraint erasures_pkey primary key (id)
+) without rowid;
+create unique index erasures_request on erasures (request, app_name) where request is not null;
+create index erasures_running on erasures (subject, app_name, request_time, id) where done_time is null;
+
+-- Erased users who get no new sessions and no state.
+create table blocked_users (
+    app_name text not null,
+    subject  blob not null,
+    constraint blocked_users_pkey primary key (subject, app_name)
+) without rowid;
+
+-- How long the data of an app is kept: a JSON object, or null if the policy was removed. `revision` counts changes.
+create table policies (
+    app_name text not null,
+    revision integer not null,
+    policy   text,
+    constraint policies_pkey primary key (app_name)
 ) without rowid;

@@ -148,7 +148,7 @@ impl Authenticator {
     }
 
     /// Forgets what was remembered: something was revoked or narrowed here.
-    pub(super) fn forget(&self) {
+    pub fn forget(&self) {
         self.remembered.invalidate_all();
     }
 

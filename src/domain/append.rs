@@ -226,6 +226,7 @@ fn is_retry(event: &NewEvent, digest: &[u8; 32], timestamp: Micros) -> bool {
 /// Whether a client sends a stored event as it read it, with the results of its operators.
 fn is_stored(event: &NewEvent, known: &Known) -> bool {
     !event.edit.ops.is_empty()
+        && !known.event.trimmed
         && stored_digest(&known.event.body).is_some_and(|digest| is_retry(event, &digest, known.timestamp))
 }
 
@@ -343,7 +344,7 @@ fn write<'a>(
             // An unknown invocation takes nothing back.
             Rewind::Before(invocation) => first_of(loaded, key, invocation, writes).unwrap_or(tag.revision) - 1,
         });
-        stored.push(StoredEvent { sequence: tag.revision, commit_time: now, body: body.clone() });
+        stored.push(StoredEvent::new(tag.revision, now, body.clone()));
         writes.events.push(EventWrite {
             key,
             incarnation: tag.incarnation,

@@ -28,6 +28,8 @@ pub enum CreateOutcome {
     Replayed(SessionView),
     /// An earlier request with the same key had other content.
     KeyConflict,
+    /// The user was erased, and gets no sessions.
+    UserErased,
     Refused(Refusal),
 }
 
@@ -53,6 +55,8 @@ pub enum ForkOutcome {
     SessionNotFound,
     /// The source has not reached that revision; this is its current one.
     Beyond(i64),
+    /// The source begins here, after that revision.
+    Trimmed(i64),
 }
 
 #[derive(Debug)]
@@ -96,6 +100,8 @@ pub enum ScopeOutcome {
     Replayed(ScopeView),
     /// An earlier request with the same key had other content.
     KeyConflict,
+    /// The user was erased, and gets no state.
+    UserErased,
     Refused(Refusal),
 }
 

@@ -78,14 +78,20 @@ impl Position {
     /// Whether the log of this session, which goes on behind `event` (the one of the position's sequence, if there is one), has this
     /// position.
     pub fn is_in(&self, head: &SessionInfo, event: Option<&StoredEvent>) -> bool {
-        let is_there = match self.sequence() {
-            0 => true,
-            sequence => sequence <= head.revision && event.is_some_and(|event| event.sequence == sequence),
-        };
+        let sequence = self.sequence();
+        // The event behind which the log begins is not there to be compared.
+        let is_base = sequence == head.base_revision;
+        let is_there = is_base
+            || sequence > head.base_revision
+                && sequence <= head.revision
+                && event.is_some_and(|event| event.sequence == sequence);
         is_there
             && match self {
                 Self::After(_) => true,
-                Self::At(cursor) => is_of(head, cursor.incarnation) && cursor.event == event.map_or(NO_EVENT, mark),
+                Self::At(cursor) => {
+                    let is_event = is_base && sequence > 0 || cursor.event == event.map_or(NO_EVENT, mark);
+                    is_of(head, cursor.incarnation) && is_event
+                }
             }
     }
 }

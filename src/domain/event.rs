@@ -147,9 +147,24 @@ pub struct StoredEvent {
     pub sequence: i64,
     pub commit_time: Micros,
     pub body: Arc<str>,
+    /// What is left is a stub: `body` is what a retry of it is answered.
+    pub trimmed: bool,
 }
 
 impl StoredEvent {
+    pub fn new(sequence: i64, commit_time: Micros, body: impl Into<Arc<str>>) -> Self {
+        Self { sequence, commit_time, body: body.into(), trimmed: false }
+    }
+
+    /// What is left of a trimmed event.
+    pub fn stub(sequence: i64, commit_time: Micros, id: &EventId) -> Self {
+        let mut stub = ObjectText::default();
+        stub.push_str("id", id.as_str());
+        stub.push("sequence", &sequence.to_string());
+        stub.push("trimmed", "true");
+        Self { sequence, commit_time, body: stub.close().into(), trimmed: true }
+    }
+
     /// An estimate of its bytes in an answer.
     pub fn weight(&self) -> usize {
         const PLACE: usize = 80;
@@ -159,6 +174,10 @@ impl StoredEvent {
     /// Appends the event as readers see it: its body with `sequence` and `commitTime`.
     pub fn write_json(&self, out: &mut String) {
         out.reserve(self.weight());
+        if self.trimmed {
+            out.push_str(&self.body);
+            return;
+        }
         out.push_str(self.body.strip_suffix('}').unwrap_or(&self.body));
         out.push_str(",\"sequence\":");
         out.push_str(&self.sequence.to_string());
@@ -906,7 +925,7 @@ mod tests {
     #[test]
     fn a_stored_event_shows_its_place() {
         let mut out = String::new();
-        StoredEvent { sequence: 3, commit_time: Micros(1), body: r#"{"id":"e"}"#.into() }.write_json(&mut out);
+        StoredEvent::new(3, Micros(1), r#"{"id":"e"}"#).write_json(&mut out);
         assert_eq!(out, r#"{"id":"e","sequence":3,"commitTime":0.000001}"#);
     }
 

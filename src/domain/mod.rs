@@ -25,6 +25,8 @@
 //! - [`scope_write`]: changes of app or user state on their own
 //! - [`query`], [`command`]: what readers and writers ask for, and what they get
 //! - [`access`]: who may do what
+//! - [`policy`]: how long the data of an app is kept
+//! - [`erasure`], [`receipt`]: what goes with a user, and what is told of it
 //! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether the stored state follows from the events
 
@@ -34,6 +36,7 @@ pub mod change;
 pub mod command;
 pub mod cursor;
 pub(crate) mod envelope;
+pub mod erasure;
 pub mod event;
 pub(crate) mod history;
 pub mod ids;
@@ -42,7 +45,9 @@ pub mod lease;
 pub(crate) mod loaded;
 pub(crate) mod number;
 pub(crate) mod ops;
+pub mod policy;
 pub mod query;
+pub mod receipt;
 pub mod request_key;
 pub mod resolve;
 pub mod rewind;
@@ -52,6 +57,8 @@ pub mod session;
 pub mod tag;
 pub(crate) mod template;
 pub mod time;
+pub mod transfer;
+pub mod trim;
 pub(crate) mod verify;
 pub(crate) mod writes;
 

@@ -163,6 +163,8 @@ pub enum Moment {
     SessionNotFound,
     /// The session has not reached that revision; this is its current one.
     Beyond(i64),
+    /// The session begins here, after that revision.
+    Trimmed(i64),
 }
 
 #[derive(Debug)]

@@ -104,6 +104,8 @@ pub enum RewindOutcome {
     SessionNotFound,
     /// No event has the invocation.
     InvocationNotFound,
+    /// What it would return to was trimmed; the log begins here.
+    Trimmed(i64),
     Refused(Refusal),
 }
 
@@ -111,6 +113,8 @@ pub enum RewindOutcome {
 #[derive(Debug)]
 pub struct Past {
     pub to: i64,
+    /// The log begins here.
+    pub base: i64,
     /// The invocation of the first event that is taken back.
     pub invocation: String,
     /// The session keys that differ from then.
@@ -124,6 +128,7 @@ pub enum Decision {
     Replayed,
     SessionNotFound,
     InvocationNotFound,
+    Trimmed(i64),
     Refused(Refusal),
     /// The append of the event that rewinds, to be decided on what is loaded.
     Append(Append),
@@ -135,7 +140,8 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
     let head = loaded.sessions.get(&request.key).filter(|head| head.is_live(request.now));
     let (Some(head), Some(tag)) = (head, loaded.tag(&request.key)) else { return Decision::SessionNotFound };
     if let Some(known) = loaded.known.get(&request.key).and_then(|known| known.get(&request.event_id)) {
-        return match request.target.is_of(&known.event.body) {
+        // What a rewind that was trimmed went back to is not known any more.
+        return match known.event.trimmed || request.target.is_of(&known.event.body) {
             true => Decision::Replayed,
             false => Decision::Refused(Refusal::EventIdConflict),
         };
@@ -152,6 +158,9 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
             RewindTarget::Revision(_) => Decision::Refused(Refusal::Rejected(RewindTarget::beyond(tag.revision))),
         };
     };
+    if past.to < past.base {
+        return Decision::Trimmed(past.base);
+    }
     let draft = event(&request.invocation_id, &request.target, &past);
     let mut event = draft.seal(request.event_id.clone(), request.now);
     event.rewind = Some(Rewind::To(past.to));
@@ -241,8 +250,12 @@ mod tests {
             Difference { key: "new".into(), was: None, now: value("null") },
         ];
         let target = RewindTarget::Revision(3);
-        let past =
-            |differences: &[Difference]| Past { to: 3, invocation: "i1".into(), differences: differences.to_vec() };
+        let past = |differences: &[Difference]| Past {
+            to: 3,
+            base: 0,
+            invocation: "i1".into(),
+            differences: differences.to_vec(),
+        };
         let text = |target: &RewindTarget, differences: &[Difference]| {
             let draft = event("i2", target, &past(differences));
             draft.seal(EventId::parse("e").unwrap(), Micros(1_000_000)).body.to_string()

@@ -220,7 +220,7 @@ impl MetadataPatch {
         self.display_name.is_none() && self.labels.is_none() && self.expiry.is_none()
     }
 
-    fn take(fields: &mut Fields<'_>) -> Self {
+    pub fn take(fields: &mut Fields<'_>) -> Self {
         let mut patch = Self::default();
         for (name, parse) in
             [("displayName", display_name as fn(Json<'_>) -> Result<RawJson, Cow<'static, str>>), ("labels", labels)]

@@ -58,17 +58,21 @@ impl Seen {
 #[derive(Debug, Clone)]
 pub struct SessionRow {
     pub revision: i64,
+    /// Events up to this one were trimmed: of them there are stubs at most.
+    pub base: i64,
     pub create_time: Micros,
     pub update_time: Micros,
     pub update_time_number: String,
     /// Whether the list by last update has it at that time.
     pub listed: bool,
-    /// A JSON object: the state at revision 0.
+    /// A JSON object: the state at `base`.
     pub initial_state: String,
     pub created: Seen,
     pub now: Seen,
     /// If the session is a fork: its events up to this one are copies.
     pub forked_revision: Option<i64>,
+    /// The shared scopes that the events up to this one saw are of another database.
+    pub imported_revision: i64,
     /// Whether the columns of the lease agree: nobody has a part of one, and whoever holds it was granted it.
     pub lease_agrees: bool,
 }
@@ -193,7 +197,10 @@ impl SessionCheck {
         match Json::parse(initial.as_bytes(), MAX_BODY_DEPTH).ok().and_then(Json::as_object) {
             Some(members) => {
                 for member in members {
-                    state.insert(member.key.into(), StateEntry { revision: 0, value: member.value.text().into() });
+                    state.insert(
+                        member.key.into(),
+                        StateEntry { revision: row.base, value: member.value.text().into() },
+                    );
                 }
             }
             None => findings.note(|| "the initial state is no JSON object".to_owned()),
@@ -209,7 +216,7 @@ impl SessionCheck {
         Self {
             findings,
             state,
-            next: 1,
+            next: row.base + 1,
             saw: row.created,
             last_time: None,
             user: Request::default(),
@@ -226,6 +233,9 @@ impl SessionCheck {
         if n < 1 || n > self.row.revision {
             let revision = self.row.revision;
             self.findings.note(|| format!("event {n} is not one of 1 to {revision}"));
+            return;
+        }
+        if n <= self.row.base {
             return;
         }
         self.missing(n - 1);
@@ -260,6 +270,9 @@ impl SessionCheck {
     /// The revisions of the shared scopes, as the events of a session see them, never go back.
     fn revisions(&mut self, event: &EventRow) {
         let n = event.sequence;
+        if n <= self.row.imported_revision {
+            return;
+        }
         let known = self.saw.each().into_iter().zip(self.row.now.each());
         for ((scope, saw), ((_, before), (_, now))) in event.saw.each().into_iter().zip(known) {
             if saw < before {
@@ -313,6 +326,7 @@ impl SessionCheck {
         let Wanted { user_log, app_log, bytes, .. } = &mut self.wanted;
         let (request, revision, wanted) = match scope {
             Scope::Session => return self.change_session(event.sequence, key, value),
+            Scope::User | Scope::App if event.sequence <= self.row.imported_revision => return,
             Scope::User => (&mut self.user, event.saw.user, user_log),
             Scope::App => (&mut self.app, event.saw.app, app_log),
         };
@@ -339,6 +353,11 @@ impl SessionCheck {
         if let Some(before) = before
             && before.revision < revision
         {
+            if before.revision == self.row.base && before.revision > 0 {
+                // Which event wrote it is not known, so its span can only be counted.
+                self.found_spans += 1;
+                return;
+            }
             let (from, to) = (before.revision, revision);
             self.wanted.bytes += before.value.len();
             let value = Some(before.value);
@@ -375,7 +394,7 @@ impl SessionCheck {
             self.row.update_time == created.micros && self.row.update_time_number == created.number.text()
         } else {
             // An event that is missing, or that cannot be read, is a fault of its own.
-            let whole = self.next > self.row.revision;
+            let whole = self.next > self.row.revision && self.row.revision > self.row.base;
             self.last_time.as_ref().filter(|_| whole).is_none_or(|last| {
                 self.row.update_time == last.micros && self.row.update_time_number == last.number.text()
             })
@@ -393,21 +412,23 @@ impl SessionCheck {
         match self.state.remove(key) {
             None => self.findings.note(|| format!("key {key:?}: it is in the state, and should not be")),
             Some(held) => {
-                let by = Writer(held.revision);
+                let by = Writer { revision: held.revision, base: self.row.base };
+                let is_base = held.revision == self.row.base && (0..=self.row.base).contains(&revision);
                 if *held.value != *value {
                     self.findings.note(|| format!("key {key:?}: the state has not the value of {by}"));
                 }
-                if held.revision != revision {
+                if held.revision != revision && !is_base {
                     self.findings.note(|| format!("key {key:?}: the state has revision {revision}, not that of {by}"));
                 }
             }
         }
     }
 
-    /// After the last row of state, and the last answer; `spans` is how many rows of spans the session has.
+    /// After the last row of state, and the last answer; `spans` is how many rows of spans the session has that ended after
+    /// its base.
     pub fn finish(mut self, spans: i64) -> Findings {
         for (key, held) in &self.state {
-            let by = Writer(held.revision);
+            let by = Writer { revision: held.revision, base: self.row.base };
             self.findings.note(|| format!("key {key:?}: the state lacks it, as it was left by {by}"));
         }
         more_spans(&mut self.findings, spans - self.found_spans);
@@ -416,12 +437,16 @@ impl SessionCheck {
 }
 
 /// Who wrote a session's key last.
-struct Writer(i64);
+struct Writer {
+    revision: i64,
+    base: i64,
+}
 
 impl fmt::Display for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        match self.revision {
             0 => f.write_str("the creation"),
+            n if n == self.base => f.write_str("the events that were trimmed"),
             n => write!(f, "event {n}"),
         }
     }
@@ -532,6 +557,9 @@ fn more_spans(findings: &mut Findings, count: i64) {
     if count > 0 {
         findings.note(|| format!("spans without a value that was overwritten or removed: {count}"));
     }
+    if count < 0 {
+        findings.note(|| format!("values that were overwritten or removed, without a span: {}", -count));
+    }
 }
 
 /// A row of a shared scope's log, with what the state has at its key.
@@ -550,6 +578,7 @@ pub struct ScopeCheck {
     findings: Findings,
     /// `None` if it is not known.
     revision: Option<i64>,
+    floor: i64,
     last: Option<LogRow>,
     /// The revisions in the log, one bit each, 64 to an entry.
     logged: BTreeMap<i64, u64>,
@@ -559,13 +588,22 @@ pub struct ScopeCheck {
 }
 
 impl ScopeCheck {
-    /// `revision` is that of the scope's row, if there is one.
-    pub fn new(revision: Option<i64>) -> Self {
+    /// `revision` is that of the scope's row, if there is one. Of what is before `floor`, the log need not tell.
+    pub fn new(revision: Option<i64>, floor: i64) -> Self {
         let mut findings = Findings::default();
         if revision.is_none() {
             findings.note(|| "its row of the scope's revision is missing".to_owned());
         }
-        Self { findings, revision, last: None, logged: BTreeMap::new(), spans: Vec::new(), found_spans: 0, keys: 0 }
+        Self {
+            findings,
+            revision,
+            floor,
+            last: None,
+            logged: BTreeMap::new(),
+            spans: Vec::new(),
+            found_spans: 0,
+            keys: 0,
+        }
     }
 
     /// The next row of the log, in order of key and revision.
@@ -575,12 +613,12 @@ impl ScopeCheck {
             Some(revision) if n < 1 || n > revision => self
                 .findings
                 .note(|| format!("key {:?}: the log has revision {n}, not one of 1 to {revision}", row.key)),
-            Some(_) => *self.logged.entry(n / 64).or_default() |= 1 << (n % 64),
-            None => {}
+            Some(_) if n > self.floor => *self.logged.entry(n / 64).or_default() |= 1 << (n % 64),
+            _ => {}
         }
         match self.last.take() {
             Some(last) if last.key == row.key => {
-                if !last.removed {
+                if !last.removed && n > self.floor {
                     let (from, to) = (last.revision, n);
                     let span = Span { node: node(from, to), key: last.key.into(), from, to, value: None };
                     self.spans.push(span);
@@ -622,9 +660,10 @@ impl ScopeCheck {
         self.conclude(last);
         let revision = self.revision.unwrap_or(0).max(0);
         let present: u64 = self.logged.values().map(|bits| u64::from(bits.count_ones())).sum();
-        let absent = revision.unsigned_abs() - present;
+        let floor = self.floor.clamp(0, revision);
+        let absent = (revision - floor).unsigned_abs().saturating_sub(present);
         if absent > 0 {
-            let first = (1..=revision).find(|n| !self.has_logged(*n)).unwrap_or_default();
+            let first = (floor + 1..=revision).find(|n| !self.has_logged(*n)).unwrap_or_default();
             self.findings.note(|| format!("revisions that are not in the log: {absent}, the first of them {first}"));
         }
     }
@@ -692,6 +731,7 @@ mod tests {
         Stored {
             row: SessionRow {
                 revision: 4,
+                base: 0,
                 create_time: Micros(7),
                 update_time: Micros(4_500_000),
                 update_time_number: "4.50".to_owned(),
@@ -700,6 +740,7 @@ mod tests {
                 created: Seen { user: 2, app: 0 },
                 now: Seen { user: 5, app: 1 },
                 forked_revision: None,
+                imported_revision: 0,
                 lease_agrees: true,
             },
             events: vec![
@@ -922,7 +963,7 @@ mod tests {
         spans: &[(&str, i64, i64)],
         more: i64,
     ) -> (Vec<String>, u64) {
-        let mut check = ScopeCheck::new(revision);
+        let mut check = ScopeCheck::new(revision, 0);
         for (key, revision, removed) in log {
             let last = log.iter().rev().find(|(other, ..)| other == key).filter(|(.., removed)| !removed);
             let state = last.map(|(_, at, _)| (*at, true));
@@ -965,12 +1006,12 @@ mod tests {
             (false, Some((2, false)), "the state has revision 2, the log 1"),
             (false, Some((1, false)), "the state has not the value that the log has at revision 1"),
         ] {
-            let mut check = ScopeCheck::new(Some(1));
+            let mut check = ScopeCheck::new(Some(1), 0);
             check.log(LogRow { key: "k".to_owned(), revision: 1, removed, state });
             check.end_of_log();
             assert_eq!(check.finish(0).0.lines, [format!("key \"k\": {fault}")]);
         }
-        let mut check = ScopeCheck::new(Some(0));
+        let mut check = ScopeCheck::new(Some(0), 0);
         check.unlogged("k");
         assert_eq!(check.finish(0).0.lines, [r#"key "k": it is in the state, and not in the log"#]);
     }

@@ -250,7 +250,8 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         None => loop {
             let view = service.session(key.clone(), None, Some(events.clone()), call.deadline).await?;
             if query.wait().is_some() && events.after > view.head.revision {
-                return Err(Error::PositionGone { revision: view.head.revision }.into());
+                let SessionInfo { base_revision: base, revision, .. } = view.head;
+                return Err(Error::PositionGone { base, revision }.into());
             }
             let Some(wait) = wait.as_mut().filter(|_| view.events.events.is_empty()) else { break view };
             match wait.changed(view.head.expire_time).await? {
@@ -266,6 +267,9 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     answer::push_events(&mut text, &page.events);
     let mut page = answer::open_page("events", &[text], next);
     page.push("revision", &view.head.revision.to_string());
+    if view.head.base_revision > 0 {
+        page.push("trimmedThrough", &view.head.base_revision.to_string());
+    }
     Ok(Answer::ok().tag(view.head.tag()).json(page.close()))
 }
 
@@ -280,7 +284,7 @@ pub const GET: Operation = Operation {
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: &[Reply { status: StatusCode::OK, about: "The event.", schema: Some("Event"), headers: &["ETag"] }],
-    errors: &[Code::SessionNotFound, Code::EventNotFound],
+    errors: &[Code::SessionNotFound, Code::EventNotFound, Code::RevisionTrimmed],
 };
 
 pub async fn get(call: Call) -> Result<Response, Problem> {

@@ -38,7 +38,7 @@ pub const FORK: Operation = Operation {
             headers: &["Location", "ETag"],
         },
     ],
-    errors: &[Code::SessionNotFound, Code::SessionAlreadyExists],
+    errors: &[Code::SessionNotFound, Code::SessionAlreadyExists, Code::RevisionTrimmed],
 };
 
 pub async fn fork(mut call: Call) -> Result<Response, Problem> {
@@ -87,6 +87,7 @@ pub const REWIND: Operation = Operation {
     errors: &[
         Code::SessionNotFound,
         Code::EventNotFound,
+        Code::RevisionTrimmed,
         Code::EventIdConflict,
         Code::LeaseHeld,
         Code::Fenced,

@@ -13,8 +13,23 @@ use super::request::Call;
 use crate::domain::json::ObjectText;
 
 /// What a client may ask of this version beyond the ADK session service.
-const FEATURES: &[&str] =
-    &["fork", "keys", "leases", "operators", "render", "rewind", "timeTravel", "tokens", "wait", "watch"];
+const FEATURES: &[&str] = &[
+    "erasure",
+    "export",
+    "fork",
+    "import",
+    "keys",
+    "leases",
+    "operators",
+    "policies",
+    "render",
+    "rewind",
+    "timeTravel",
+    "tokens",
+    "trim",
+    "wait",
+    "watch",
+];
 
 pub const HOME: Operation = Operation {
     id: "home",

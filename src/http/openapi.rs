@@ -50,9 +50,12 @@ const ADK_GUIDE: &str = "The paths of ADK's own server, in its shapes, over the 
 const TAGS: &[(&str, &str)] = &[
     ("Sessions", "Create, read, list, change and delete sessions."),
     ("Events", "The log of a session. Appending an event is how its state changes."),
+    ("Export and import", "Sessions with all that belongs to them, as lines of JSON."),
+    ("Policies", "How long the data of an app is kept."),
     ("State", "The merged state of a session, single keys of it, and app and user state on their own."),
     ("Leases", "One turn at a time: who was superseded is fenced."),
     ("Apps and users", "What exists."),
+    ("Erasures", "Users are erased; what tells of it does not name them."),
     ("Access", "API keys, tokens for one user, and what a credential is worth."),
     ("System", "Health, readiness, and this description."),
     (ADK, ADK_GUIDE),
@@ -148,7 +151,7 @@ fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
     if let Some(body) = &described.body {
         operation["requestBody"] = json!({
             "required": body.required,
-            "content": {"application/json": {"schema": reference(body.schema)}},
+            "content": {media_type(body.schema): {"schema": reference(body.schema)}},
         });
     }
     let mut answers: BTreeMap<String, Value> =
@@ -238,12 +241,16 @@ fn failure(status: StatusCode, codes: &[Code]) -> Value {
 fn success(reply: &Reply) -> Value {
     let mut response = json!({"description": reply.about, "headers": response_headers(reply.headers)});
     if let Some(name) = reply.schema {
-        // A text that is no JSON names its type itself.
-        let schemas = schemas::all();
-        let media = schemas.get(name).and_then(|schema| schema["contentMediaType"].as_str());
-        response["content"] = json!({media.unwrap_or("application/json"): {"schema": reference(name)}});
+        response["content"] = json!({media_type(name): {"schema": reference(name)}});
     }
     response
+}
+
+/// Of what has this schema: a text that is no JSON names its type itself.
+fn media_type(schema: &str) -> String {
+    let schemas = schemas::all();
+    let media = schemas.get(schema).and_then(|schema| schema["contentMediaType"].as_str());
+    media.unwrap_or("application/json").to_owned()
 }
 
 fn response_headers(names: &[&str]) -> Value {
@@ -306,6 +313,7 @@ fn path_parameters(endpoint: &Endpoint) -> Vec<&'static str> {
             "event" => "EventSegment",
             "key" if endpoint.method == Method::GET => "KeySegment",
             "key" => "StoredKeySegment",
+            _ if endpoint.path.starts_with("/v1/erasures") => "ErasureSegment",
             _ => "KeyIdSegment",
         })
         .collect()
@@ -322,6 +330,7 @@ fn parameters() -> Value {
         "UserSegment": path("user", "Id", "ada", "The user, within the app."),
         "SessionSegment": path("session", "SessionId", "s1", "The session, within the user."),
         "KeyIdSegment": path("id", "KeyId", "k3vq7m2hx4ab", "The id of the API key."),
+        "ErasureSegment": path("id", "KeyId", "019ac5f0-7b1e-7c3a-9d2e-1f2a3b4c5d6e", "The id of the erasure."),
         "EventSegment": path("event", "Id", "evt-1", "The event's id, within the session."),
         "KeySegment": path("key", "PathKey", "user:name", "The state key, with its prefix."),
         "StoredKeySegment": path("key", "StoredPathKey", "user:name", "The state key, with its prefix; not `temp:`."),

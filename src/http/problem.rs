@@ -53,7 +53,10 @@ codes! {
     RequestTimeout, "request_timeout", REQUEST_TIMEOUT, "The request took too long to arrive";
     SessionAlreadyExists, "session_already_exists", CONFLICT, "The session exists";
     EventIdConflict, "event_id_conflict", CONFLICT, "The event id is taken by other content";
+    ErasureConflict, "erasure_conflict", CONFLICT, "The request made an erasure of another user";
+    UserErased, "user_erased", GONE, "The user was erased";
     PositionGone, "position_gone", GONE, "The log has no such position";
+    RevisionTrimmed, "revision_trimmed", GONE, "The past was trimmed";
     LeaseHeld, "lease_held", CONFLICT, "Someone else holds the lease";
     Fenced, "fenced", CONFLICT, "The lease was superseded";
     RevisionMismatch, "revision_mismatch", PRECONDITION_FAILED, "The precondition failed";
@@ -98,10 +101,10 @@ pub struct RateFields {
 enum Tells {
     /// The current revisions, where a precondition failed.
     Mismatch(Mismatch),
-    /// Where the log begins and ends, where a position is not in it.
+    /// Where the log begins, and where it ends if a position is not in it.
     Log {
         base: i64,
-        revision: i64,
+        revision: Option<i64>,
     },
     Lease(LeaseRefusal),
     Throttle(Throttle),
@@ -139,7 +142,7 @@ impl Tells {
                 app_revision: shared.map(|(_, app)| app),
                 ..none
             },
-            Self::Log { base, revision } => Members { base_revision: Some(*base), revision: Some(*revision), ..none },
+            Self::Log { base, revision } => Members { base_revision: Some(*base), revision: *revision, ..none },
             Self::Lease(LeaseRefusal::Held(held)) => Members {
                 epoch: Some(held.epoch),
                 owner: Some(&held.owner),
@@ -346,6 +349,12 @@ impl From<Error> for Problem {
             Error::SessionNotFound => Self::new(Code::SessionNotFound, "there is no such session, or it has expired"),
             Error::EventNotFound => Self::new(Code::EventNotFound, "the session has no event of this id"),
             Error::InvocationNotFound => Self::new(Code::EventNotFound, "the session has no event of this invocation"),
+            Error::TooManyTransfers => Self::over(
+                "transfers",
+                Code::Overloaded,
+                "as many exports and imports are under way as there may be; try again",
+            ),
+            Error::SessionCut => Self::new(Code::SessionNotFound, "the session was deleted or trimmed meanwhile"),
             Error::StateKeyNotFound => Self::new(Code::StateKeyNotFound, "the merged state has no such key"),
             Error::SessionAlreadyExists => {
                 Self::new(Code::SessionAlreadyExists, "the session exists and was left as it is; PUT gets or creates")
@@ -362,8 +371,21 @@ impl From<Error> for Problem {
                 Code::EventIdConflict,
                 "the session has an event of this id with other content; nothing was appended",
             ),
-            Error::PositionGone { revision } => Self {
-                tells: Some(Box::new(Tells::Log { base: 0, revision })),
+            Error::UserErased => Self::new(
+                Code::UserErased,
+                "the user was erased, and is refused since; an erasure with `block: false` lifts that",
+            ),
+            Error::ErasureConflict => Self::new(
+                Code::ErasureConflict,
+                "this requestId came with the erasure of another user; nothing was erased",
+            ),
+            Error::ErasureNotFound => Self::new(Code::NotFound, "there is no such erasure"),
+            Error::Trimmed { base } => Self {
+                tells: Some(Box::new(Tells::Log { base, revision: None })),
+                ..Self::new(Code::RevisionTrimmed, format!("this was trimmed: the session begins at revision {base}"))
+            },
+            Error::PositionGone { base, revision } => Self {
+                tells: Some(Box::new(Tells::Log { base, revision: Some(revision) })),
                 ..Self::new(
                     Code::PositionGone,
                     "the log has no such position: the session was made anew, or the event is not in it; read the session anew",

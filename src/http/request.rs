@@ -171,8 +171,14 @@ impl Call {
 
     /// The answer of its handler. What the client may not do costs nothing, also where that is found in the body.
     pub async fn answered<R: IntoResponse>(self, handler: impl AsyncFnOnce(Self) -> R) -> Response {
-        let (app, paid) = (self.app.clone(), self.paid);
-        let response = handler(self).await.into_response();
+        let (app, paid, role) = (self.app.clone(), self.paid, self.client.grant.role);
+        let mut response = handler(self).await.into_response();
+        let is_erased = response.extensions().get().is_some_and(|problem: &Problem| problem.code == Code::UserErased);
+        if is_erased && role <= Role::User {
+            // Who was erased is for those who act for the app, not for whoever has a credential of the user.
+            let detail = "the credential is not for this app and user";
+            response = Problem::over("grant", Code::PermissionDenied, detail).into_response();
+        }
         if response.status() == StatusCode::FORBIDDEN {
             app.rates.give_back(paid, Instant::now());
         }
@@ -334,7 +340,7 @@ impl Call {
         if announced.unwrap_or(0) == 0 && !chunked {
             return Ok(None);
         }
-        check_content_type(self.headers.get(header::CONTENT_TYPE).map(|value| value.as_bytes()))?;
+        check_content_type(self.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), MediaType::Json)?;
         if announced.is_some_and(|length| length > limit) {
             return Err(too_large());
         }
@@ -372,6 +378,16 @@ impl Call {
             return Ok(None);
         }
         Ok(Some(Received { bytes: bytes.freeze(), _memory: memory }))
+    }
+
+    /// The body, of this type, for the handler to read part by part.
+    ///
+    /// # Errors
+    /// Another type, or a content coding.
+    pub fn body_of(&mut self, media_type: MediaType) -> Result<Body, Problem> {
+        check_content_encoding(&self.headers)?;
+        check_content_type(self.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), media_type)?;
+        Ok(mem::take(&mut self.body))
     }
 
     /// Reads a body that there must be.
@@ -438,26 +454,46 @@ fn parse_create_only(header: &str) -> Result<(), &'static str> {
     if header.trim() == "*" { Ok(()) } else { Err("of a write must be `*`: only if there is none yet") }
 }
 
-/// Only `application/json`, in UTF-8. That is more than tidiness: a web page may send any other type to a server on
-/// its user's machine without asking it first.
-fn check_content_type(value: Option<&[u8]>) -> Result<(), Problem> {
-    let refuse = |detail| Err(Problem::new(Code::UnsupportedMediaType, detail));
+/// What a body may be of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MediaType {
+    Json,
+    /// Lines of JSON.
+    Ndjson,
+}
+
+impl MediaType {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Ndjson => "application/x-ndjson",
+        }
+    }
+}
+
+/// Only this type, in UTF-8. That is more than tidiness: a web page may send any other type to a server on its user's machine
+/// without asking it first.
+fn check_content_type(value: Option<&[u8]>, media_type: MediaType) -> Result<(), Problem> {
+    let refuse = |detail: String| Err(Problem::new(Code::UnsupportedMediaType, detail));
+    let wanted = media_type.as_str();
     let Some(value) = value else {
-        return refuse("the body has no Content-Type; send `Content-Type: application/json`");
+        return refuse(format!("the body has no Content-Type; send `Content-Type: {wanted}`"));
     };
     let value = String::from_utf8_lossy(value).to_ascii_lowercase();
     let mut parts = value.split(';').map(str::trim);
-    match parts.next() {
-        Some("application/json") => {}
-        Some("application/x-www-form-urlencoded") => {
-            return refuse("the body must be application/json; `curl -d` sends a form type: use `curl --json` instead");
+    match (parts.next(), media_type) {
+        (Some(given), _) if given == wanted => {}
+        (Some("application/x-www-form-urlencoded"), MediaType::Json) => {
+            return refuse(
+                "the body must be application/json; `curl -d` sends a form type: use `curl --json` instead".to_owned(),
+            );
         }
-        _ => return refuse("the body must be application/json"),
+        _ => return refuse(format!("the body must be {wanted}")),
     }
     let foreign = |part: &str| {
         part.strip_prefix("charset=").is_some_and(|charset| !matches!(charset.trim_matches('"'), "utf-8" | "utf8"))
     };
-    if parts.any(foreign) { refuse("the body must be in UTF-8") } else { Ok(()) }
+    if parts.any(foreign) { refuse("the body must be in UTF-8".to_owned()) } else { Ok(()) }
 }
 
 /// Only bodies that are not compressed: how much a compressed one holds is known too late.
@@ -750,11 +786,11 @@ mod tests {
     #[test]
     fn only_json_in_utf8_is_taken() {
         for good in ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\""] {
-            assert!(check_content_type(Some(good.as_bytes())).is_ok(), "{good}");
+            assert!(check_content_type(Some(good.as_bytes()), MediaType::Json).is_ok(), "{good}");
         }
         for bad in ["", "text/plain", "application/json-patch", "application/json; charset=latin1"] {
-            assert!(check_content_type(Some(bad.as_bytes())).is_err(), "{bad}");
+            assert!(check_content_type(Some(bad.as_bytes()), MediaType::Json).is_err(), "{bad}");
         }
-        assert!(check_content_type(None).is_err());
+        assert!(check_content_type(None, MediaType::Json).is_err());
     }
 }

@@ -42,7 +42,7 @@ pub const CREATE: Operation = Operation {
             headers: &["Location", "ETag"],
         },
     ],
-    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::RevisionMismatch],
+    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::RevisionMismatch, Code::UserErased],
 };
 
 pub async fn create(mut call: Call) -> Result<Response, Problem> {
@@ -96,7 +96,7 @@ pub const GET_OR_CREATE: Operation = Operation {
             headers: &["Location", "ETag"],
         },
     ],
-    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::RevisionMismatch],
+    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::RevisionMismatch, Code::UserErased],
 };
 
 pub async fn get_or_create(mut call: Call) -> Result<Response, Problem> {

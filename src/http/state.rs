@@ -52,7 +52,7 @@ pub const GET: Operation = Operation {
         schema: Some("State"),
         headers: &["ETag"],
     }],
-    errors: &[Code::SessionNotFound, Code::PayloadTooLarge],
+    errors: &[Code::SessionNotFound, Code::RevisionTrimmed, Code::PayloadTooLarge],
 };
 
 pub async fn get(mut call: Call) -> Result<Response, Problem> {
@@ -356,7 +356,7 @@ pub const PATCH_USER: Operation = Operation {
     headers: PATCH_APP.headers,
     body: PATCH_APP.body,
     answers: PATCHED_SCOPE,
-    errors: PATCH_APP.errors,
+    errors: &[Code::EventIdConflict, Code::RevisionMismatch, Code::UserErased],
 };
 
 pub async fn patch_user(call: Call) -> Result<Response, Problem> {

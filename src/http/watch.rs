@@ -161,7 +161,7 @@ fn begin(call: &Call, query: &Query) -> Result<Begin, Problem> {
     };
     // A browser that comes back sends the same query again.
     let in_header = call.last_event_id()?.map(Begin::At);
-    Ok(in_header.or(in_query).unwrap_or(Begin::At(Position::After(0))))
+    Ok(in_header.or(in_query).unwrap_or(Begin::Start))
 }
 
 /// Why the server ends a stream.
@@ -328,6 +328,11 @@ impl Watch {
                         self.app.metrics.delivered(self.app.clock.now().0 - marked.event.commit_time.0);
                     }
                 }
+                Item::Begins(base) => frame(&mut out, "trimmed", None, &base_object(base)),
+                Item::Trimmed(base) => {
+                    self.ended = Some("trimmed");
+                    frame(&mut out, "trimmed", None, &base_object(base));
+                }
                 Item::Metadata(head) => frame(&mut out, "metadata", None, &metadata_object(&head)),
                 Item::State { tag, state } => {
                     let mut object = revisions(&tag);
@@ -365,6 +370,12 @@ impl Watch {
         }
         Some(out)
     }
+}
+
+fn base_object(base: i64) -> String {
+    let mut object = ObjectText::default();
+    object.push("baseRevision", &base.to_string());
+    object.close()
 }
 
 /// An object that begins with the moment that it is of.

@@ -90,12 +90,16 @@ impl Service {
     /// One event, with its session's head.
     ///
     /// # Errors
-    /// `SessionNotFound`, `EventNotFound`.
+    /// `SessionNotFound`, `EventNotFound`, `Trimmed`.
     pub async fn event(&self, key: &SessionKey, id: &EventId, deadline: Instant) -> Result<(SessionInfo, StoredEvent)> {
         let now = self.clock.now();
         let found = self.read(deadline, || self.store.event(key, id, now, deadline)).await?;
         let (head, event) = found.ok_or(Error::SessionNotFound)?;
-        Ok((head, event.ok_or(Error::EventNotFound)?))
+        let event = event.ok_or(Error::EventNotFound)?;
+        if event.sequence <= head.base_revision {
+            return Err(Error::Trimmed { base: head.base_revision });
+        }
+        Ok((head, event))
     }
 
     /// Completes events before the first try, so that every try appends the same ones.

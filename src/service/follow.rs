@@ -18,7 +18,7 @@ use super::{Error, Result, Service};
 use crate::domain::cursor::{Cursor, EventMark, NO_EVENT, Position, mark};
 use crate::domain::ids::SessionKey;
 use crate::domain::json::{Json, Member};
-use crate::domain::query::{EventQuery, SessionView, StateFilter};
+use crate::domain::query::{EventPage, EventQuery, SessionView, StateFilter};
 use crate::domain::scope::{self, Scope};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::{Tag, Timeline};
@@ -35,6 +35,8 @@ const LONGEST_LOOK: Duration = Duration::from_secs(3600);
 /// Where a watch begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
+    /// With the first event that there is.
+    Start,
     Now,
     At(Position),
 }
@@ -57,6 +59,10 @@ pub enum Item {
         set: Vec<(String, String)>,
         removed: Vec<String>,
     },
+    /// The log begins behind this event: the first item of a watch from the start, if anything was trimmed.
+    Begins(i64),
+    /// A trim has overtaken the follower: the log begins behind this event now. Nothing follows.
+    Trimmed(i64),
     /// All that was committed by then was sent. The revision is that of the follower's cursor.
     CaughtUp,
     /// The session is gone, or another one has its id. Nothing follows.
@@ -90,6 +96,8 @@ pub struct Follower {
     /// Behind this event, all is still to be sent.
     sequence: i64,
     event: EventMark,
+    /// Where the log begins, until that was sent.
+    trimmed: Option<i64>,
     with_state: bool,
     /// `None` until the state was sent.
     shared: Option<Shared>,
@@ -127,9 +135,13 @@ impl Service {
                 let view = self.at(key, position.sequence(), deadline).await?;
                 let event = view.events.events.first();
                 if !position.is_in(&view.head, event) {
-                    return Err(Error::PositionGone { revision: view.head.revision });
+                    let SessionInfo { base_revision: base, revision, .. } = view.head;
+                    return Err(Error::PositionGone { base, revision });
                 }
                 view
+            }
+            Begin::Start => {
+                SessionView { head: self.head(key, deadline).await?, state: None, events: EventPage::default() }
             }
             Begin::Now => loop {
                 let head = self.head(key, deadline).await?;
@@ -142,6 +154,7 @@ impl Service {
         };
         let (head, event) = (view.head, view.events.events.into_iter().next());
         let sequence = match begin {
+            Begin::Start => head.base_revision,
             Begin::Now => head.revision,
             Begin::At(position) => position.sequence(),
         };
@@ -150,6 +163,7 @@ impl Service {
             timeline: head.timeline,
             sequence,
             event: event.as_ref().map_or(NO_EVENT, mark),
+            trimmed: (begin == Begin::Start && head.base_revision > 0).then_some(head.base_revision),
             with_state,
             shared: None,
             metadata: None,
@@ -331,7 +345,8 @@ impl Follower {
         // Nothing can fail from here on.
         self.is_due = false;
         self.other = news.other;
-        let mut items: Vec<Item> = Vec::with_capacity(events.len() + 3);
+        let mut items: Vec<Item> = Vec::with_capacity(events.len() + 4);
+        items.extend(self.trimmed.take().map(Item::Begins));
         if let Some(last) = events.last() {
             (self.sequence, self.event) = (last.event.sequence, last.mark);
         }
@@ -367,12 +382,14 @@ impl Follower {
         }
     }
 
-    /// Whether the session is another one, or its log not the one that was followed.
+    /// Whether the session is another one, or its log not the one that was followed, or begins further on.
     fn end_of(&self, head: &SessionInfo) -> Option<Item> {
         if head.incarnation != self.incarnation {
             Some(Item::Deleted(Gone::Deleted))
         } else if head.timeline != self.timeline || head.revision < self.sequence {
             Some(Item::Lost)
+        } else if head.base_revision > self.sequence {
+            Some(Item::Trimmed(head.base_revision))
         } else {
             None
         }

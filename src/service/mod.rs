@@ -7,27 +7,37 @@
 //! - `events`: append and read
 //! - `state`: the merged state, its keys, app and user state on their own
 //! - `lease`: one turn at a time
-//! - `past`: fork, rewind, the state as it was
+//! - `past`: fork, rewind, the state as it was; `trim`: where the log begins
+//! - `export`, `import`: sessions as lines, and back
+//! - `policy`: how long the data of an app is kept
 //! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
 //!   `news`: what was heard and read of a session
 //! - `sweep`: what runs in the background
+//! - `erasure`: users are erased; `receipts`: what tells of it is signed
 //! - `retry`: how a transaction is retried
 
 mod clock;
+mod erasure;
 mod events;
+mod export;
 mod follow;
+mod import;
 mod lease;
 mod live;
 mod news;
 mod past;
+mod policy;
+pub mod receipts;
 mod retry;
 mod sessions;
 mod state;
 mod sweep;
+mod trim;
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
+use receipts::Signer;
+use tokio::sync::{Notify, OnceCell, Semaphore};
 use tokio::time::Instant;
 
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
@@ -42,14 +52,20 @@ use crate::store::nowhere::Nowhere;
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
 pub use clock::{Clock, SystemClock};
+pub use erasure::Replayed;
 pub use events::{Answered, Appended};
+pub use export::Export;
 pub use follow::{Begin, Follower, Gone, Item};
+pub use import::{Import, ImportOptions, ImportResult, Imported, OnConflict};
 pub use lease::{Granted, Taken};
 use live::Live;
 pub use live::Subscription;
 pub use news::MarkedEvent;
 pub use sessions::Made;
 pub use state::{StateChange, StoredValue};
+
+/// Exports and imports at a time. Each goes through all that there is, for as long as it takes.
+const MAX_TRANSFERS: usize = 4;
 
 /// Why a request was not served. The error table says what that means in HTTP.
 #[derive(Debug, thiserror::Error)]
@@ -72,12 +88,24 @@ pub enum Error {
     EventIdConflict,
     #[error("the idempotency key changed the scope by another request")]
     PatchKeyConflict,
+    #[error("the user was erased")]
+    UserErased,
+    #[error("the request made an erasure of another user")]
+    ErasureConflict,
+    #[error("there is no such erasure")]
+    ErasureNotFound,
     #[error("the log has no such position")]
-    PositionGone { revision: i64 },
+    PositionGone { base: i64, revision: i64 },
+    #[error("the past was trimmed")]
+    Trimmed { base: i64 },
     #[error("the lease refused")]
     Lease(LeaseRefusal),
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
+    #[error("too many exports and imports are under way")]
+    TooManyTransfers,
+    #[error("a session was deleted or trimmed while it was exported")]
+    SessionCut,
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -116,6 +144,10 @@ pub struct Service {
     /// Something was deleted: there are rows to remove.
     to_sweep: Notify,
     live: Arc<Live>,
+    /// Places for exports and imports.
+    transfers: Arc<Semaphore>,
+    /// Signs receipts; the same for every process.
+    signer: OnceCell<Signer>,
 }
 
 /// What a write of a session is judged by, beside what it writes.
@@ -139,7 +171,16 @@ impl Service {
         let live = Arc::<Live>::default();
         let told = live.clone();
         store.watch_commits(Box::new(move |committed| told.committed(committed)));
-        Self { store, clock, limits, metrics, to_sweep: Notify::new(), live }
+        Self {
+            store,
+            clock,
+            limits,
+            metrics,
+            to_sweep: Notify::new(),
+            live,
+            signer: OnceCell::new(),
+            transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
+        }
     }
 
     /// The same service of a store that holds nothing.
@@ -150,6 +191,11 @@ impl Service {
     /// The kind of the database: `sqlite` or `postgresql`.
     pub fn database(&self) -> &'static str {
         if self.store.is_shared() { "postgresql" } else { "sqlite" }
+    }
+
+    /// Closes the database, once nothing is under way.
+    pub async fn close(&self) {
+        self.store.close().await;
     }
 
     pub fn limits(&self) -> &Limits {

@@ -21,7 +21,7 @@ impl Service {
     /// The merged state as it was when event `revision` had committed (0: at creation), and the tag of that moment.
     ///
     /// # Errors
-    /// `SessionNotFound`; `Rejected` if the session has not come to that revision.
+    /// `SessionNotFound`, `Trimmed`; `Rejected` if the session has not come to that revision.
     pub async fn state_at(
         &self,
         key: SessionKey,
@@ -34,6 +34,7 @@ impl Service {
             Moment::Then { tag, state } => Ok((tag, state)),
             Moment::SessionNotFound => Err(Error::SessionNotFound),
             Moment::Beyond(revision) => Err(beyond(revision)),
+            Moment::Trimmed(base) => Err(Error::Trimmed { base }),
         }
     }
 
@@ -41,7 +42,7 @@ impl Service {
     /// `request`.
     ///
     /// # Errors
-    /// `SessionNotFound`, `SessionAlreadyExists`, `CreationKeyConflict`; `Rejected` if the source has not come to `at`.
+    /// `SessionNotFound`, `Trimmed`, `SessionAlreadyExists`, `CreationKeyConflict`; `Rejected` if the source has not come to `at`.
     pub async fn fork(
         &self,
         source: SessionKey,
@@ -62,6 +63,7 @@ impl Service {
             ForkOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, unclear)),
             ForkOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
             ForkOutcome::Beyond(revision) => Err(self.refusal(beyond(revision), unclear)),
+            ForkOutcome::Trimmed(base) => Err(self.refusal(Error::Trimmed { base }, unclear)),
         }
     }
 
@@ -69,7 +71,7 @@ impl Service {
     /// afterwards. `id` is that of the event.
     ///
     /// # Errors
-    /// `SessionNotFound`, `InvocationNotFound`, `EventIdConflict`, `Lease`, `RevisionMismatch`;
+    /// `SessionNotFound`, `InvocationNotFound`, `Trimmed`, `EventIdConflict`, `Lease`, `RevisionMismatch`;
     /// `Rejected` if there is nothing to take back.
     pub async fn rewind(
         &self,
@@ -97,6 +99,7 @@ impl Service {
                 Ok(Changed { replayed, after: view })
             }
             RewindOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
+            RewindOutcome::Trimmed(base) => Err(self.refusal(Error::Trimmed { base }, unclear)),
             RewindOutcome::InvocationNotFound => Err(self.refusal(Error::InvocationNotFound, unclear)),
             RewindOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
         }

@@ -64,6 +64,7 @@ impl Service {
             CreateOutcome::Existing(view) => Ok((Made::Found, view)),
             CreateOutcome::Replayed(view) => Ok((Made::Before, view)),
             CreateOutcome::KeyConflict => Err(self.refusal(Error::CreationKeyConflict, unclear)),
+            CreateOutcome::UserErased => Err(self.refusal(Error::UserErased, unclear)),
             CreateOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, unclear)),
             CreateOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
         }

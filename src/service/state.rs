@@ -173,6 +173,7 @@ impl Service {
             // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
             ScopeOutcome::Replayed(view) => Ok(Changed { replayed: !unclear, after: view }),
             ScopeOutcome::KeyConflict => Err(self.refusal(Error::PatchKeyConflict, unclear)),
+            ScopeOutcome::UserErased => Err(self.refusal(Error::UserErased, unclear)),
             ScopeOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
         }
     }

@@ -12,18 +12,25 @@ use crate::store::limits::CLOCK_TOLERANCE;
 impl Service {
     /// Removes what has expired or was deleted, now and then, and at once after a deletion. Runs until it is dropped.
     pub async fn sweep_forever(&self, interval: Duration, limit: Duration) {
-        /// The pause after a sweep that failed: what is left to do does not wait for the next round.
+        /// The pause after a sweep that failed, or has to wait: what is left to do does not wait for the next round.
         const PAUSE: Duration = Duration::from_secs(5);
         let mut agreed = None;
+        let mut applied: Option<Instant> = None;
         loop {
             let swept = async {
                 let agrees = self.compare_clocks(agreed, Instant::now() + limit).await?;
                 agreed = Some(agrees);
+                // A deletion asks for a sweep, too, and that is no reason to go through all sessions again.
+                if agrees && applied.is_none_or(|at| at.elapsed() >= interval) {
+                    applied = Some(Instant::now());
+                    self.apply_policies(limit).await?;
+                }
                 while self.store.sweep(self.clock.now(), agrees, Instant::now() + limit).await? {}
-                Ok::<_, StoreError>(())
+                self.finish_erasures(Instant::now() + limit).await
             };
             let pause = match swept.await {
-                Ok(()) => interval,
+                Ok(true) => interval,
+                Ok(false) => interval.min(PAUSE),
                 Err(error) => {
                     tracing::warn!(cause = ?error.cause, error = %error, "sweeping failed, and is tried again");
                     interval.min(PAUSE)
@@ -32,6 +39,25 @@ impl Service {
             tokio::select! {
                 () = sleep(pause) => {}
                 () = self.to_sweep.notified() => {}
+            }
+        }
+    }
+
+    /// Applies the policy of each app. One that fails does not keep the others from it.
+    async fn apply_policies(&self, limit: Duration) -> Result<(), StoreError> {
+        const PAGE: usize = 100;
+        let mut after = String::new();
+        loop {
+            let page = self.store.policies(&after, PAGE, Instant::now() + limit).await?;
+            let is_last = page.len() < PAGE;
+            for (app, policy) in page {
+                after = app.to_string();
+                if let Err(error) = self.apply_policy(app, policy, limit).await {
+                    tracing::warn!(cause = ?error.cause, error = %error, "a policy was not applied, and is tried again");
+                }
+            }
+            if is_last {
+                return Ok(());
             }
         }
     }

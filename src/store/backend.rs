@@ -7,6 +7,7 @@ use super::error::StoreError;
 use super::limits::StoreLimits;
 use super::pool::PoolUse;
 use super::sql::query::Sql;
+use crate::domain::erasure::Subject;
 use crate::domain::ids::{AppName, SessionKey, StateAddress, UserKey};
 use crate::domain::loaded::{Loaded, LockedSession, Needs, Revisions, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
@@ -38,6 +39,8 @@ pub trait Backend: Send + Sync + 'static {
     /// Begins what one statement will commit: [`Tx::commit_if_unchanged`] or [`Tx::create_at_once`].
     fn optimistic(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
     fn batching(&self) -> Batching;
+    /// Overwrites what was removed by now wherever this process can reach it: in its files.
+    fn scrub(&self) -> impl Future<Output = Result<Scrubbed>> + Send;
     fn limits(&self) -> StoreLimits;
     fn pool(&self) -> PoolUse;
     fn close(&self) -> impl Future<Output = ()> + Send;
@@ -46,6 +49,7 @@ pub trait Backend: Send + Sync + 'static {
 /// A session row to be inserted.
 pub struct SessionInsert<'a> {
     pub creation: &'a Creation,
+    pub subject: Subject,
     pub revision: i64,
     pub update_time: Timestamp,
     pub initial_state: String,
@@ -125,13 +129,45 @@ pub trait Tx: Sql {
     fn keep_session(&mut self, key: &SessionKey) -> impl Future<Output = Result<Option<LockedSession>>> + Send;
     /// Expired sessions, by the database's clock if it has one, else by `now`.
     fn expired(&mut self, now: Micros, limit: i64) -> impl Future<Output = Result<Vec<(SessionKey, i64)>>> + Send;
-    fn next_buried(&mut self) -> impl Future<Output = Result<Option<(SessionKey, i64)>>> + Send;
+    fn next_buried(&mut self) -> impl Future<Output = Result<Option<Buried>>> + Send;
+    /// Holds the user for whom this number stands until the transaction ends.
+    fn hold_user(&mut self, user: i64, lock: UserLock) -> impl Future<Output = Result<()>> + Send;
 
     /// Reads sessions, in their order; several only if [`Backend::may_share`] allows each.
     fn views(&mut self, queries: &[&SessionQuery]) -> impl Future<Output = Result<Vec<Option<SessionView>>>> + Send;
 
     fn commit(self) -> impl Future<Output = Result<()>> + Send;
     fn rollback(self) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// A session that is gone, whose rows are still to be removed.
+pub struct Buried {
+    pub key: SessionKey,
+    pub incarnation: i64,
+    /// The erasure that it is a part of.
+    pub erasure: Option<String>,
+}
+
+/// What is left of rows that were removed, where files are overwritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scrubbed {
+    /// Nothing.
+    Clean,
+    /// Perhaps copies in unused parts of pages of a file that is too large to be written anew.
+    Slack,
+    /// All that the database keeps for itself: its files are not this process's.
+    Foreign,
+    /// A reader is in the way: to be tried again.
+    Busy,
+}
+
+/// With whom a user is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UserLock {
+    /// With all who make something for the user.
+    Shared,
+    /// With nobody: an erasure.
+    Alone,
 }
 
 /// What to do about sessions that another transaction has locked.

@@ -50,7 +50,7 @@ pub struct ScopeName {
 pub struct Incarnation {
     pub name: SessionName,
     pub number: i64,
-    /// The session is live (or has expired), or it is buried.
+    /// The session is live (or has expired), or it is buried, or being imported.
     pub known: bool,
 }
 
@@ -187,9 +187,10 @@ impl Inspector {
     /// The database fails.
     pub async fn check_scope(&self, scope: &ScopeName) -> Result<CheckedScope> {
         let mut snapshot = self.snapshot().await?;
-        let revision = Query::new("select revision from ").sql(&scope.table("scopes")).sql(" where ").scope("", scope);
-        let revision: Option<(i64,)> = snapshot.rows(revision).await?.into_iter().next();
-        let mut check = ScopeCheck::new(revision.map(|(revision,)| revision));
+        let row =
+            Query::new("select revision, floor from ").sql(&scope.table("scopes")).sql(" where ").scope("", scope);
+        let row: Option<(i64, i64)> = snapshot.rows(row).await?.into_iter().next();
+        let mut check = ScopeCheck::new(row.map(|(revision, _)| revision), row.map_or(0, |(_, floor)| floor));
 
         let mut after = (String::new(), i64::MIN);
         loop {
@@ -211,6 +212,7 @@ impl Inspector {
             after = Some(last);
         }
         let spans = Query::new("select count(*) from ").sql(&scope.table("spans")).sql(" where ").scope("", scope);
+        let spans = spans.sql(" and valid_to > ").arg(row.map_or(0, |(_, floor)| floor));
         let (spans,): (i64,) = snapshot.one(spans).await?;
         snapshot.end().await?;
         let (findings, keys) = check.finish(spans);
@@ -233,6 +235,8 @@ impl Inspector {
                      and s.id = i.session_id and s.incarnation = i.incarnation) then 1 \
                    when exists (select 1 from buried_sessions b where b.app_name = i.app_name \
                      and b.user_id = i.user_id and b.session_id = i.session_id and b.incarnation = i.incarnation) then 1 \
+                   when exists (select 1 from imports m where m.app_name = i.app_name \
+                     and m.user_id = i.user_id and m.session_id = i.session_id and m.incarnation = i.incarnation) then 1 \
                    else 0 end as bigint) \
                  from (select distinct app_name, user_id, session_id, incarnation from ",
             )
@@ -292,8 +296,8 @@ impl Inspector {
 impl Snapshot {
     async fn session_row(&mut self, name: &SessionName) -> Result<Option<(i64, SessionRow)>> {
         let query = Query::new(
-            "select s.incarnation, s.revision, s.create_time, s.update_time, s.update_time_number, s.initial_state, \
-               s.created_user_revision, s.created_app_revision, s.forked_revision, \
+            "select s.incarnation, s.revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.initial_state, \
+               s.created_user_revision, s.created_app_revision, s.forked_revision, coalesce(s.imported_revision, 0), \
                coalesce((select u.revision from user_scopes u \
                          where u.app_name = s.app_name and u.user_id = s.user_id), 0), \
                coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0), \
@@ -305,11 +309,12 @@ impl Snapshot {
              from sessions s where (s.app_name, s.user_id, s.id) = ",
         )
         .row(&name.values());
-        type Row = (i64, i64, i64, i64, String, String, i64, i64, Option<i64>, i64, i64, i64, bool);
+        type Row = (i64, i64, i64, i64, i64, String, String, i64, i64, Option<i64>, i64, i64, i64, i64, bool);
         let row: Option<Row> = self.rows(query).await?.into_iter().next();
         let Some((
             incarnation,
             revision,
+            base,
             created,
             updated,
             number,
@@ -317,6 +322,7 @@ impl Snapshot {
             saw_user,
             saw_app,
             forked,
+            imported,
             user,
             app,
             listed,
@@ -327,6 +333,7 @@ impl Snapshot {
         };
         let row = SessionRow {
             revision,
+            base,
             create_time: Micros(created),
             update_time: Micros(updated),
             update_time_number: number,
@@ -336,11 +343,13 @@ impl Snapshot {
             created: Seen { user: saw_user, app: saw_app },
             now: Seen { user, app },
             forked_revision: forked,
+            imported_revision: imported,
         };
         Ok(Some((incarnation, row)))
     }
 
     async fn fold(&mut self, name: &SessionName, incarnation: i64, row: SessionRow) -> Result<CheckedSession> {
+        let base = row.base;
         let mut check = SessionCheck::new(row);
         let (mut events, mut after) = (0, i64::MIN);
         loop {
@@ -368,7 +377,10 @@ impl Snapshot {
             let Some((last, ..)) = page.into_iter().next_back() else { break };
             after = Some(last);
         }
-        let spans = Query::new("select count(*) from session_spans where ").incarnation("", name, incarnation);
+        let spans = Query::new("select count(*) from session_spans where ")
+            .incarnation("", name, incarnation)
+            .sql(" and valid_to > ")
+            .arg(base);
         let (spans,): (i64,) = self.one(spans).await?;
         Ok(CheckedSession { events, findings: check.finish(spans) })
     }

@@ -38,7 +38,7 @@ mod url;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use backend::DatabaseClock;
+use backend::{DatabaseClock, Scrubbed};
 use error::StoreError;
 use pool::PoolUse;
 use runner::{OnCommit, OnWait};
@@ -51,11 +51,13 @@ use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
     MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
+use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
+use crate::domain::policy::{Found, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
@@ -63,6 +65,8 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
+use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport};
+use crate::domain::trim::{Trim, TrimOutcome};
 
 /// A database of sessions. Every method is one transaction, or one statement, and shows one moment. Where it has a clock of
 /// its own, that clock judges whether a session has expired, and `now` is what the calling process thinks.
@@ -98,6 +102,24 @@ pub trait Store: Send + Sync + 'static {
 
     /// Appends the event that rewinds a session, and reads the session in the same transaction.
     async fn rewind(&self, rewind: &RewindRequest, deadline: Instant) -> Result<RewindOutcome, StoreError>;
+
+    /// Lets a session begin at a later revision, at once; what was before it is emptied in [`Store::sweep`].
+    async fn trim(&self, trim: &Trim, deadline: Instant) -> Result<TrimOutcome, StoreError>;
+
+    /// A part of a session, as exports show it; `None` if it is not there.
+    async fn export(&self, query: &ExportQuery, deadline: Instant) -> Result<Option<Exported>, StoreError>;
+
+    /// Writes rows of a session that is not visible yet. The same again changes nothing.
+    async fn import_rows(&self, rows: &ImportRows, deadline: Instant) -> Result<RowsOutcome, StoreError>;
+
+    /// Makes the session of such rows visible, if there is none of its id.
+    async fn import_session(&self, import: &ImportEnd, deadline: Instant) -> Result<ImportOutcome, StoreError>;
+
+    /// Leaves such rows to [`Store::sweep`].
+    async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<(), StoreError>;
+
+    /// Takes the state of an app or a user that has none.
+    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<(), StoreError>;
 
     /// The lease of a session, in one statement; `None` if there is no such session, or it has expired.
     async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>, StoreError>;
@@ -207,6 +229,54 @@ pub trait Store: Send + Sync + 'static {
 
     /// Adds one to [`Store::token_epoch`], and returns it. No call is lost; one whose answer was lost may be repeated.
     async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64, StoreError>;
+
+    /// The policy of an app.
+    async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy, StoreError>;
+
+    /// Up to `limit` apps that have a policy, after `after` in byte order, with it.
+    async fn policies(
+        &self,
+        after: &str,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Vec<(AppName, Policy)>, StoreError>;
+
+    /// Changes the policy of an app. The same call again changes nothing, unless its precondition fails for the first one.
+    async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Result<PolicyOutcome, StoreError>;
+
+    /// Goes through a bounded number of sessions of an app, and removes those that a policy expires. What others have locked
+    /// stays for the next time.
+    async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found, StoreError>;
+
+    /// With which users are hashed where nothing may name them: never another one, also after a restore.
+    async fn erasure_salt(&self, deadline: Instant) -> Result<[u8; 32], StoreError>;
+
+    /// Erases a user: at the commit no session and no state is there, and the rows follow in [`Store::sweep`]. The same call again
+    /// finds what the first one did.
+    async fn erase(&self, erasing: &Erasing, deadline: Instant) -> Result<ErasureOutcome, StoreError>;
+
+    async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>, StoreError>;
+
+    /// Up to `limit` erasures, by id in byte order, after `after`.
+    async fn erasures(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<Erasure>, StoreError>;
+
+    /// Up to `limit` erasures of which no row is left, and that are not finished.
+    async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>, StoreError>;
+
+    /// Overwrites what was removed by now, in the files of this process. Not a transaction.
+    async fn scrub(&self, deadline: Instant) -> Result<Scrubbed, StoreError>;
+
+    /// Notes that nothing is left, with the receipt, unless that was noted.
+    async fn finish_erasure(
+        &self,
+        erasure: &Erasure,
+        done: Micros,
+        receipt: &str,
+        deadline: Instant,
+    ) -> Result<(), StoreError>;
+
+    /// The key that signs receipts (PKCS#8): the same for every process. The first call stores its `draw`.
+    async fn receipt_key(&self, draw: &[u8], deadline: Instant) -> Result<Vec<u8>, StoreError>;
 
     /// What time the database thinks it is.
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock, StoreError>;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::Store;
-use super::backend::DatabaseClock;
+use super::backend::{DatabaseClock, Scrubbed};
 use super::error::{Cause, StoreError};
 use super::pool::PoolUse;
 use super::runner::{OnCommit, OnWait};
@@ -17,11 +17,13 @@ use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
     MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
+use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
+use crate::domain::policy::{Found, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::{Scope, join};
@@ -29,6 +31,8 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
+use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport};
+use crate::domain::trim::{Trim, TrimOutcome};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -72,6 +76,30 @@ impl Store for Nowhere {
     }
 
     async fn rewind(&self, _: &RewindRequest, _: Instant) -> Result<RewindOutcome> {
+        written()
+    }
+
+    async fn trim(&self, _: &Trim, _: Instant) -> Result<TrimOutcome> {
+        written()
+    }
+
+    async fn export(&self, _: &ExportQuery, _: Instant) -> Result<Option<Exported>> {
+        Ok(None)
+    }
+
+    async fn import_rows(&self, _: &ImportRows, _: Instant) -> Result<RowsOutcome> {
+        written()
+    }
+
+    async fn import_session(&self, _: &ImportEnd, _: Instant) -> Result<ImportOutcome> {
+        written()
+    }
+
+    async fn abandon_import(&self, _: &SessionKey, _: i64, _: Instant) -> Result<()> {
+        written()
+    }
+
+    async fn import_scope(&self, _: &ScopeImport, _: Instant) -> Result<()> {
         written()
     }
 
@@ -183,6 +211,54 @@ impl Store for Nowhere {
     }
 
     async fn revoke_tokens(&self, _: &UserKey, _: Instant) -> Result<i64> {
+        written()
+    }
+
+    async fn policy(&self, _: &AppName, _: Instant) -> Result<StoredPolicy> {
+        Ok(StoredPolicy::default())
+    }
+
+    async fn policies(&self, _: &str, _: usize, _: Instant) -> Result<Vec<(AppName, Policy)>> {
+        Ok(Vec::new())
+    }
+
+    async fn set_policy(&self, _: &PolicyWrite, _: Instant) -> Result<PolicyOutcome> {
+        written()
+    }
+
+    async fn walk(&self, _: &Walk, _: Instant) -> Result<Found> {
+        Ok(Found::default())
+    }
+
+    async fn erasure_salt(&self, _: Instant) -> Result<[u8; 32]> {
+        written()
+    }
+
+    async fn erase(&self, _: &Erasing, _: Instant) -> Result<ErasureOutcome> {
+        written()
+    }
+
+    async fn erasure(&self, _: &str, _: Instant) -> Result<Option<Erasure>> {
+        Ok(None)
+    }
+
+    async fn erasures(&self, _: &str, _: usize, _: Instant) -> Result<Vec<Erasure>> {
+        Ok(Vec::new())
+    }
+
+    async fn erasures_to_finish(&self, _: usize, _: Instant) -> Result<Vec<Erasure>> {
+        Ok(Vec::new())
+    }
+
+    async fn scrub(&self, _: Instant) -> Result<Scrubbed> {
+        written()
+    }
+
+    async fn finish_erasure(&self, _: &Erasure, _: Micros, _: &str, _: Instant) -> Result<()> {
+        written()
+    }
+
+    async fn receipt_key(&self, _: &[u8], _: Instant) -> Result<Vec<u8>> {
         written()
     }
 

@@ -128,8 +128,8 @@ def test_signing_in_breaks_no_rule(browser, shop, dark):
 
 def test_a_breach_would_be_found(browser, shop):
     page = browser.page(shop, credential=shop.key)
-    page.open("#/")
-    page.find("td.last a")
+    page.open("#/app/shop")
+    page.find(".sessions tbody a")
     page.js("document.querySelector('h1').style.color = '#ddd'; document.querySelector('input').removeAttribute('aria-label'); document.querySelector('input').placeholder = ''")
     assert {fault.split(":")[0] for fault in violations(page)} == {"color-contrast", "label"}
 

@@ -28,17 +28,17 @@ def test_a_policy_is_tried_then_set(api, app, page):
     opened(page, app)
     page.find(".scope", "Nothing is removed unless asked")
     page.click("button", "Change policy")
-    page.fill("dialog textarea", '{"events":{"maxCount":2')
+    page.fill("dialog textarea", '{"sessions":{"idleTtl":"2d"}')
     page.wait("document.querySelector('dialog button[type=submit]').disabled")
-    page.fill("dialog textarea", '{"events":{"maxCount":2}}')
+    page.fill("dialog textarea", '{"sessions":{"idleTtl":"2d"}}')
     assert "/policy" in page.text("dialog .request") and "PUT" in page.text("dialog .request")
     page.click("dialog button", "Dry run")
-    page.wait_text("dialog [role=status]", "0 sessions, and 3 events of 1 others")
-    assert api.get(f"{path('apps', app)}/policy").text == "{}"
+    page.wait_text("dialog [role=status]", "0 sessions")
+    assert api.get(f"{path('apps', app)}/policy").json == {}
     page.click("dialog button[type=submit]", "Set")
     page.wait("!document.querySelector('dialog')")
-    page.find("section[aria-label=Policy]", "maxCount")
-    assert api.get(f"{path('apps', app)}/policy").json == {"events": {"maxCount": 2}}
+    page.find("section[aria-label=Policy]", "idleTtl")
+    assert api.get(f"{path('apps', app)}/policy").json == {"sessions": {"idleTtl": "2d"}}
 
 
 def test_a_policy_that_the_server_refuses(api, app, page):
@@ -50,7 +50,7 @@ def test_a_policy_that_the_server_refuses(api, app, page):
     page.wait_text("dialog [role=status]", "idleTtl")
     page.click("dialog button[type=submit]", "Set")
     page.wait_text("dialog .trouble", "idleTtl")
-    assert api.get(f"{path('apps', app)}/policy").text == "{}"
+    assert api.get(f"{path('apps', app)}/policy").json == {}
 
 
 def test_trim_to_here(api, app, page):

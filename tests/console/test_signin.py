@@ -120,8 +120,16 @@ def test_signing_out_forgets_all(server, app, page):
 ROLES = {
     "reader": (["Apps", "Server"], set(), set()),
     "agent": (["Apps", "Keys", "Server"], {"New session", "Edit state…"}, {"New session", "Edit state…", "Delete…"}),
-    "operator": (["Apps", "Keys", "Server"], {"New session", "Edit state…"}, {"New session", "Edit state…", "Delete…"}),
-    "admin": (["Apps", "Keys", "Server"], {"New session", "Edit state…"}, {"New session", "Edit state…", "Delete…"}),
+    "operator": (
+        ["Apps", "Keys", "Erasures", "Server"],
+        {"Change policy…", "New session", "Edit state…"},
+        {"New session", "Edit state…", "Delete…", "Erase…", "Export"},
+    ),
+    "admin": (
+        ["Apps", "Keys", "Erasures", "Server"],
+        {"Change policy…", "New session", "Edit state…"},
+        {"New session", "Edit state…", "Delete…", "Erase…", "Export"},
+    ),
 }
 
 

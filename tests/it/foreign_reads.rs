@@ -86,6 +86,7 @@ fn sweeps(statement: &str) -> bool {
     statement == "select (extract(epoch from statement_timestamp()) * 1000000)::bigint"
         || statement.ends_with(" for update skip locked")
         || statement.ends_with(" for update skip locked)")
+        || statement.starts_with("select app_name, policy from policies ")
 }
 
 /// What begins on every connection before it is used.
@@ -121,6 +122,12 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
     let key = json!({"name": "n", "role": "agent", "apps": ["a"], "users": ["u"]});
     let key = server.post("/v1/keys").bearer(admin).json(key).await.expect(201).json();
     let key = key["key"].as_str().expect("a key");
+    let operator = async |users: &str| {
+        let key = json!({"name": "n", "role": "operator", "apps": ["a"], "users": [users]});
+        let key = server.post("/v1/keys").bearer(admin).json(key).await.expect(201).json();
+        key["key"].as_str().expect("a key").to_owned()
+    };
+    let (of_all, of_one) = (operator("*").await, operator("u").await);
     let token = server.post("/v1/tokens").bearer(key).json(json!({"app": "a", "user": "u"})).await.expect(201).json();
     let token = token["token"].as_str().expect("a token");
 
@@ -149,9 +156,18 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
         (answer.status(), for_requests(&postgres, since))
     };
     let mut asked = 0;
+    for operator in [&of_all, &of_one] {
+        server.get("/v1/whoami").bearer(operator).await.expect(200);
+    }
     for credential in [key, token] {
         server.get("/v1/whoami").bearer(credential).await.expect(200);
         for (method, template, _) in operations().iter().filter(|(_, path, reads)| *reads && path.contains("{app}")) {
+            // Not for the others' roles.
+            let credential = match template.ends_with("/policy") || template.ends_with("/export") {
+                true if template.contains("{user}") => &of_one,
+                true => &of_all,
+                false => credential,
+            };
             let methods = match &**method {
                 "GET" => vec![Method::GET, Method::HEAD],
                 other => vec![Method::from_bytes(other.as_bytes()).expect("a method")],
@@ -169,6 +185,10 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
                 }
                 // It would not end, and looks for other processes' commits while it is there.
                 if template.ends_with("/watch") {
+                    continue;
+                }
+                // Its lines are read as they are taken, and here none is.
+                if template.ends_with("/export") && method == Method::HEAD {
                     continue;
                 }
                 // The same within the grant is seen to reach it.

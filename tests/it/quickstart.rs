@@ -13,6 +13,7 @@ use std::{
     process::Command,
 };
 
+use crate::support::databases::Place;
 use crate::support::process::Sessiond;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -46,15 +47,24 @@ async fn the_quickstart_does_what_it_says() {
 #[tokio::test]
 async fn the_documents_show_what_one_sees() {
     let (server, url) = server().await;
+    // `sessiond` works beside the server, and with a PostgreSQL of its own.
+    let place = Place::postgres().await;
+    let setting = format!(
+        r#"sessiond() {{ (cd '{}' && '{}' "${{@/#postgres:*/{}}}"); }}"#,
+        server.dir().display(),
+        env!("CARGO_BIN_EXE_sessiond"),
+        place.url().replace('/', r"\/")
+    );
     let mut wrong = String::new();
     for name in TRANSCRIPTS {
         let document = read(name);
         let commands = commands(&document);
         assert!(commands.len() > 1, "{name}");
-        let answers = run(&commands, &url, "", Path::new(ROOT));
+        let answers = run(&commands, &url, &setting, Path::new(ROOT));
         wrong += &differences(name, &document, &commands, &answers);
     }
     assert!(wrong.is_empty(), "{}{wrong}\nthe log of sessiond:\n{}", RENEW, server.log());
+    place.finish().await;
 }
 
 /// What `/docs` shows: each request with the status of its answer, the headers that matter, and the body.
@@ -193,7 +203,7 @@ fn with_few_headers(answer: &str) -> String {
     format!("{}\n\n{}", head.join("\n"), body.trim_end())
 }
 
-/// Without what is another one each time: times, generated ids, incarnations, page tokens, keys, dates.
+/// Without what is another one each time: times, generated ids, incarnations, page tokens, keys, hashes, signatures, dates.
 fn masked(text: &str) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
@@ -208,6 +218,13 @@ fn masked(text: &str) -> String {
                 let end = line[start..].find(|c| !is_of_it(c)).map_or(line.len(), |length| start + length);
                 line.replace_range(start..end, "CREDENTIAL");
             }
+        }
+        for member in ["subject", "instance", "keyId", "signature", "publicKey"] {
+            // Of receipts.
+            let begin = format!("\"{member}\":\"");
+            let parts: Vec<&str> = line.split(&begin).collect();
+            let values = parts.iter().skip(1).map(|part| part.find('"').map_or(*part, |end| &part[end..]));
+            line = parts.iter().take(1).copied().chain(values).collect::<Vec<_>>().join(&begin);
         }
         let mut rest = &*line;
         while let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
@@ -245,7 +262,7 @@ fn mask(word: &str) -> String {
         && is_hex(mark)
         && mark.len() >= 12
         && is_hex(event)
-        && event.len() == 8
+        && !event.is_empty()
     {
         return format!("{sequence}-CURSOR");
     }

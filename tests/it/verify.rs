@@ -140,14 +140,15 @@ async fn histories(api: &Client) {
 }
 
 async fn a_varied_history_is_verified(place: Place) {
-    // Nothing is swept: what was deleted and what has expired is still there.
+    // Little is swept: most of what was deleted, or has expired, is still there.
     let server = Server::start(&place.url(), &[PATIENT, &["--sweep-interval=24h"]].concat()).await;
     histories(&server).await;
     assert_eq!(differences(&place).await, Vec::<String>::new());
     drop(server);
     let (status, log) = run(&place.url(), &[]).await;
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains("verified sessions=45 events="), "{log}");
+    // A deletion asks for a sweep, which may have come late enough to take the one that has expired.
+    assert!(log.contains("verified sessions=45 events=") || log.contains("verified sessions=44 "), "{log}");
 }
 
 /// Forks at every revision, and of forks; rewinds in them, and forks of what was rewound.
@@ -333,7 +334,7 @@ async fn rows_of_nobody_are_found(place: Place) {
     // What was deleted and is yet to be swept is nobody's either, and in order.
     place
         .execute(
-            "insert into buried_sessions values ('shop', 'ada', 's', 7), ('shop', 'ada', 's', 8); \
+            "insert into buried_sessions values ('shop', 'ada', 's', 7, null), ('shop', 'ada', 's', 8, null); \
              delete from session_state where session_id = 't'; delete from user_log where user_id = 'eve'; \
              delete from session_updates where user_id = 'eve'",
         )

@@ -59,7 +59,7 @@ pub const CREATE: Operation = Operation {
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "AdkNewSession", required: false }),
     answers: SESSION,
-    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict],
+    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::UserErased],
 };
 
 pub async fn create(mut call: Call) -> Result<Response, Problem> {
@@ -116,7 +116,7 @@ pub const CREATE_WITH_ID: Operation = Operation {
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "AdkInitialState", required: false }),
     answers: SESSION,
-    errors: &[Code::SessionAlreadyExists],
+    errors: &[Code::SessionAlreadyExists, Code::UserErased],
 };
 
 pub async fn create_with_id(mut call: Call) -> Result<Response, Problem> {

@@ -131,7 +131,7 @@ mod tests {
 
     fn shown(body: &str) -> String {
         let mut out = String::new();
-        write_event(&StoredEvent { sequence: 3, commit_time: Micros(1), body: body.into() }, &mut out);
+        write_event(&StoredEvent::new(3, Micros(1), body), &mut out);
         out
     }
 

@@ -55,6 +55,10 @@ impl Example<'_> {
 /// JSON over several lines where it is long. Its numbers and texts stay as they are; what is not JSON stays whole.
 fn laid_out(text: &str, indent: usize) -> String {
     let text = text.trim();
+    // Lines of JSON stay lines.
+    if text.contains("}\n{") {
+        return text.to_owned();
+    }
     let inner = match text.as_bytes() {
         [b'{', .., b'}'] | [b'[', .., b']'] if indent + text.len() > WIDTH => text.get(1..text.len() - 1),
         _ => None,
@@ -126,7 +130,10 @@ mod tests {
     #[test]
     fn what_is_laid_out_is_the_same_json() {
         let mut long = 0;
-        for (id, example) in all().into_iter().filter(|(_, example)| example.body.starts_with(['{', '['])) {
+        for (id, example) in all()
+            .into_iter()
+            .filter(|(_, example)| example.body.starts_with(['{', '[']) && !example.body.contains("}\n{"))
+        {
             let text = laid_out(example.body, 0);
             let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|error| panic!("{id}: {error}"));
             assert_eq!(read(&text), read(example.body));

@@ -65,7 +65,7 @@ pub fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
 mod tests {
     #[test]
     fn a_hash_source_is_the_sha_256_of_the_text() {
-        assert_eq!(super::hash_source(""), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
+        assert_eq!(hash_source(""), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
     }
 
     use super::*;

@@ -92,7 +92,20 @@ pub fn all() -> Map<String, Value> {
         ("PatchState", patch_state()),
         ("ForkSession", fork_session()),
         ("RewindSession", rewind_session()),
+        ("TrimSession", trim_session()),
+        (
+            "TrimmedSession",
+            json!({"type": "object", "required": ["baseRevision", "trimmedEvents", "revision"], "properties": {
+                "baseRevision": {"type": "integer", "minimum": 0, "description": "Where the log begins."},
+                "trimmedEvents": {"type": "integer", "minimum": 0, "description": "How many events this request took."},
+                "revision": {"type": "integer", "minimum": 0, "description": "Of the session: unchanged."},
+            }}),
+        ),
+        ("TrimmedEvent", trimmed_event()),
         ("PatchScope", patch_scope()),
+        ("Policy", policy()),
+        ("PolicyAnswer", json!({"anyOf": [reference("Policy"), reference("PolicyTrial")]})),
+        ("PolicyTrial", policy_trial()),
         ("Render", render()),
         ("Rendered", json!({"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}})),
         ("AppList", list("apps", named("appName", "Id"))),
@@ -110,6 +123,20 @@ pub fn all() -> Map<String, Value> {
             }}),
         ),
         ("RevokeTokens", required(envelope("Whose tokens.", of_user()), &["app", "user"])),
+        ("EraseUser", erase_user()),
+        ("Erasure", erasure()),
+        ("ErasureCounts", erasure_counts()),
+        ("ErasureReceipt", erasure_receipt()),
+        ("ErasureList", list("erasures", reference("Erasure"))),
+        (
+            "ReceiptKeys",
+            json!({"type": "object", "required": ["keys"], "properties": {"keys": {"type": "array", "items": {
+                "type": "object", "required": ["keyId", "algorithm", "publicKey"], "properties": {
+                    "keyId": {"type": "string"}, "algorithm": {"type": "string", "const": "Ed25519"},
+                    "publicKey": {"type": "string", "description": "32 bytes in base64url."},
+                },
+            }}}}),
+        ),
         ("Caller", caller()),
         ("Info", info()),
         (
@@ -165,12 +192,22 @@ pub fn all() -> Map<String, Value> {
             "EventStream",
             json!({
                 "type": "string", "contentMediaType": "text/event-stream",
-                "description": "Frames `event`, `caught_up`, `metadata`, `state`, `deleted`, `bye`: docs/live.md.",
+                "description": "Frames `event`, `caught_up`, `metadata`, `state`, `trimmed`, `deleted`, `bye`: docs/live.md.",
             }),
+        ),
+        ("ExportLines", lines("An object a line: docs/data.md.")),
+        ("ImportLines", lines("The lines of an export.")),
+        (
+            "ImportedLines",
+            lines("`{session, userId, result, code?, detail?}` for each session, and at the end `{sessions, events}`."),
         ),
         ("Page", json!({"type": "string", "description": "HTML.", "contentMediaType": "text/html"})),
     ];
     schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+}
+
+fn lines(about: &str) -> Value {
+    json!({"type": "string", "contentMediaType": "application/x-ndjson", "description": about})
 }
 
 fn id() -> Value {
@@ -258,6 +295,9 @@ fn list(name: &str, item: Value) -> Value {
 fn event_list() -> Value {
     let mut schema = list("events", reference("Event"));
     schema["properties"]["revision"] = json!({"type": "integer", "minimum": 0, "description": "Of the session."});
+    schema["properties"]["trimmedThrough"] = json!({
+        "type": "integer", "minimum": 1, "description": "The log begins behind this sequence. Absent: nothing was trimmed.",
+    });
     schema["required"] = json!(["events", "revision"]);
     schema
 }
@@ -358,6 +398,64 @@ fn key(is_new: bool) -> Value {
         schema["required"] = json!(["id", "name", "role", "apps", "users", "createTime", "key"]);
     }
     schema
+}
+
+fn erase_user() -> Value {
+    let text =
+        |about: &str| json!({"type": ["string", "null"], "minLength": 1, "maxLength": 256, "description": about});
+    let mut fields = Map::new();
+    fields.insert("requestId".to_owned(), text("By which a retry is recognised, for ever; stored as a keyed hash."));
+    fields
+        .insert("reference".to_owned(), text("Your own words, such as the number of a case. It is kept: name nobody."));
+    fields.insert(
+        "block".to_owned(),
+        json!({"type": ["boolean", "null"], "description": "Whether the user gets new sessions and state from then on."}),
+    );
+    envelope("An erasure.", fields)
+}
+
+fn erasure() -> Value {
+    json!({
+        "type": "object", "required": ["id", "appName", "state", "requestTime", "counts"],
+        "properties": {
+            "id": {"type": "string"}, "appName": reference("Id"), "reference": {"type": "string"},
+            "state": {"type": "string", "enum": ["running", "done"]},
+            "requestTime": reference("Time"), "doneTime": reference("Time"), "counts": reference("ErasureCounts"),
+            "receipt": reference("ErasureReceipt"),
+        },
+    })
+}
+
+fn erasure_counts() -> Value {
+    let count = |about: &str| json!({"type": "integer", "minimum": 0, "description": about});
+    json!({
+        "type": "object", "description": "What was removed, so far.",
+        "required": ["sessions", "events", "stateKeys", "changes"],
+        "properties": {
+            "sessions": count("Those that were deleted before and not yet removed included."), "events": count("Events."),
+            "stateKeys": count("Keys of the state of sessions and of the user."),
+            "changes": count("Entries of the history of these keys."),
+        },
+    })
+}
+
+fn erasure_receipt() -> Value {
+    json!({
+        "type": "object", "description": "Signed: docs/reference.md says what, and by which key.",
+        "required": ["id", "appName", "subject", "requestTime", "doneTime", "counts", "blocked", "remains", "instance",
+                     "keyId", "signature"],
+        "properties": {
+            "id": {"type": "string"}, "appName": reference("Id"),
+            "subject": {"type": "string", "pattern": "^[0-9a-f]{64}$",
+                        "description": "HMAC-SHA256 of app, a NUL and user, under the secret salt of the database."},
+            "reference": {"type": "string"}, "requestTime": reference("Time"), "doneTime": reference("Time"),
+            "counts": reference("ErasureCounts"),
+            "blocked": {"type": "boolean", "description": "The user is refused since."},
+            "remains": {"type": "array", "items": {"type": "string"}, "description": "What was not erased."},
+            "instance": {"type": "string", "description": "Tells databases apart."}, "keyId": {"type": "string"},
+            "signature": {"type": "string", "description": "Ed25519, in base64url."},
+        },
+    })
 }
 
 /// How long a lease lasts.
@@ -644,10 +742,10 @@ fn append_events() -> Value {
 }
 
 fn appended_events() -> Value {
-    let one = json!([reference("Event"), reference("PartialEvent")]);
+    let one = json!([reference("Event"), reference("PartialEvent"), reference("TrimmedEvent")]);
     json!({
         "description": "The event, or an array of them: as the request was.",
-        "anyOf": [one[0], one[1], {"type": "array", "items": {"anyOf": one}}],
+        "anyOf": [one[0], one[1], one[2], {"type": "array", "items": {"anyOf": one}}],
     })
 }
 
@@ -753,6 +851,32 @@ fn rewind_session() -> Value {
     schema
 }
 
+fn trim_session() -> Value {
+    let integer = |about: &str| json!({"type": ["integer", "null"], "minimum": 0, "description": about});
+    let fields = json!({
+        "beforeSequence": integer("The log begins with this event."),
+        "keepLast": integer("So many events stay."),
+        "beforeTime": or_null(reference("TimeIn")),
+    });
+    let mut schema =
+        envelope("Where to cut: one of the three. `beforeTime` is compared with `commitTime`.", object(fields));
+    schema["minProperties"] = 1.into();
+    schema["examples"] = json!([{"keepLast": 100}]);
+    schema
+}
+
+fn trimmed_event() -> Value {
+    json!({
+        "type": "object", "required": ["id", "sequence", "trimmed"], "additionalProperties": false,
+        "description": "A retry of an event that was trimmed since: it was stored once, and is not applied again.",
+        "properties": {
+            "id": reference("Id"),
+            "sequence": {"type": "integer", "minimum": 1},
+            "trimmed": {"type": "boolean", "description": "true"},
+        },
+    })
+}
+
 fn patch_state() -> Value {
     let fields = json!({
         "stateDelta": or_null(reference("StateDelta")),
@@ -776,6 +900,50 @@ fn patch_scope() -> Value {
     let mut schema = envelope("A change of app state or user state on its own.", object(fields));
     schema["examples"] = json!([{"stateDelta": {"model": "gemini-2.5-pro"}}]);
     schema
+}
+
+fn policy() -> Value {
+    let span = |about: &str| {
+        let text = json!({"type": "string", "pattern": "^[0-9].*[sd]$"});
+        let span = json!({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, text, {"type": "null"}]});
+        let mut span = span;
+        span["description"] = json!(format!("{about} Seconds as a number or as `\"3600s\"`, or days as `\"30d\"`."));
+        span
+    };
+    let count = |least: i64, about: &str| json!({"anyOf": [{"type": "integer", "minimum": least}, {"type": "null"}], "description": about});
+    let group = |about: &str, fields: Value| or_null(envelope(about, object(fields)));
+    let fields = json!({
+        "sessions": group("Which sessions go.", json!({
+            "idleTtl": span("So long after their last commit, to the day; at least a day."),
+            "maxAge": span("So long after their creation; at least a day."),
+        })),
+        "events": group("Which events are trimmed.", json!({
+            "maxAge": span("Those that were committed so long ago; at least a day."),
+            "maxCount": count(1, "All but so many of the last."),
+            "keepLast": count(0, "So many of the last stay, whatever the others say."),
+            "stubsMaxAge": span("So long after its commit a trimmed event is forgotten altogether."),
+        })),
+        "sharedHistory": group("What of the past of app and user state goes.", json!({
+            "maxAge": span("What was replaced so long ago; at least a day."),
+        })),
+    });
+    let mut schema = envelope("How long the data of an app is kept; what is absent, for good.", object(fields));
+    schema["examples"] = json!([{"sessions": {"idleTtl": "30d"}}]);
+    schema
+}
+
+fn policy_trial() -> Value {
+    let count = json!({"type": "integer", "minimum": 0});
+    json!({
+        "type": "object", "required": ["wouldExpire", "wouldTrim"],
+        "description": "What a sweep would remove now.",
+        "properties": {
+            "wouldExpire": {"type": "object", "required": ["sessions"], "properties": {"sessions": count}},
+            "wouldTrim": {
+                "type": "object", "required": ["sessions", "events"], "properties": {"sessions": count, "events": count},
+            },
+        },
+    })
 }
 
 fn render() -> Value {

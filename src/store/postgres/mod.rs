@@ -20,8 +20,8 @@ use sqlx::migrate::{Migrate as _, Migration, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use statements::{
-    DROP_APP, DROP_USERS, EXPIRED, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP,
-    MAKE_USERS, NEXT_BURIED, READ_HEADS, READ_REVISIONS, VALUES,
+    DROP_APP, DROP_USERS, EXPIRED, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS,
+    LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, READ_HEADS, READ_REVISIONS, VALUES,
 };
 use url::Url;
 use words::{STATEMENTS, clock, pinned};
@@ -29,7 +29,9 @@ use words::{STATEMENTS, clock, pinned};
 pub use write::composed;
 use write::{apps_of, create_sessions, insert_sessions, write_call};
 
-use super::backend::{Backend, Batching, DatabaseClock, OnLocked, SessionInsert, Tx, Verdict};
+use super::backend::{
+    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, SessionInsert, Tx, UserLock, Verdict,
+};
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
 use super::migrations::{all_applied, statements};
@@ -37,7 +39,7 @@ use super::pool::{Lease, Pool, PoolUse};
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
 use super::sql::query::{Query, Row, Sql, Value};
-use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
+use super::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
@@ -286,6 +288,11 @@ impl Backend for Postgres {
     /// Half of the connections stay free for reads.
     fn batching(&self) -> Batching {
         Batching { one_app: true, writers: (self.limits.connections as usize / 2).clamp(2, 8) }
+    }
+
+    /// Its files are not this process's.
+    async fn scrub(&self) -> Result<Scrubbed> {
+        Ok(Scrubbed::Foreign)
     }
 
     fn limits(&self) -> StoreLimits {
@@ -655,10 +662,19 @@ impl Tx for PgTx {
         rows.into_iter().map(IncarnationRow::decode).collect()
     }
 
-    async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64)>> {
-        let row: Option<IncarnationRow> =
+    async fn next_buried(&mut self) -> Result<Option<Buried>> {
+        let row: Option<BuriedRow> =
             sqlx::query_as(NEXT_BURIED).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
-        row.map(IncarnationRow::decode).transpose()
+        row.map(BuriedRow::decode).transpose()
+    }
+
+    async fn hold_user(&mut self, user: i64, lock: UserLock) -> Result<()> {
+        let statement = match lock {
+            UserLock::Shared => HOLD_USER,
+            UserLock::Alone => HOLD_USER_ALONE,
+        };
+        sqlx::query(statement).persistent(self.persistent).bind(user).execute(&mut *self.conn).await?;
+        Ok(())
     }
 
     async fn commit(self) -> Result<()> {

@@ -77,7 +77,7 @@ pub fn read_statement(queries: &[&SessionQuery]) -> Option<QueryBuilder<Postgres
                  from (select sequence, commit_time, body, octet_length(body) + 80 as size from events e \
                        where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id \
                          and e.incarnation = s.incarnation \
-                         and e.sequence > greatest(q.after, s.revision - q.last) and e.sequence < q.before \
+                         and e.sequence > greatest(q.after, s.base_revision, s.revision - q.last) and e.sequence < q.before \
                        order by e.sequence limit q.most_rows) as page) as sized \
            where size_so_far <= q.most_bytes or size_so_far = size) as p",
     );
@@ -111,7 +111,7 @@ impl ReadRow {
             .map(|(sequence, (commit_time, size))| {
                 let (body, after) = rest.split_at_checked(size as usize).unwrap_or((rest, ""));
                 rest = after;
-                StoredEvent { sequence, commit_time: Micros(commit_time), body: body.into() }
+                StoredEvent::new(sequence, Micros(commit_time), body)
             })
             .collect();
         view.with_events(query, events)

@@ -82,7 +82,8 @@ pub const VALUES: &str = "with k as materialized (select * from unnest($2::small
 pub const READ_HEADS: &str = concat!(
     "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, ",
     judged!("s"),
-    ", e.sequence, e.event_time, e.commit_time, e.digest, e.body \
+    ", e.sequence, e.event_time, e.commit_time, e.digest, \
+                   case when e.sequence > s.base_revision then e.body end as body \
                  from unnest($2::text[], $3::text[], $4::text[]) with ordinality as k(user_id, session_id, id, n) \
                  cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = k.user_id \
                                        and l.id = k.session_id offset 0) s \
@@ -116,7 +117,11 @@ pub const EXPIRED: &str = concat!(
 );
 
 pub const NEXT_BURIED: &str =
-    "select app_name, user_id, session_id, incarnation from buried_sessions limit 1 for update skip locked";
+    "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1 for update skip locked";
+
+/// Until the transaction ends.
+pub const HOLD_USER: &str = "select pg_advisory_xact_lock_shared($1)";
+pub const HOLD_USER_ALONE: &str = "select pg_advisory_xact_lock($1)";
 
 /// Removes rows that were created just to be locked.
 pub const DROP_USERS: &str =
@@ -126,7 +131,7 @@ pub const DROP_APP: &str = "delete from app_scopes where app_name = $1 and revis
 
 /// All of them, with their names.
 #[cfg(test)]
-pub const ALL: [(&str, &str); 14] = [
+pub const ALL: [(&str, &str); 16] = [
     ("lock_sessions", LOCK_SESSIONS),
     ("lock_sessions_skipping", LOCK_SESSIONS_SKIPPING),
     ("lock_users", LOCK_USERS),
@@ -139,6 +144,8 @@ pub const ALL: [(&str, &str); 14] = [
     ("read_revisions", READ_REVISIONS),
     ("expired", EXPIRED),
     ("next_buried", NEXT_BURIED),
+    ("hold_user", HOLD_USER),
+    ("hold_user_alone", HOLD_USER_ALONE),
     ("drop_users", DROP_USERS),
     ("drop_app", DROP_APP),
 ];

@@ -51,6 +51,7 @@ static WORDS: Words = Words {
                                where sequence > h.first and sequence <= h.last)",
     remembered: |now| format!("greatest({now}, {})", clock!()),
     ttl_clock: clock!(),
+    for_update: " for update",
     skip_locked: " for update skip locked",
     label: |name| format!("(s.labels::jsonb ->> {name})"),
 };

@@ -13,6 +13,7 @@ use super::words::clock;
 use crate::domain::ids::{AppName, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::SessionHead;
+use crate::domain::policy::DAY;
 use crate::domain::session::Creation;
 use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
 use crate::store::backend::{SessionInsert, Verdict};
@@ -174,15 +175,16 @@ impl<'w, K> StateRows<'w, K> {
 /// Inserts rows of sessions of one app, in key order, of which neither the id nor the request is there, and their places in
 /// the list by last update; returns the incarnations of those.
 pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
-    let mut sql = made_sessions(rows, "app_name, user_id, id, update_time, incarnation")?.end()?;
+    let mut sql = made_sessions(rows, "", "app_name, user_id, id, update_time, incarnation")?.end()?;
     sql.push(" select incarnation from made");
     Some(sql)
 }
 
 /// Inserts sessions as [`insert_sessions`] does, with their initial states, of session keys alone; returns those that it made,
-/// with their merged states.
+/// with their merged states. It makes none for a user who may not have one, or whom an erasure holds, or has erased since the
+/// statement began.
 pub fn create_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
-    let mut statement = made_sessions(rows, "*")?;
+    let mut statement = made_sessions(rows, ADMITTED, "*")?;
     let state =
         || rows.iter().flat_map(|row| row.creation.state.iter().map(|change| (row.creation.incarnation, change)));
     statement.lists("k_state", "incarnation, key, value", |columns| {
@@ -214,14 +216,18 @@ pub fn create_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postg
     Some(sql)
 }
 
+/// Of the rows `k`, those whose users may have sessions.
+const ADMITTED: &str = " where sessiond_admits($1, k.user_id, k.subject, coalesce((select u.revision from user_scopes u \
+                        where u.app_name = $1 and u.user_id = k.user_id), 0))";
+
 /// The part `made` of a statement: the sessions that it inserts, and their places in the list by last update.
-fn made_sessions(rows: &[&SessionInsert<'_>], returning: &str) -> Option<Statement> {
+fn made_sessions(rows: &[&SessionInsert<'_>], admitted: &str, returning: &str) -> Option<Statement> {
     let mut statement = Statement::of_app(rows.first()?.creation.key.app());
     let rows = rows.iter();
     let columns = &**SESSION_COLUMNS;
     // The app is the first column.
     let (_, brought) = columns.split_once(", ")?;
-    statement.rows("k", format_args!("{brought}, ttl_from"), rows.len(), |k| {
+    statement.rows("k", format_args!("{brought}, ttl_from, subject"), rows.len(), |k| {
         k.texts(rows.clone().map(|row| row.creation.key.user.user.as_str()))
             .texts(rows.clone().map(|row| row.creation.key.session.as_str()))
             .numbers(rows.clone().map(|row| row.creation.incarnation))
@@ -235,16 +241,18 @@ fn made_sessions(rows: &[&SessionInsert<'_>], returning: &str) -> Option<Stateme
             .texts(rows.clone().map(|row| row.initial_state.as_str()))
             .optional_texts(rows.clone().map(|row| row.creation.request.as_ref().map(|request| request.key.as_str())))
             .add("bytea", rows.clone().map(|row| row.creation.request.as_ref().map(|request| &request.digest[..])))
-            .add("bigint", rows.clone().map(|row| counted_from(row.creation)));
+            .add("bigint", rows.clone().map(|row| counted_from(row.creation)))
+            .add("bytea", rows.clone().map(|row| &row.subject.bytes()[..]));
     });
     statement.part(
         "made",
         format_args!(
-            "(insert into sessions ({columns}, created_user_revision, created_app_revision) \
-             select $1, {}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
+            "(insert into sessions ({columns}, active_day, created_user_revision, created_app_revision) \
+             select $1, {}, {} / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
                  and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) \
-             from k on conflict do nothing returning {returning})",
-            brought.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from")))
+             from k{admitted} on conflict do nothing returning {returning})",
+            brought.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from"))),
+            clock!()
         ),
     );
     statement.part(
@@ -265,6 +273,7 @@ fn counted_from(creation: &Creation) -> Option<i64> {
 pub fn composed() -> Vec<(String, String)> {
     use super::read::read_statement;
     use crate::domain::Limits;
+    use crate::domain::erasure::Subject;
     use crate::domain::ids::{SessionId, SessionKey, UserId};
     use crate::domain::query::{EventQuery, SessionQuery, StateFilter};
     use crate::domain::session::IfExists;
@@ -287,6 +296,7 @@ pub fn composed() -> Vec<(String, String)> {
     };
     let insert = || SessionInsert {
         creation: &creation,
+        subject: Subject::trusted([0; 32]),
         revision: 0,
         update_time: Timestamp::from(Micros(0)),
         initial_state: String::new(),

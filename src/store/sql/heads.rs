@@ -51,7 +51,9 @@ impl<'a> HeadsQuery<'a> {
             match (row.kind, self.sessions.get(at), self.users.get(at), self.apps.get(at)) {
                 (0, Some((key, id)), ..) => {
                     heads.sessions.entry((*key).clone()).or_insert_with(|| row.locked());
-                    if let (Some(id), Some(known)) = (id, row.known()?) {
+                    if let Some(id) = id
+                        && let Some(known) = row.known(id)?
+                    {
                         heads.known.entry((*key).clone()).or_default().insert((*id).clone(), known);
                     }
                 }
@@ -103,15 +105,18 @@ impl HeadsRow {
         }
     }
 
-    fn known(self) -> Result<Option<Known>, StoreError> {
+    fn known(self, id: &EventId) -> Result<Option<Known>, StoreError> {
         let (Some(sequence), Some(event_time), Some(commit_time)) = (self.sequence, self.event_time, self.commit_time)
         else {
             return Ok(None);
         };
         let digest = self.digest.unwrap_or_default();
         let digest = digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?;
-        let body = self.body.unwrap_or_default().into();
-        let event = StoredEvent { sequence, commit_time: Micros(commit_time), body };
+        // Of a trimmed event there is no body, be it emptied by now or not.
+        let event = match self.body {
+            Some(body) => StoredEvent::new(sequence, Micros(commit_time), body),
+            None => StoredEvent::stub(sequence, Micros(commit_time), id),
+        };
         Ok(Some(Known { digest, timestamp: Micros(event_time), event }))
     }
 }

@@ -5,7 +5,7 @@
 //! - [`columns`]: the columns of the tables, each named once
 //! - [`statements`]: the statements, built once for each database; `list`: the one that is put together for each request
 //! - [`rows`]: the rows, and what they say; [`heads`]: the rows that an append is decided on
-//! - [`primitives`]: what transactions do with them
+//! - [`primitives`]: what transactions do with them; [`transfer`]: what exports and imports do
 //! - [`filter`]: texts of the columns that filters compare
 
 pub mod columns;
@@ -16,4 +16,5 @@ pub mod primitives;
 pub mod query;
 pub mod rows;
 pub mod statements;
+pub mod transfer;
 pub mod words;

@@ -7,11 +7,12 @@ use super::filter::filter_text;
 use super::list::list as list_statement;
 use super::query::{Query, Sql, Value};
 use super::rows::{
-    DifferenceRow, EventRow, HeadRow, LeaseRow, ListedRow, PagedEventRow, ScopeRow, StateRow, ViewRow, event_page,
-    listed,
+    DifferenceRow, EventRow, HeadRow, LeaseRow, ListedRow, PagedEventRow, ScopeRow, StateRow, TrimRow, ViewRow,
+    event_page, listed,
 };
 use crate::domain::access::NameRange;
 use crate::domain::command::Fork;
+use crate::domain::erasure::Removed;
 use crate::domain::event::StoredEvent;
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, StateAddress, UserKey};
@@ -57,7 +58,8 @@ pub async fn set_metadata(db: &mut impl Sql, key: &SessionKey, patch: &MetadataP
         .bind(patch.labels.as_ref().and_then(|labels| labels.as_ref().map(RawJson::text)))
         .bind(patch.expiry.is_some())
         .bind(patch.expiry.flatten().map(|expiry| expiry.at(now).0))
-        .bind(patch.expiry.flatten().and_then(|expiry| expiry.counted_from(now)).map(|from| from.0));
+        .bind(patch.expiry.flatten().and_then(|expiry| expiry.counted_from(now)).map(|from| from.0))
+        .bind(now.0);
     db.execute(query).await.map(drop)
 }
 
@@ -86,6 +88,80 @@ pub async fn set_created_revisions(db: &mut impl Sql, key: &SessionKey, user: i6
     db.execute(query).await.map(drop)
 }
 
+/// Cuts a locked session at a revision of its log.
+pub async fn cut(db: &mut impl Sql, session: &SessionInfo, base: i64) -> Result<()> {
+    let query = of(&db.statements().cut, &session.key, session.incarnation)
+        .bind(base)
+        .bind(history::path(base, session.revision));
+    db.execute(query).await.map(drop)
+}
+
+/// The timestamp of the event of this sequence, be it a stub.
+pub async fn event_time(
+    db: &mut impl Sql,
+    key: &SessionKey,
+    incarnation: i64,
+    sequence: i64,
+) -> Result<Option<Micros>> {
+    let query = of(&db.statements().event_time, key, incarnation).bind(sequence);
+    Ok(at_most_one::<(i64,)>(db, query).await?.map(|(time,)| Micros(time)))
+}
+
+/// When the event of this sequence was committed.
+pub async fn commit_time(db: &mut impl Sql, key: &SessionKey, incarnation: i64, sequence: i64) -> Result<Micros> {
+    let (time,): (i64,) = one(db, of(&db.statements().commit_time, key, incarnation).bind(sequence)).await?;
+    Ok(Micros(time))
+}
+
+/// The first event after this sequence that was committed at `time` or later.
+pub async fn committed_since(
+    db: &mut impl Sql,
+    key: &SessionKey,
+    incarnation: i64,
+    after: i64,
+    time: Micros,
+) -> Result<Option<i64>> {
+    let query = of(&db.statements().committed_since, key, incarnation).bind(after).bind(time.0);
+    Ok(at_most_one::<(i64,)>(db, query).await?.map(|(sequence,)| sequence))
+}
+
+/// Notes that the events after `emptied`, up to the session's base, are to be emptied.
+pub async fn note_trim(db: &mut impl Sql, key: &SessionKey, incarnation: i64, emptied: i64) -> Result<()> {
+    db.execute(of(&db.statements().note_trim, key, incarnation).bind(emptied)).await.map(drop)
+}
+
+/// A session of which trimmed events are to be emptied: its key, its incarnation, and how far that is done.
+pub async fn next_trim(db: &mut impl Sql) -> Result<Option<(SessionKey, i64, i64)>> {
+    let Some(row) = at_most_one::<TrimRow>(db, Query::new(&*db.statements().next_trim)).await? else { return Ok(None) };
+    let (key, incarnation) = row.session.decode()?;
+    Ok(Some((key, incarnation, row.emptied)))
+}
+
+/// Makes stubs of the events after one sequence, up to another.
+pub async fn empty_events(
+    db: &mut impl Sql,
+    key: &SessionKey,
+    incarnation: i64,
+    after: i64,
+    through: i64,
+) -> Result<()> {
+    let statements = db.statements();
+    db.execute(of(&statements.empty_events, key, incarnation).bind(after).bind(through)).await?;
+    db.execute(of(&statements.set_emptied, key, incarnation).bind(through)).await.map(drop)
+}
+
+/// Removes up to `limit` values that held no longer at `base`; how many there were.
+pub async fn purge_passed(db: &mut impl Sql, key: &SessionKey, incarnation: i64, base: i64, limit: i64) -> Result<u64> {
+    let statements = db.statements();
+    let last = of(&statements.last_passed, key, incarnation).bind(base).bind(limit);
+    let Some((node, name)) = at_most_one::<(i64, String)>(db, last).await? else { return Ok(0) };
+    db.execute(of(&statements.purge_passed, key, incarnation).bind(base).bind(node).bind(&*name)).await
+}
+
+pub async fn finish_trim(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
+    db.execute(of(&db.statements().finish_trim, key, incarnation)).await.map(drop)
+}
+
 /// Removes the session's row and notes its incarnation for [`purge`].
 pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
     let statements = db.statements();
@@ -96,17 +172,22 @@ pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Resu
 }
 
 /// Removes up to `limit` rows of each kind that a buried incarnation left; how many there were.
-pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit: i64) -> Result<u64> {
+pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit: i64) -> Result<Removed> {
     let statements = db.statements();
-    let mut purged = 0;
-    for text in [&statements.purge_events, &statements.purge_state, &statements.purge_spans] {
-        purged += db.execute(of(text, key, incarnation).bind(limit)).await?;
+    let mut purged = Removed::default();
+    for (text, count) in [
+        (&statements.purge_events, &mut purged.events),
+        (&statements.purge_state, &mut purged.state_keys),
+        (&statements.purge_spans, &mut purged.changes),
+    ] {
+        *count = db.execute(of(text, key, incarnation).bind(limit)).await? as i64;
     }
     Ok(purged)
 }
 
 /// Nothing of the incarnation is left.
 pub async fn finish_purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
+    finish_trim(db, key, incarnation).await?;
     let query = of(&db.statements().forget_buried, key, incarnation);
     db.execute(query).await.map(drop)
 }
@@ -147,7 +228,7 @@ pub async fn scope(db: &mut impl Sql, scope: &ScopeKey) -> Result<ScopeView> {
     Ok(ScopeView { revision: row.revision, state: join([row.state.as_deref()]) })
 }
 
-/// The revisions of user and app state that the event of this sequence saw; of 0, that the creation saw.
+/// The revisions of user and app state that the event of this sequence saw; of the base, that were seen there.
 pub async fn seen_revisions(
     db: &mut impl Sql,
     key: &SessionKey,
@@ -237,8 +318,14 @@ pub async fn insert_fork(
     Ok(db.execute(query).await? > 0)
 }
 
-/// Copies events, spans and the state as of `revision` to the fork.
-pub async fn copy_history(db: &mut impl Sql, source: &LockedSession, fork: &Fork, revision: i64) -> Result<()> {
+/// Copies events, spans and the state as of `revision` to the fork of a session that begins at `base`.
+pub async fn copy_history(
+    db: &mut impl Sql,
+    source: &LockedSession,
+    fork: &Fork,
+    base: i64,
+    revision: i64,
+) -> Result<()> {
     let statements = db.statements();
     let copy = |text: &'static str| {
         of(text, &source.key, source.head.incarnation).bind(fork.session.as_str()).bind(fork.incarnation)
@@ -250,6 +337,11 @@ pub async fn copy_history(db: &mut impl Sql, source: &LockedSession, fork: &Fork
         after = last;
     }
     db.execute(copy(&statements.copy_spans).bind(revision)).await?;
+    if base > 0 {
+        // Some of the copies may not be empty yet.
+        let key = SessionKey { user: source.key.user.clone(), session: fork.session.clone() };
+        note_trim(db, &key, fork.incarnation, 0).await?;
+    }
     // Appends to the source go on meanwhile: what holds at the revision may have ended since it was read.
     let path = history::path(revision, i64::MAX);
     db.execute(copy(&statements.copy_state).bind(revision).bind(path)).await.map(drop)
@@ -373,7 +465,8 @@ pub async fn view_in_parts<'a>(
 
 async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
     // Sequences are dense, so the last N are those above revision - N.
-    let after = query.after.max(query.last.map_or(0, |last| head.revision.saturating_sub(last)));
+    let before_last = query.last.map_or(0, |last| head.revision.saturating_sub(last));
+    let after = query.after.max(head.base_revision).max(before_last);
     let statements = db.statements();
     let hidden = match query.exclude_rewound {
         true => hidden(&db.fetch::<(i64, i64)>(of(&statements.rewinds, &head.key, head.incarnation)).await?),

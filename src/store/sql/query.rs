@@ -41,7 +41,7 @@ pub enum Value<'a> {
     Text(Option<Cow<'a, str>>),
     Integer(Option<i64>),
     Bytes(Option<&'a [u8]>),
-    Flag(bool),
+    Flag(Option<bool>),
     /// A list of texts, or null.
     Texts(Option<&'a [String]>),
     Integers(Vec<i64>),
@@ -165,6 +165,12 @@ impl<'a> From<Option<&'a [u8]>> for Value<'a> {
 
 impl From<bool> for Value<'_> {
     fn from(flag: bool) -> Self {
+        Self::Flag(Some(flag))
+    }
+}
+
+impl From<Option<bool>> for Value<'_> {
+    fn from(flag: Option<bool>) -> Self {
         Self::Flag(flag)
     }
 }

@@ -6,17 +6,21 @@ use sqlx::FromRow;
 
 use super::filter::plain_text;
 use crate::domain::access::{ApiKey, Grant, Names, Role};
+use crate::domain::erasure::{Erasure, Removed, Subject};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, RawJson};
 use crate::domain::lease::{Exclusion, Exclusive, Holding, Lease, LeaseHead, LeaseView};
 use crate::domain::loaded::{LockedSession, SessionHead, UNREAD};
+use crate::domain::policy::Kept;
 use crate::domain::query::{EventPage, EventQuery, SessionQuery, SessionView};
 use crate::domain::rewind::Difference;
 use crate::domain::scope;
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
+use crate::domain::transfer::LogRow;
+use crate::store::backend::Buried;
 use crate::store::error::{Cause, StoreError, corrupt};
 
 #[derive(FromRow)]
@@ -139,7 +143,7 @@ impl ViewRow {
     /// The first sequence that a range can have: sequences are dense.
     pub fn first_event(&self, events: &EventQuery) -> i64 {
         let before_last = events.last.map_or(0, |last| self.head.revision.saturating_sub(last));
-        events.after.max(before_last) + 1
+        events.after.max(self.head.base_revision).max(before_last) + 1
     }
 
     /// The answer to a [plain](SessionQuery::is_plain) query, given its events; `None` if it asks for another incarnation.
@@ -203,7 +207,7 @@ pub struct EventRow {
 
 impl From<EventRow> for StoredEvent {
     fn from(row: EventRow) -> Self {
-        Self { sequence: row.sequence, commit_time: Micros(row.commit_time), body: row.body.into() }
+        Self::new(row.sequence, Micros(row.commit_time), row.body)
     }
 }
 
@@ -308,6 +312,146 @@ pub struct IncarnationRow {
 impl IncarnationRow {
     pub fn decode(self) -> Result<(SessionKey, i64), StoreError> {
         Ok((session_key(&self.app_name, &self.user_id, &self.session_id)?, self.incarnation))
+    }
+}
+
+/// A session whose rows are to be removed, and the erasure that asked for it.
+#[derive(FromRow)]
+pub struct BuriedRow {
+    #[sqlx(flatten)]
+    session: IncarnationRow,
+    erasure: Option<String>,
+}
+
+impl BuriedRow {
+    pub fn decode(self) -> Result<Buried, StoreError> {
+        let (key, incarnation) = self.session.decode()?;
+        Ok(Buried { key, incarnation, erasure: self.erasure })
+    }
+}
+
+#[derive(FromRow)]
+pub struct ErasureRow {
+    id: String,
+    app_name: String,
+    subject: Vec<u8>,
+    request: Option<Vec<u8>>,
+    reference: Option<String>,
+    block: Option<bool>,
+    blocked: bool,
+    request_time: i64,
+    done_time: Option<i64>,
+    sessions: i64,
+    events: i64,
+    state_keys: i64,
+    changes: i64,
+    receipt: Option<String>,
+}
+
+impl TryFrom<ErasureRow> for Erasure {
+    type Error = StoreError;
+
+    fn try_from(row: ErasureRow) -> Result<Self, StoreError> {
+        let digest = |bytes: Vec<u8>| {
+            let odd = |_| StoreError::new(Cause::Internal, "a digest of an erasure does not have 32 bytes");
+            <[u8; 32]>::try_from(bytes).map_err(odd)
+        };
+        Ok(Self {
+            id: row.id,
+            app: AppName::parse(&row.app_name).map_err(corrupt)?,
+            subject: Subject::trusted(digest(row.subject)?),
+            request: row.request.map(digest).transpose()?,
+            reference: row.reference,
+            block: row.block,
+            blocked: row.blocked,
+            request_time: Micros(row.request_time),
+            done_time: row.done_time.map(Micros),
+            removed: Removed {
+                sessions: row.sessions,
+                events: row.events,
+                state_keys: row.state_keys,
+                changes: row.changes,
+            },
+            receipt: row.receipt,
+        })
+    }
+}
+
+/// A session whose trimmed events are to be emptied.
+#[derive(FromRow)]
+pub struct TrimRow {
+    #[sqlx(flatten)]
+    pub session: IncarnationRow,
+    pub emptied: i64,
+}
+
+/// What of a session only exports show.
+#[derive(FromRow)]
+pub struct ExportedRow {
+    pub initial_state: String,
+    pub imported_mark: Option<String>,
+    pub imported_digest: Option<Vec<u8>>,
+}
+
+#[derive(FromRow)]
+pub struct ExportedEventRow {
+    sequence: i64,
+    id: String,
+    invocation_id: String,
+    event_time: i64,
+    commit_time: i64,
+    user_revision: i64,
+    app_revision: i64,
+    digest: Vec<u8>,
+    body: Option<String>,
+}
+
+impl TryFrom<ExportedEventRow> for LogRow {
+    type Error = StoreError;
+
+    fn try_from(row: ExportedEventRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            sequence: row.sequence,
+            id: EventId::parse(&row.id).map_err(corrupt)?,
+            invocation_id: plain_text(&row.invocation_id),
+            event_time: Micros(row.event_time),
+            commit_time: Micros(row.commit_time),
+            saw: (row.user_revision, row.app_revision),
+            digest: row.digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?,
+            body: row.body,
+        })
+    }
+}
+
+/// What a policy judges a session by, and its names within its app.
+#[derive(FromRow)]
+pub struct KeptRow {
+    user_id: String,
+    id: String,
+    create_time: i64,
+    active_day: i64,
+    expire_time: Option<i64>,
+    now: i64,
+}
+
+impl KeptRow {
+    pub fn key(&self, app: &AppName) -> Result<SessionKey, StoreError> {
+        session_key(app.as_str(), &self.user_id, &self.id)
+    }
+
+    pub fn create_time(&self) -> Micros {
+        Micros(self.create_time)
+    }
+}
+
+impl From<&KeptRow> for Kept {
+    fn from(row: &KeptRow) -> Self {
+        Self {
+            now: Micros(row.now),
+            create_time: row.create_time(),
+            active_day: row.active_day,
+            has_expiry: row.expire_time.is_some(),
+        }
     }
 }
 

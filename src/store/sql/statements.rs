@@ -5,12 +5,23 @@
 //! session, `$4` the incarnation. A bound limit is written as a sum, `0 + $1`: SQLite plans a statement again whenever a
 //! bare limit is bound.
 
-use super::columns::{API_KEY, EVENT_NAMES, HEAD_COLUMNS, SESSION_METADATA, SPAN, STATE, state_columns};
+use super::columns::{API_KEY, EVENT_NAMES, HEAD_COLUMNS, OWNER, SESSION_METADATA, SPAN, STATE, state_columns};
 use super::words::Words;
+use crate::domain::policy::DAY;
 use crate::store::limits::CLOCK_TOLERANCE;
 
 /// The rows of a session that its incarnation keys.
 const OF_INCARNATION: &str = "app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
+
+/// The session `s` of that incarnation.
+const OF_SESSION: &str = "s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4";
+
+/// The events `e` of that incarnation.
+const OF_EVENT: &str = "e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4";
+
+/// The columns of an erasure.
+const ERASURE: &str = "id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events, \
+                       state_keys, changes, receipt";
 
 /// How old the time of a key's last use may be, in microseconds: an hour.
 const LAST_USED_TO: i64 = 3600 * 1_000_000;
@@ -61,11 +72,16 @@ statements! { words,
     rewinds: format!(
         "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to is not null order by sequence"
     ),
-    /// The revisions of the shared scopes that the event of the sequence `$5` saw; of 0, that the creation saw.
+    /// The revisions of the shared scopes that the event of the sequence `$5` saw; of the base, that were seen there.
     seen_revisions: format!(
-        "select user_revision, app_revision from events where {OF_INCARNATION} and sequence = $5 \
+        "select coalesce((select s.imported_user_revision from sessions s where {OF_SESSION} and s.imported_revision >= $5), \
+             user_revision), \
+           coalesce((select s.imported_app_revision from sessions s where {OF_SESSION} and s.imported_revision >= $5), \
+             app_revision) \
+         from events where {OF_INCARNATION} and sequence = $5 \
+           and $5 > (select s.base_revision from sessions s where {OF_SESSION}) \
          union all select created_user_revision, created_app_revision from sessions \
-         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and $5 = 0"
+         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5"
     ),
     session_value: format!("select value from session_state where {OF_INCARNATION} and key = $5"),
     user_value: "select value from user_state where app_name = $1 and user_id = $2 and key = $3",
@@ -92,24 +108,28 @@ statements! { words,
         (words.filed)("session_spans", OF_INCARNATION, "$6")
     ),
     /// When those of the session keys `$5` that are not there were removed, if that was after revision `$6`: their spans were
-    /// filed beyond `$6`, or on the path `$7` to it. One pass over these spans, whatever the number of keys; `is true` keeps
+    /// filed beyond `$6`, or on the path `$7` to it. What was removed before the base is not known, so each may have been. One pass over these spans, whatever the number of keys; `is true` keeps
     /// PostgreSQL from making a join of it, for which it has no plan but a loop over the keys for each span.
     removed: format!(
-        "select key, max(valid_to) from session_spans where {OF_INCARNATION} \
-           and (key in (select k.value from {})) is true and valid_to > $6 and (node > $6 or node{}) group by key",
-        (words.each)("$5"),
-        (words.among)("$7")
+        "select key, max(valid_to) from (select key, valid_to from session_spans where {OF_INCARNATION} \
+             and (key in (select k.value from {each})) is true and valid_to > $6 and (node > $6 or node{}) \
+           union all select k.value, s.base_revision from sessions s cross join {each} \
+             where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r \
+         group by key",
+        (words.among)("$7"),
+        each = (words.each)("$5")
     ),
     /// The last changes of shared keys, their removals included.
     user_keys_changed: keys_changed(words, "user_log", "l.app_name = $1 and l.user_id = $2", "$3"),
     app_keys_changed: keys_changed(words, "app_log", "l.app_name = $1", "$2"),
     /// For each field a flag, whether to set it, and its value; `$10` is the time from which a time to live was counted, or
-    /// null.
+    /// null; `$11` is now.
     set_metadata: format!(
         "update sessions set metadata_revision = metadata_revision + 1, \
            display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
-           expire_time = case when $8 then $9 + {} else expire_time end where app_name = $1 and user_id = $2 and id = $3",
-        ttl_correction(words.ttl_clock, "$10")
+           expire_time = case when $8 then $9 + {} else expire_time end, active_day = {} where app_name = $1 and user_id = $2 and id = $3",
+        ttl_correction(words.ttl_clock, "$10"),
+        day(words, "$11")
     ),
     /// A session and its lease, and the time by which expiry is judged: the database's, or `$4` where it has no clock.
     lease: format!(
@@ -131,12 +151,15 @@ statements! { words,
     insert_fork: (words.listed)(
         &format!(
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
-               update_time_number, {SESSION_METADATA}, initial_state, created_user_revision, \
-               created_app_revision, forked_from, forked_revision, creation_key, creation_digest) \
-             select app_name, user_id, $5, $6, $8, $7, $9, $10, {SESSION_METADATA}, initial_state, \
-               created_user_revision, created_app_revision, id, $8, $11, $12 \
+               update_time_number, {SESSION_METADATA}, base_revision, initial_state, created_user_revision, \
+               created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from, \
+               forked_revision, creation_key, creation_digest, active_day) \
+             select app_name, user_id, $5, $6, $8, $7, $9, $10, {SESSION_METADATA}, base_revision, initial_state, \
+               created_user_revision, created_app_revision, imported_revision, imported_user_revision, \
+               imported_app_revision, id, $8, $11, $12, {} \
              from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
-             on conflict do nothing"
+             on conflict do nothing",
+            day(words, "$7")
         ),
         "$5"
     ),
@@ -159,6 +182,91 @@ statements! { words,
          where t.valid_from <= $7 and t.valid_to > $7",
         (words.filed)("session_spans", OF_INCARNATION, "$8")
     ),
+    /// Cuts the session at the revision `$5`; `$6` are the nodes of the path to it.
+    cut: format!(
+        "update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, \
+           initial_state = '{{' || coalesce((select {} from ( \
+             select key, value from session_state where {OF_INCARNATION} and session_state.revision <= $5 \
+             union all select t.key, t.value from {} where t.valid_from <= $5 and t.valid_to > $5) as t), '') || '}}', \
+           created_user_revision = coalesce(case when imported_revision >= $5 then imported_user_revision end, \
+             (select e.user_revision from events e where {OF_EVENT} and e.sequence = $5)), \
+           created_app_revision = coalesce(case when imported_revision >= $5 then imported_app_revision end, \
+             (select e.app_revision from events e where {OF_EVENT} and e.sequence = $5)) \
+         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
+        (words.member)("t.key"),
+        (words.filed)("session_spans", OF_INCARNATION, "$6")
+    ),
+    event_time: format!("select event_time from events where {OF_INCARNATION} and sequence = $5"),
+    commit_time: format!("select commit_time from events where {OF_INCARNATION} and sequence = $5"),
+    /// What of a session only exports show.
+    exported: format!(
+        "select s.initial_state, s.imported_mark, s.imported_digest from sessions s where {OF_SESSION}"
+    ),
+    /// Rows of the log after the sequence `$5`, up to `$6`: up to `$7` rows and `$8` bytes, the first in any case. Those up to
+    /// `$9` are stubs.
+    exported_rows: format!(
+        "select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, \
+           (select e.body from events e where {OF_EVENT} and e.sequence = sized.sequence and e.sequence > $9) as body \
+         from (select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, \
+                 sum(size) over (order by sequence) as size_so_far, row_number() over (order by sequence) as place \
+               from (select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, \
+                       octet_length(body) + 300 as size from events where {OF_INCARNATION} \
+                       and sequence > $5 and sequence <= $6 order by sequence limit 0 + $7) as page) as sized \
+         where size_so_far <= $8 or place = 1 order by sequence"
+    ),
+    note_import: format!(
+        "insert into imports ({OWNER}, time) values ($1, $2, $3, $4, $5) \
+         on conflict ({OWNER}) do update set time = excluded.time"
+    ),
+    renew_import: format!("update imports set time = $5 where {OF_INCARNATION}"),
+    forget_import: format!("delete from imports where {OF_INCARNATION}"),
+    /// An import that wrote nothing since `$1`.
+    dead_import: format!("select {OWNER} from imports where time < $1 limit 1{}", words.skip_locked),
+    /// Makes an imported session visible, and notes the revisions that shared state has by now.
+    insert_imported: (words.listed)(
+        &format!(
+            "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
+               update_time_number, {SESSION_METADATA}, base_revision, initial_state, forked_from, forked_revision, \
+               imported_mark, imported_digest, imported_revision, imported_user_revision, imported_app_revision, \
+               created_user_revision, created_app_revision, active_day) \
+             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $5, \
+               m.user_revision, m.app_revision, m.user_revision, m.app_revision, {} \
+             from (select coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = $2), 0) \
+                     as user_revision, \
+                   coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision) as m \
+             where true on conflict do nothing",
+            day(words, "$18")
+        ),
+        "$3"
+    ),
+    set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor) values ($1, $2, $3, $3) \
+                        on conflict (app_name, user_id) do update set revision = excluded.revision, floor = excluded.floor",
+    set_app_revision: "insert into app_scopes (app_name, revision, floor) values ($1, $2, $2) \
+                       on conflict (app_name) do update set revision = excluded.revision, floor = excluded.floor",
+    /// The first event after the sequence `$5` that was committed at `$6` or later.
+    committed_since: format!(
+        "select sequence from events where {OF_INCARNATION} and sequence > $5 and commit_time >= $6 \
+         order by sequence limit 1"
+    ),
+    note_trim: format!(
+        "insert into trims ({OWNER}, emptied) values ($1, $2, $3, $4, $5) on conflict ({OWNER}) \
+         do update set emptied = case when trims.emptied < excluded.emptied then trims.emptied else excluded.emptied end"
+    ),
+    next_trim: format!("select {OWNER}, emptied from trims limit 1{}", words.skip_locked),
+    empty_events: format!(
+        "update events set author = '', branch = null, body = '' where {OF_INCARNATION} \
+         and sequence > $5 and sequence <= $6"
+    ),
+    set_emptied: format!("update trims set emptied = $5 where {OF_INCARNATION}"),
+    /// The last of the first `$6` spans that ended with the revision `$5` or before.
+    last_passed: format!(
+        "select node, key from (select node, key from session_spans where {OF_INCARNATION} and node <= $5 \
+           and valid_to <= $5 order by node, key limit 0 + $6) as t order by node desc, key desc limit 1"
+    ),
+    purge_passed: format!(
+        "delete from session_spans where {OF_INCARNATION} and (node, key) <= ($6, $7) and valid_to <= $5"
+    ),
+    finish_trim: format!("delete from trims where {OF_INCARNATION}"),
     unlist_update: "delete from session_updates where app_name = $1 and user_id = $2 and id = $3 \
                     and update_time = (select update_time from sessions \
                       where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4)",
@@ -169,6 +277,49 @@ statements! { words,
     purge_state: purge("session_state", "key"),
     purge_spans: purge("session_spans", "node, key"),
     forget_buried: format!("delete from buried_sessions where {OF_INCARNATION}"),
+    /// Locks the sessions of a user.
+    sessions_of_user: format!(
+        "select id from sessions where app_name = $1 and user_id = $2 order by id{}",
+        words.for_update
+    ),
+    /// What was buried before becomes a part of the erasure `$3`.
+    claim_buried: "update buried_sessions set erasure = $3 where app_name = $1 and user_id = $2 and erasure is null",
+    bury_sessions_of_user: "insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) \
+                            select app_name, user_id, id, incarnation, $3 from sessions where app_name = $1 and user_id = $2",
+    bury_imports_of_user: "insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) \
+                           select app_name, user_id, session_id, incarnation, $3 from imports \
+                           where app_name = $1 and user_id = $2",
+    forget_imports_of_user: of_user("imports"),
+    unlist_sessions_of_user: of_user("sessions"),
+    unlist_updates_of_user: of_user("session_updates"),
+    forget_user_scope: of_user("user_scopes"),
+    forget_user_state: of_user("user_state"),
+    forget_user_log: of_user("user_log"),
+    forget_user_spans: of_user("user_spans"),
+    forget_patches_of_user: of_user("user_patches"),
+    erasure: format!("select {ERASURE} from erasures where id = $1"),
+    erasure_of_request: format!("select {ERASURE} from erasures where app_name = $1 and request = $2"),
+    /// Those after the id `$1`, up to `$2`.
+    erasures: format!("select {ERASURE} from erasures where id > $1 order by id limit 0 + $2"),
+    /// Up to `$1` erasures of which no row is left, nor of an earlier one of the same user.
+    erasures_to_finish: format!(
+        "select {ERASURE} from erasures e where done_time is null \
+           and not exists (select 1 from buried_sessions b where b.erasure = e.id) \
+           and not exists (select 1 from erasures l where l.app_name = e.app_name and l.subject = e.subject \
+             and l.done_time is null and (l.request_time, l.id) < (e.request_time, e.id)) \
+         order by request_time, id limit 0 + $1"
+    ),
+    insert_erasure: format!(
+        "insert into erasures ({ERASURE}) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11, $12, null)"
+    ),
+    count_removed: "update erasures set events = events + $3, state_keys = state_keys + $4, changes = changes + $5 \
+                    where app_name = $1 and id = $2",
+    finish_erasure: "update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null",
+    blocked_user: "select subject from blocked_users where app_name = $1 and subject = $2",
+    block_user: "insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing",
+    unblock_user: "delete from blocked_users where app_name = $1 and subject = $2",
+    erasure_secret: "select secret from erasure_secrets where name = $1",
+    insert_erasure_secret: "insert into erasure_secrets (name, secret) values ($1, $2) on conflict do nothing",
     /// The digest of a request that changed a shared scope.
     user_patch: "select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3",
     app_patch: "select digest from app_patches where app_name = $1 and request_key = $2",
@@ -198,6 +349,27 @@ statements! { words,
              union all select min(user_id) from user_scopes where app_name = $4 and user_id {from}"
         )
     }),
+    /// The policy of an app.
+    policy: "select revision, policy from policies where app_name = $1",
+    /// Policies of apps after `$1`, up to `$2`.
+    policies: "select app_name, policy from policies where app_name > $1 and policy is not null \
+               order by app_name limit 0 + $2",
+    /// Affects no row, if the revision before `$2` is not the present one.
+    set_policy: "insert into policies (app_name, revision, policy) values ($1, $2, $3) \
+                 on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy \
+                 where policies.revision = excluded.revision - 1",
+    /// What a policy judges the sessions of an app by: of those after `$2, $3, $4`, up to `$5`.
+    walk: format!(
+        "select user_id, id, create_time, active_day, expire_time, {} as now from sessions \
+         where app_name = $1 and (create_time, user_id, id) > ($2, $3, $4) order by create_time, user_id, id limit 0 + $5",
+        present(words, "$6")
+    ),
+    /// The same of one session.
+    kept: format!(
+        "select user_id, id, create_time, active_day, expire_time, {} as now from sessions \
+         where app_name = $1 and user_id = $2 and id = $3",
+        present(words, "$4")
+    ),
     /// One key, if there is any. All ids are after the empty one, so it is found by the index.
     any_api_key: "select id from api_keys where id > '' limit 1",
     api_key: format!("select {API_KEY} from api_keys where id = $1 and revoke_time is null"),
@@ -221,9 +393,9 @@ statements! { words,
     ),
     token_secret: "select secret from token_secrets where name = 'current'",
     insert_token_secret: "insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing",
-    token_epoch: "select epoch from token_epochs where app_name = $1 and user_id = $2",
-    revoke_tokens: "insert into token_epochs (app_name, user_id, epoch) values ($1, $2, 1) \
-                    on conflict (app_name, user_id) do update set epoch = token_epochs.epoch + 1 returning epoch",
+    token_epoch: "select epoch from token_epochs where app_name = $1 and subject = $2",
+    revoke_tokens: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) \
+                    on conflict (subject, app_name) do update set epoch = token_epochs.epoch + 1 returning epoch",
 }
 
 /// The condition that finds the session of a query: its key, and that it has not expired.
@@ -237,6 +409,11 @@ pub fn of_session(now: &str) -> String {
 /// The time now, where `now` is that of the process.
 fn present(words: &Words, now: &str) -> String {
     words.clock.map_or_else(|| now.to_owned(), |clock| format!("coalesce({clock}, {now})"))
+}
+
+/// The day of now, in whole days since 1970.
+fn day(words: &Words, now: &str) -> String {
+    format!("{} / {DAY}", present(words, now))
 }
 
 /// One page of events. The inner query picks rows by the filters without their bodies; the middle one adds up sizes
@@ -298,13 +475,21 @@ pub fn ttl_correction(clock: &str, now: &str) -> String {
     format!("case when abs({clock} - {now}) > {CLOCK_TOLERANCE} then {clock} - {now} else 0 end")
 }
 
-/// Removes up to `$5` rows of a buried incarnation.
+/// Removes up to `$5` rows of a buried incarnation: those up to the last key of a page. A planner without statistics would
+/// look through the page once more for each row, if it were a list of keys.
 fn purge(table: &str, key: &str) -> String {
     let row = if key.contains(',') { format!("({key})") } else { key.to_owned() };
+    let backwards: Vec<String> = key.split(", ").map(|column| format!("{column} desc")).collect();
     format!(
-        "delete from {table} where {OF_INCARNATION} and {row} in (select {key} from {table} where {OF_INCARNATION} \
-         order by {key} limit 0 + $5)"
+        "delete from {table} where {OF_INCARNATION} and {row} <= (select {key} from (select {key} from {table} \
+         where {OF_INCARNATION} order by {key} limit 0 + $5) as page order by {} limit 1)",
+        backwards.join(", ")
     )
+}
+
+/// Removes what a table has of a user.
+fn of_user(table: &str) -> String {
+    format!("delete from {table} where app_name = $1 and user_id = $2")
 }
 
 fn forget_patches(words: &Words, table: &str, key: &str) -> String {

@@ -30,6 +30,8 @@ pub struct Words {
     pub ttl_clock: &'static str,
     /// The clause that skips rows that others have locked.
     pub skip_locked: &'static str,
+    /// The clause that locks the rows that are read.
+    pub for_update: &'static str,
     /// A label's value, given the placeholder of its name.
     pub label: fn(name: &str) -> String,
 }

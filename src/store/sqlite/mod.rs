@@ -20,7 +20,7 @@ use sqlx::migrate::Migrator;
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteRow, SqliteSynchronous,
 };
-use sqlx::{Arguments as _, ConnectOptions as _, FromRow, Row as _};
+use sqlx::{Arguments as _, AssertSqlSafe, ConnectOptions as _, FromRow, Row as _};
 use tokio::time::{Instant, timeout_at};
 use words::PLAIN_VIEW;
 use write::{
@@ -28,7 +28,9 @@ use write::{
     write_state,
 };
 
-use super::backend::{Backend, Batching, DatabaseClock, OnLocked, Seen, SessionInsert, Tx, Verdict};
+use super::backend::{
+    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, Seen, SessionInsert, Tx, UserLock, Verdict,
+};
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
 use super::migrations::all_applied;
@@ -37,7 +39,7 @@ use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
 use super::sql::query::{Query, Row, Sql, Value};
-use super::sql::rows::{IncarnationRow, LockedRow, ViewRow};
+use super::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
@@ -58,6 +60,9 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// them share; pages that the writer changes stay in its own cache until the commit.
 const WRITER_CACHE: &str = "-16384";
 const READER_CACHE: &str = "-2048";
+
+/// A file of up to so many bytes is written anew to be scrubbed: it takes memory, and the time of everybody who writes.
+const REWRITTEN_BYTES: u64 = 64 << 20;
 
 pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/sqlite");
 
@@ -104,6 +109,8 @@ impl Sqlite {
             // Moving the log into the file costs the same pages again, and two syncs; so less often than every 4 MB.
             .pragma("wal_autocheckpoint", "8000")
             .pragma("cache_size", WRITER_CACHE)
+            // What is removed is overwritten, or an erasure would leave it in free pages.
+            .pragma("secure_delete", "on")
             // The undo log of one statement over many rows needs no file.
             .pragma("temp_store", "memory")
             .statement_cache_capacity(STATEMENTS)
@@ -180,6 +187,13 @@ impl OpenFile {
             StoreError::new(Cause::Unavailable, format!("cannot look at {}: {error}", path.display()))
         })?;
         Ok(Self { path, device: found.dev(), inode: found.ino() })
+    }
+
+    fn bytes(&self) -> Result<u64> {
+        let found = fs::metadata(&self.path);
+        let found =
+            found.map_err(|error| StoreError::new(Cause::Unavailable, format!("cannot look at the file: {error}")));
+        Ok(found?.len())
     }
 
     /// Fails if the path now leads to another file: data written to an unlinked file is lost with this process.
@@ -271,6 +285,28 @@ impl Backend for Sqlite {
         Batching { one_app: false, writers: 2 }
     }
 
+    /// SQLite overwrites cells that it frees, but not those that it has moved to another page before. Only a file that is written
+    /// anew has none of those. Then the log is moved into the file and cut off; a reader of an older state is not waited for.
+    async fn scrub(&self) -> Result<Scrubbed> {
+        self.file.check()?;
+        let mut conn = self.writer.acquire().await?;
+        let is_small = self.file.bytes()? <= REWRITTEN_BYTES;
+        if is_small {
+            sqlx::raw_sql("vacuum").execute(&mut *conn).await?;
+        }
+        sqlx::raw_sql("pragma busy_timeout = 0").execute(&mut *conn).await?;
+        let row = sqlx::raw_sql("pragma wal_checkpoint(truncate)").fetch_one(&mut *conn).await?;
+        let patience = format!("pragma busy_timeout = {}", self.limits.lock_wait.as_millis());
+        sqlx::raw_sql(AssertSqlSafe(patience)).execute(&mut *conn).await?;
+        conn.release();
+        let is_busy: i64 = row.try_get(0)?;
+        Ok(match (is_busy, is_small) {
+            (0, true) => Scrubbed::Clean,
+            (0, false) => Scrubbed::Slack,
+            _ => Scrubbed::Busy,
+        })
+    }
+
     fn limits(&self) -> StoreLimits {
         self.limits
     }
@@ -302,7 +338,7 @@ fn read_events(first: i64, mut text: &str) -> Result<Vec<StoredEvent>> {
         };
         let (body, rest) = rest.split_at_checked(bytes).unwrap_or((rest, ""));
         let sequence = first + events.len() as i64;
-        events.push(StoredEvent { sequence, commit_time: Micros(commit_time), body: body.into() });
+        events.push(StoredEvent::new(sequence, Micros(commit_time), body));
         text = rest;
     }
     Ok(events)
@@ -651,9 +687,13 @@ impl Tx for SqliteTx {
         rows.into_iter().map(IncarnationRow::decode).collect()
     }
 
-    async fn next_buried(&mut self) -> Result<Option<(SessionKey, i64)>> {
-        let row: Option<IncarnationRow> = sqlx::query_as(NEXT_BURIED).fetch_optional(&mut *self.conn).await?;
-        row.map(IncarnationRow::decode).transpose()
+    async fn next_buried(&mut self) -> Result<Option<Buried>> {
+        let row: Option<BuriedRow> = sqlx::query_as(NEXT_BURIED).fetch_optional(&mut *self.conn).await?;
+        row.map(BuriedRow::decode).transpose()
+    }
+
+    async fn hold_user(&mut self, _: i64, _: UserLock) -> Result<()> {
+        Ok(())
     }
 
     async fn commit(mut self) -> Result<()> {

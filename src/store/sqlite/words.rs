@@ -30,6 +30,7 @@ static WORDS: Words = Words {
     remembered: str::to_owned,
     // The clock of its one process is never wrong by its own.
     ttl_clock: "$10",
+    for_update: "",
     skip_locked: "",
     label: |name| format!("json_extract(s.labels, '$.\"' || {name} || '\"')"),
 };
@@ -45,7 +46,7 @@ pub static PLAIN_VIEW: LazyLock<String> = LazyLock::new(|| {
                  from (select sequence, commit_time, body from events e \
                        where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id \
                          and e.incarnation = s.incarnation \
-                         and e.sequence > max($8, s.revision - coalesce($9, s.revision)) and e.sequence < $10 \
+                         and e.sequence > max($8, s.base_revision, s.revision - coalesce($9, s.revision)) and e.sequence < $10 \
                        order by e.sequence limit 0 + $11)) \
            where size_so_far <= $12 or size_so_far = size) as events{}",
         HEAD_COLUMNS,

@@ -7,14 +7,15 @@ use super::rows::{Columns, Script, Values};
 use crate::domain::history;
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::policy::DAY;
 use crate::domain::writes::{EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
 use crate::store::backend::SessionInsert;
 use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, Part, SESSION_COLUMNS, StateTables};
 
-pub const EXPIRED: &str =
-    "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= $1 limit 0 + $2";
+pub const EXPIRED: &str = "select app_name, user_id, id as session_id, incarnation from sessions \
+     where expire_time <= $1 limit 0 + $2";
 
-pub const NEXT_BURIED: &str = "select app_name, user_id, session_id, incarnation from buried_sessions limit 1";
+pub const NEXT_BURIED: &str = "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1";
 
 /// The node (domain/history.rs) of a span from `revision` to `first`: in the latter, all bits below the highest in which the
 /// two differ are cleared. Its place is counted in hexadecimal digits, for want of a logarithm.
@@ -59,7 +60,8 @@ pub fn read_heads(
     statement.push(
         " select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
             s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire, null as lease_now, \
-            e.sequence, e.event_time, e.commit_time, e.digest, e.body \
+            e.sequence, e.event_time, e.commit_time, e.digest, \
+            case when e.sequence > s.base_revision then e.body end as body \
           from ks as k cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
           left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name \
             and e.user_id = k.user_id and e.session_id = k.session_id \
@@ -95,8 +97,8 @@ pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
         columns,
         rows.iter(),
         format_args!(
-            "insert into sessions ({columns}, created_user_revision, created_app_revision) \
-             select {columns}, coalesce((select u.revision from user_scopes u where u.app_name = k.app_name \
+            "insert into sessions ({columns}, active_day, created_user_revision, created_app_revision) \
+             select {columns}, create_time / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = k.app_name \
                  and u.user_id = k.user_id), 0), \
                coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) \
              from k where true on conflict do nothing returning incarnation"
@@ -164,13 +166,15 @@ static INSERT_IF_UNCHANGED: LazyLock<String> = LazyLock::new(|| {
 
 pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionUpdate<'_>)]) {
     statements.with(
-        "app_name, user_id, id, revision, update_time, update_time_number, extended_from",
+        "app_name, user_id, id, revision, update_time, update_time_number, extended_from, active_day",
         rows.iter().map(|(key, update)| {
             let extended_from = update.lease.map(|_| update.now.0);
-            (key, update.revision, update.update_time.micros.0, update.update_time.number.text(), extended_from)
+            let day = update.now.0.div_euclid(DAY);
+            let (time, number) = (update.update_time.micros.0, update.update_time.number.text());
+            (key, update.revision, time, number, (extended_from, day))
         }),
         "update sessions as s set revision = k.revision, update_time = k.update_time, \
-           update_time_number = k.update_time_number, \
+           update_time_number = k.update_time_number, active_day = k.active_day, \
            lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) \
          from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
     );

@@ -1,7 +1,8 @@
 //! Keys, and what tokens are signed and revoked by.
 
 use crate::domain::access::{ApiKey, Names};
-use crate::domain::ids::UserKey;
+use crate::domain::erasure::Subject;
+use crate::domain::ids::AppName;
 use crate::domain::json::string_array;
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
@@ -83,13 +84,15 @@ async fn stored_secret<X: Tx>(tx: &mut X) -> Result<Option<[u8; 32]>> {
     row.map(|(secret,)| secret.try_into().map_err(odd)).transpose()
 }
 
-pub async fn token_epoch<X: Tx>(tx: &mut X, user: &UserKey) -> Result<i64> {
-    let row: Option<(i64,)> = at_most_one(tx, Query::new(&*tx.statements().token_epoch).user(user)).await?;
+pub async fn token_epoch<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {
+    let query = Query::new(&*tx.statements().token_epoch).app(app).bind(&subject.bytes()[..]);
+    let row: Option<(i64,)> = at_most_one(tx, query).await?;
     Ok(row.map_or(0, |(epoch,)| epoch))
 }
 
-pub async fn revoke_tokens<X: Tx>(tx: &mut X, user: &UserKey) -> Result<(i64, End)> {
-    let (epoch,) = one(tx, Query::new(&*tx.statements().revoke_tokens).user(user)).await?;
+pub async fn revoke_tokens<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<(i64, End)> {
+    let query = Query::new(&*tx.statements().revoke_tokens).app(app).bind(&subject.bytes()[..]);
+    let (epoch,) = one(tx, query).await?;
     Ok((epoch, End::UNTOLD))
 }
 

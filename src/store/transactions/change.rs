@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::erasure::admit;
 use super::load::{lock_scopes, values};
 use super::read::{view, whole_session};
 use crate::domain::command::{DeleteOutcome, Deletion, MetadataUpdate, ScopeOutcome, UpdateOutcome};
+use crate::domain::erasure::Subject;
 use crate::domain::ids::{ScopeKey, SessionKey};
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
 use crate::domain::loaded::{LockedSession, Needs};
@@ -25,7 +27,7 @@ pub async fn locked_live<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Re
 }
 
 /// Whether the lease of a locked session allows a change.
-fn judge<X: Tx>(
+pub fn judge<X: Tx>(
     tx: &X,
     row: &LockedSession,
     given: Option<&LeaseMark>,
@@ -35,7 +37,7 @@ fn judge<X: Tx>(
 }
 
 /// Whether the precondition of a change that writes no state holds; the scopes are read, not held.
-async fn mismatch<X: Tx>(tx: &mut X, row: &LockedSession, if_match: Option<&IfMatch>) -> Result<Option<Mismatch>> {
+pub async fn mismatch<X: Tx>(tx: &mut X, row: &LockedSession, if_match: Option<&IfMatch>) -> Result<Option<Mismatch>> {
     let Some(if_match) = if_match else { return Ok(None) };
     let (user, app) = (&row.key.user, row.key.app());
     let scopes =
@@ -80,7 +82,12 @@ pub async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutco
     Ok((DeleteOutcome::Done, End::Commit(vec![Committed::Session(delete.key.clone())])))
 }
 
-pub async fn write_scope<X: Tx>(tx: &mut X, write: &ScopeWrite) -> Result<(ScopeOutcome, End)> {
+pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite) -> Result<(ScopeOutcome, End)> {
+    if let ScopeKey::User(user) = &write.scope
+        && !admit(tx, &user.app, &Subject::of(salt, user)).await?
+    {
+        return Ok((ScopeOutcome::UserErased, End::Release));
+    }
     let scope = match &write.scope {
         ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
         ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use tokio::time::timeout_at;
 
+use super::erasure::admit;
 use super::load::{lock_scopes, values};
 use super::read::{not_there, on_timeline, view, whole_session};
 use crate::domain::append::{creation_needs, decide_creation, distinct_events};
 use crate::domain::change::Change;
 use crate::domain::command::CreateOutcome;
+use crate::domain::erasure::Subject;
 use crate::domain::event::NewEvent;
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::ObjectText;
@@ -31,27 +33,33 @@ use crate::store::sql::primitives;
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Creates a session in a transaction of its own.
-pub async fn alone<B: Backend>(runner: &Runner<B>, creation: &Creation, deadline: Deadline) -> Result<CreateOutcome> {
-    runner.write(deadline, async |tx| create(tx, creation).await).await
+pub async fn alone<B: Backend>(
+    runner: &Runner<B>,
+    salt: &[u8; 32],
+    creation: &Creation,
+    deadline: Deadline,
+) -> Result<CreateOutcome> {
+    runner.write(deadline, async |tx| create(tx, salt, creation).await).await
 }
 
 /// Creates sessions in one transaction. Each that it does not create is to be tried alone, and so are all if it fails,
 /// perhaps because of one of them.
 pub async fn batch<B: Backend>(
     runner: &Runner<B>,
+    salt: &[u8; 32],
     batch: &[&Arc<Creation>],
     deadline: Deadline,
 ) -> Result<Vec<Result<Option<CreateOutcome>>>> {
     if runner.backend.creates_at_once() {
-        return Ok(at_once(runner, batch, deadline).await);
+        return Ok(at_once(runner, salt, batch, deadline).await);
     }
     if let [creation] = batch {
-        return Ok(vec![alone(runner, creation, deadline).await.map(Some)]);
+        return Ok(vec![alone(runner, salt, creation, deadline).await.map(Some)]);
     }
     let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
     let created = async {
         let mut tx = runner.begin(deadline, runner.backend.write()).await?;
-        let (outcomes, end) = runner.within(deadline, create_together(&mut tx, &creations)).await?;
+        let (outcomes, end) = runner.within(deadline, create_together(&mut tx, salt, &creations)).await?;
         Ok::<_, StoreError>((tx, outcomes, end))
     };
     let (tx, outcomes, end) = match created.await {
@@ -72,6 +80,7 @@ pub async fn batch<B: Backend>(
 /// Creates simple sessions in one statement for each app. Each that it does not create is to be tried alone.
 pub async fn at_once<B: Backend>(
     runner: &Runner<B>,
+    salt: &[u8; 32],
     batch: &[&Arc<Creation>],
     deadline: Deadline,
 ) -> Vec<Result<Option<CreateOutcome>>> {
@@ -82,7 +91,7 @@ pub async fn at_once<B: Backend>(
     }
     for places in by_app.values() {
         let of_app: Vec<&Arc<Creation>> = places.iter().filter_map(|n| batch.get(*n).copied()).collect();
-        let made = at_once_in_app(runner, &of_app, deadline).await;
+        let made = at_once_in_app(runner, salt, &of_app, deadline).await;
         for (n, creation) in places.iter().zip(&of_app) {
             let outcome = match &made {
                 Ok(made) => {
@@ -103,10 +112,11 @@ pub async fn at_once<B: Backend>(
 
 async fn at_once_in_app<B: Backend>(
     runner: &Runner<B>,
+    salt: &[u8; 32],
     creations: &[&Arc<Creation>],
     deadline: Deadline,
 ) -> Result<Vec<SessionView>> {
-    let inserts: Vec<SessionInsert<'_>> = creations.iter().map(|creation| insert(creation, &[])).collect();
+    let inserts: Vec<SessionInsert<'_>> = creations.iter().map(|creation| insert(salt, creation, &[])).collect();
     let mut tx = runner.begin(deadline, runner.backend.optimistic()).await?;
     let made = match timeout_at(deadline.unit_with_commit(), tx.create_at_once(&inserts)).await {
         Ok(made) => made.map_err(StoreError::in_one_statement),
@@ -118,14 +128,17 @@ async fn at_once_in_app<B: Backend>(
     Ok(made)
 }
 
-/// Inserts the session first, so that its row is the first lock, as everywhere.
-async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome, End)> {
+/// Holds the user, and then inserts the session, so that its row is the first lock, as everywhere.
+async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Result<(CreateOutcome, End)> {
     let events = match distinct_events(creation) {
         Ok(events) => events,
         Err(refusal) => return Ok((CreateOutcome::Refused(refusal), End::Release)),
     };
     let query = whole_session(&creation.key, creation.now);
-    let inserts = [insert(creation, &events)];
+    let inserts = [insert(salt, creation, &events)];
+    if !admit(tx, creation.key.app(), &Subject::of(salt, &creation.key.user)).await? {
+        return Ok((CreateOutcome::UserErased, End::Release));
+    }
     // Others may delete and create the same id meanwhile. Each iteration sees what they have committed by then.
     while tx.insert_sessions(&inserts).await?.is_empty() {
         let request = creation.request.as_ref();
@@ -153,8 +166,17 @@ async fn create<X: Tx>(tx: &mut X, creation: &Creation) -> Result<(CreateOutcome
 
 /// Creates several sessions, and reads them as all of it left them. What is not simply created is `None`, and so are all, and
 /// nothing is to be committed, if one is refused.
-async fn create_together<X: Tx>(tx: &mut X, creations: &[&Creation]) -> Result<(Vec<Option<CreateOutcome>>, End)> {
-    let inserts: Vec<SessionInsert<'_>> = creations.iter().map(|creation| insert(creation, &[])).collect();
+async fn create_together<X: Tx>(
+    tx: &mut X,
+    salt: &[u8; 32],
+    creations: &[&Creation],
+) -> Result<(Vec<Option<CreateOutcome>>, End)> {
+    let mut inserts: Vec<SessionInsert<'_>> = Vec::with_capacity(creations.len());
+    for insert in creations.iter().map(|creation| insert(salt, creation, &[])) {
+        if admit(tx, insert.creation.key.app(), &insert.subject).await? {
+            inserts.push(insert);
+        }
+    }
     let made: HashSet<i64> = tx.insert_sessions(&inserts).await?.into_iter().collect();
     let is_made = |creation: &&Creation| made.contains(&creation.incarnation);
     let fresh: Vec<_> = creations.iter().copied().filter(is_made).map(|creation| (creation, Vec::new())).collect();
@@ -170,9 +192,10 @@ async fn create_together<X: Tx>(tx: &mut X, creations: &[&Creation]) -> Result<(
     Ok((outcomes.collect::<Result<_>>()?, end))
 }
 
-fn insert<'a>(creation: &'a Creation, events: &[&NewEvent]) -> SessionInsert<'a> {
+fn insert<'a>(salt: &[u8; 32], creation: &'a Creation, events: &[&NewEvent]) -> SessionInsert<'a> {
     SessionInsert {
         creation,
+        subject: Subject::of(salt, &creation.key.user),
         revision: events.len() as i64,
         update_time: events.last().map_or_else(|| creation.now.into(), |last| last.timestamp.clone()),
         initial_state: initial_state(&creation.state),

@@ -7,21 +7,27 @@ mod access;
 mod append;
 mod change;
 mod create;
+mod erasure;
 mod lease;
 mod load;
 mod optimistic;
 mod past;
+mod policy;
 mod read;
 mod sweep;
+mod transfer;
+mod trim;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use super::Store;
-use super::backend::{Backend, DatabaseClock, Tx};
+use super::backend::{Backend, DatabaseClock, Scrubbed, Tx};
 use super::error::{StoreError, corrupt};
+use super::limits::Deadline;
 use super::pool::PoolUse;
 use super::remembered::Remembered;
 use super::runner::{OnCommit, OnWait, Runner};
@@ -35,11 +41,13 @@ use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
     MetadataUpdate, ScopeOutcome, UpdateOutcome,
 };
+use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome, Subject};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::{Loaded, Needs, Revisions};
+use crate::domain::policy::{Found, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
 use crate::domain::rewind::{RewindOutcome, RewindRequest};
 use crate::domain::scope::Scope;
@@ -47,6 +55,8 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
+use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport};
+use crate::domain::trim::{Trim, TrimOutcome};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -57,6 +67,8 @@ pub struct Transactions<B> {
     appends: Appends,
     reads: Arc<Calls<SessionQuery, Option<SessionView>>>,
     creations: Arc<Calls<Arc<Creation>, Result<Option<CreateOutcome>>>>,
+    /// [`Store::erasure_salt`]
+    salt: OnceCell<[u8; 32]>,
 }
 
 impl<B: Backend> Transactions<B> {
@@ -70,7 +82,12 @@ impl<B: Backend> Transactions<B> {
                 Box::pin(async move { append::batch(&runner, &remembered, &batch, on_locked, deadline).await })
             })
         };
-        Self { runner, remembered, appends, reads: Arc::default(), creations: Arc::default() }
+        Self { runner, remembered, appends, reads: Arc::default(), creations: Arc::default(), salt: OnceCell::new() }
+    }
+
+    /// It never changes, so it is read once.
+    async fn salt(&self, deadline: Deadline) -> Result<&[u8; 32]> {
+        self.salt.get_or_try_init(|| self.runner.read(true, deadline, async |tx| erasure::salt(tx).await)).await
     }
 
     /// Names of the users of an app, or without one of apps; a statement for each range of `within`.
@@ -103,17 +120,19 @@ impl<B: Backend> Store for Transactions<B> {
 
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome> {
         let deadline = self.runner.deadline(deadline);
+        let salt = self.salt(deadline).await?;
         let mut outcome = None;
         // Two transactions with several requests each could wait for one another: there is no order of both ids and keys.
         if creation.is_simple() && (creation.request.is_none() || !B::Tx::CONCURRENT) {
-            let create = async |batch: &[&Arc<Creation>], deadline| create::batch(&self.runner, batch, deadline).await;
+            let create =
+                async |batch: &[&Arc<Creation>], deadline| create::batch(&self.runner, salt, batch, deadline).await;
             outcome = self.creations.ask(creation, deadline, create).await??;
         } else if creation.is_simple() && self.runner.backend.creates_at_once() {
-            outcome = create::at_once(&self.runner, &[creation], deadline).await.pop().transpose()?.flatten();
+            outcome = create::at_once(&self.runner, salt, &[creation], deadline).await.pop().transpose()?.flatten();
         }
         let outcome = match outcome {
             Some(outcome) => outcome,
-            None => create::alone(&self.runner, creation, deadline).await?,
+            None => create::alone(&self.runner, salt, creation, deadline).await?,
         };
         if self.runner.backend.is_optimistic()
             && let CreateOutcome::Created(view) | CreateOutcome::Existing(view) | CreateOutcome::Replayed(view) =
@@ -144,16 +163,47 @@ impl<B: Backend> Store for Transactions<B> {
 
     async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Result<ScopeOutcome> {
         self.remembered.evict_scope(&write.scope);
-        self.runner.write(self.runner.deadline(deadline), async |tx| change::write_scope(tx, write).await).await
+        let deadline = self.runner.deadline(deadline);
+        let salt = self.salt(deadline).await?;
+        self.runner.write(deadline, async |tx| change::write_scope(tx, salt, write).await).await
     }
 
     async fn fork(&self, request: &Fork, deadline: Instant) -> Result<ForkOutcome> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| past::fork(tx, request).await).await
+        let deadline = self.runner.deadline(deadline);
+        let salt = self.salt(deadline).await?;
+        self.runner.write(deadline, async |tx| past::fork(tx, salt, request).await).await
     }
 
     async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Result<RewindOutcome> {
         self.remembered.evict_session(&request.key);
         self.runner.write(self.runner.deadline(deadline), async |tx| past::rewind(tx, request).await).await
+    }
+
+    async fn trim(&self, request: &Trim, deadline: Instant) -> Result<TrimOutcome> {
+        self.remembered.evict_session(&request.key);
+        self.runner.write(self.runner.deadline(deadline), async |tx| trim::trim(tx, request).await).await
+    }
+
+    async fn export(&self, query: &ExportQuery, deadline: Instant) -> Result<Option<Exported>> {
+        self.runner.read(false, self.runner.deadline(deadline), async |tx| transfer::export(tx, query).await).await
+    }
+
+    async fn import_rows(&self, rows: &ImportRows, deadline: Instant) -> Result<RowsOutcome> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| transfer::import_rows(tx, rows).await).await
+    }
+
+    async fn import_session(&self, import: &ImportEnd, deadline: Instant) -> Result<ImportOutcome> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| transfer::import_session(tx, import).await).await
+    }
+
+    async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<()> {
+        let abandon = async |tx: &mut B::Tx| transfer::abandon_import(tx, key, incarnation).await;
+        self.runner.write(self.runner.deadline(deadline), abandon).await
+    }
+
+    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<()> {
+        self.remembered.evict_scope(&import.scope);
+        self.runner.write(self.runner.deadline(deadline), async |tx| transfer::import_scope(tx, import).await).await
     }
 
     async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>> {
@@ -309,11 +359,75 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
-        self.runner.read(true, self.runner.deadline(deadline), async |tx| access::token_epoch(tx, user).await).await
+        let deadline = self.runner.deadline(deadline);
+        let subject = Subject::of(self.salt(deadline).await?, user);
+        self.runner.read(true, deadline, async |tx| access::token_epoch(tx, &user.app, &subject).await).await
     }
 
     async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| access::revoke_tokens(tx, user).await).await
+        let deadline = self.runner.deadline(deadline);
+        let subject = Subject::of(self.salt(deadline).await?, user);
+        self.runner.write(deadline, async |tx| access::revoke_tokens(tx, &user.app, &subject).await).await
+    }
+
+    async fn erasure_salt(&self, deadline: Instant) -> Result<[u8; 32]> {
+        self.salt(self.runner.deadline(deadline)).await.copied()
+    }
+
+    async fn erase(&self, erasing: &Erasing, deadline: Instant) -> Result<ErasureOutcome> {
+        if let Some(user) = &erasing.user {
+            self.remembered.evict_scope(&ScopeKey::User(user.clone()));
+        }
+        self.runner.write(self.runner.deadline(deadline), async |tx| erasure::erase(tx, erasing).await).await
+    }
+
+    async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| erasure::erasure(tx, id).await).await
+    }
+
+    async fn erasures(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<Erasure>> {
+        let erasures = async |tx: &mut B::Tx| erasure::erasures(tx, after, limit).await;
+        self.runner.read(true, self.runner.deadline(deadline), erasures).await
+    }
+
+    async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| erasure::to_finish(tx, limit).await).await
+    }
+
+    async fn scrub(&self, deadline: Instant) -> Result<Scrubbed> {
+        self.runner.within(self.runner.deadline(deadline), self.runner.backend.scrub()).await
+    }
+
+    async fn finish_erasure(&self, erasure: &Erasure, done: Micros, receipt: &str, deadline: Instant) -> Result<()> {
+        let finish = async |tx: &mut B::Tx| erasure::finish(tx, erasure, done, receipt).await;
+        self.runner.write(self.runner.deadline(deadline), finish).await
+    }
+
+    async fn receipt_key(&self, draw: &[u8], deadline: Instant) -> Result<Vec<u8>> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| erasure::receipt_key(tx, draw).await).await
+    }
+
+    async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| policy::policy(tx, app).await).await
+    }
+
+    async fn policies(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Policy)>> {
+        let policies = async |tx: &mut B::Tx| policy::policies(tx, after, limit).await;
+        self.runner.read(true, self.runner.deadline(deadline), policies).await
+    }
+
+    async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Result<PolicyOutcome> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| policy::set_policy(tx, write).await).await
+    }
+
+    async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found> {
+        let deadline = self.runner.deadline(deadline);
+        // Most often nothing is due, and then no writer need wait.
+        let found = self.runner.read(true, deadline, async |tx| policy::find(tx, walk).await).await?;
+        if walk.dry_run || found.sessions == 0 {
+            return Ok(found);
+        }
+        self.runner.write(deadline, async |tx| policy::walk(tx, walk).await).await
     }
 
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock> {

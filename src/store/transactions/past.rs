@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::locked_live;
 use super::create::{InTheWay, in_the_way, made_before};
-use super::read::{head, view, whole_session};
+use super::erasure::admit;
+use super::read::{head, not_there, view, whole_session};
 use crate::domain::append::{Outcome, decide};
 use crate::domain::command::{Fork, ForkOutcome};
+use crate::domain::erasure::Subject;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::SessionKey;
 use crate::domain::json::Json;
 use crate::domain::loaded::{LockedSession, Needs};
-use crate::domain::query::{Moment, MomentQuery};
+use crate::domain::query::{ANY_TIME, Moment, MomentQuery};
 use crate::domain::rewind::{self, Decision, Past, RewindOutcome, RewindRequest, RewindTarget};
 use crate::domain::tag::Tag;
 use crate::domain::time::Timestamp;
@@ -24,8 +26,12 @@ use crate::store::sql::primitives;
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Copies the past of one session to a new one.
-pub async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, End)> {
+pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(ForkOutcome, End)> {
     let key = SessionKey { user: fork.source.user.clone(), session: fork.session.clone() };
+    if !admit(tx, key.app(), &Subject::of(salt, &key.user)).await? {
+        // Erased, so nothing to fork is there.
+        return Ok((ForkOutcome::SessionNotFound, End::Release));
+    }
     // First, so that a retry is answered even if the source is gone by now.
     if let Some(request) = &fork.request
         && let Some(found) = made_before(tx, &key.user, request, fork.incarnation, fork.now).await?
@@ -40,9 +46,21 @@ pub async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, End)> 
     if revision > source.head.revision {
         return Ok((ForkOutcome::Beyond(source.head.revision), End::Release));
     }
-    let update_time = match revision {
-        0 => fork.now.into(),
-        _ => timestamp_of(&event_of(tx, &source, revision).await?)?,
+    let Some(head) = head(tx, &fork.source, ANY_TIME).await? else { return Err(not_there()) };
+    if revision < head.base_revision {
+        return Ok((ForkOutcome::Trimmed(head.base_revision), End::Release));
+    }
+    let update_time = if revision == 0 {
+        fork.now.into()
+    } else if revision == head.revision {
+        head.update_time
+    } else if revision == head.base_revision {
+        primitives::event_time(tx, &fork.source, head.incarnation, revision)
+            .await?
+            .map_or(head.create_time, |time| time)
+            .into()
+    } else {
+        timestamp_of(&event_of(tx, &source, revision).await?)?
     };
     while !primitives::insert_fork(tx, &source, fork, revision, &update_time).await? {
         let found = in_the_way(tx, &key, fork.request.as_ref(), fork.incarnation, fork.now).await?;
@@ -50,9 +68,14 @@ pub async fn fork<X: Tx>(tx: &mut X, fork: &Fork) -> Result<(ForkOutcome, End)> 
             return Ok((outcome, End::Release));
         }
     }
-    primitives::copy_history(tx, &source, fork, revision).await?;
-    let events = Committed::Events { key: key.clone(), incarnation: fork.incarnation, first: 1, last: revision };
-    let end = End::Commit(if revision > 0 { vec![events] } else { Vec::new() });
+    primitives::copy_history(tx, &source, fork, head.base_revision, revision).await?;
+    let events = Committed::Events {
+        key: key.clone(),
+        incarnation: fork.incarnation,
+        first: head.base_revision + 1,
+        last: revision,
+    };
+    let end = End::Commit(if revision > head.base_revision { vec![events] } else { Vec::new() });
     Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, end))
 }
 
@@ -106,6 +129,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
         }
         Decision::SessionNotFound => return Ok((RewindOutcome::SessionNotFound, End::Release)),
         Decision::InvocationNotFound => return Ok((RewindOutcome::InvocationNotFound, End::Release)),
+        Decision::Trimmed(base) => return Ok((RewindOutcome::Trimmed(base), End::Release)),
         Decision::Refused(refusal) => return Ok((RewindOutcome::Refused(refusal), End::Release)),
     };
     let mut writes = Writes::default();
@@ -127,10 +151,15 @@ async fn past_of<X: Tx>(tx: &mut X, row: &LockedSession, target: &RewindTarget) 
         RewindTarget::Revision(revision) => (*revision < row.head.revision).then_some(*revision),
     };
     let Some(to) = to else { return Ok(None) };
+    let Some(head) = head(tx, &row.key, ANY_TIME).await? else { return Err(not_there()) };
+    let base = head.base_revision;
+    if to < base {
+        return Ok(Some(Past { to, base, invocation: String::new(), differences: Vec::new() }));
+    }
     let first = event_of(tx, row, to + 1).await?;
     let invocation = Json::trusted(&first.body).get("invocationId").and_then(Json::as_str).unwrap_or_default();
     let differences = primitives::differences(tx, row, to).await?;
-    Ok(Some(Past { to, invocation: invocation.into_owned(), differences }))
+    Ok(Some(Past { to, base, invocation: invocation.into_owned(), differences }))
 }
 
 /// Reads the state of a moment that is past, or of now.
@@ -138,6 +167,9 @@ pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
     let Some(head) = head(tx, &query.key, query.now).await? else { return Ok(Moment::SessionNotFound) };
     if query.revision > head.revision {
         return Ok(Moment::Beyond(head.revision));
+    }
+    if query.revision < head.base_revision {
+        return Ok(Moment::Trimmed(head.base_revision));
     }
     let seen = primitives::seen_revisions(tx, &query.key, head.incarnation, query.revision).await?;
     let (user, app) =

@@ -118,6 +118,7 @@ pub fn body_of(method: &str, path: &str) -> Option<Value> {
         ("POST", "sessions") | ("PUT", "{session}") | ("POST", "fork" | "{session}") => json!({}),
         ("POST", "events") => json!({"author": "user"}),
         ("POST", "rewind") => json!({"toRevision": 0}),
+        ("POST", "trim") => json!({"keepLast": 1}),
         ("POST", "lease") => json!({"owner": "o"}),
         ("PUT", "lease") => json!({"epoch": 1, "ttl": 60}),
         ("POST", "render") => json!({"template": "{k}"}),
@@ -125,8 +126,10 @@ pub fn body_of(method: &str, path: &str) -> Option<Value> {
         ("PATCH", "{session}") => json!({"displayName": "n"}),
         ("PATCH", "state") => json!({"stateDelta": {"k": 2}}),
         ("PUT", "{key}") => json!(2),
+        ("PUT", "policy") => json!({}),
         ("POST", "keys") => json!({"name": "n", "role": "reader", "apps": ["a"]}),
         ("PATCH", "{id}") => json!({"name": "n"}),
+        ("POST", "erasure") => json!({}),
         ("POST", "tokens" | "revoke") => json!({"app": "a", "user": "u"}),
         _ => return None,
     })
@@ -206,10 +209,15 @@ on_both_databases! {
                 }
                 let ask = async |app: &str, user: &str, session: &str| {
                     let request = server.with(client, &method, &filled(&method, &template, app, user, session));
-                    match body_of(&method, &template) {
+                    let mut told = match body_of(&method, &template) {
                         Some(body) => told(&request.json(body).await),
                         None => told(&request.await),
+                    };
+                    // The head of an export repeats what was asked for, and tells the time.
+                    if let Some((_, rest)) = told.2.split_once('\n').filter(|_| template.ends_with("/export")) {
+                        told.2 = rest.to_owned();
                     }
+                    told
                 };
                 let foreign = ask("foreign", "u", "s").await;
                 let mut alike = vec![ask("missing", "u", "s").await, ask("foreign", "nobody", "missing").await];
@@ -244,7 +252,10 @@ on_both_databases! {
         const ROLES: [&str; 5] = ["reader", "user", "agent", "operator", "admin"];
         let needed = |method: &str, path: &str, reads: bool| match (path, method) {
             ("/v1/keys" | "/v1/keys/{id}", _) => 4,
+            (path, _) if path.starts_with("/v1/erasures") || path.ends_with("/erasure") => 3,
             ("/v1/tokens" | "/v1/tokens/revoke", _) | ("/v1/apps/{app}/state", "PATCH") => 2,
+            ("/v1/import" | "/v1/apps/{app}/policy", _) => 3,
+            (path, _) if path.ends_with("/export") || path.ends_with("/trim") => 3,
             (path, _) if path.ends_with("/lease") && !reads => 2,
             _ => usize::from(!reads),
         };
@@ -278,7 +289,7 @@ on_both_databases! {
                     assert!(detail.contains(ROLES[needed(&method, &template, reads)]), "{detail}");
                 }
                 // What was deleted, or made, is as before.
-                if method == "DELETE" && template.ends_with("{session}") && may {
+                if (method == "DELETE" && template.ends_with("{session}") || template.ends_with("/erasure")) && may {
                     server.fill(&[(*role, "u")]).await;
                 }
             }
@@ -502,6 +513,36 @@ on_both_databases! {
         server.with(&other, "GET", "/v1/whoami").await.expect(200);
         let foreign = server.with(&key, "POST", "/v1/tokens/revoke").json(json!({"app": "b", "user": "u"}));
         foreign.await.problem(403, "permission_denied");
+    }
+
+    async fn tokens_of_an_erased_user_are_void(server: &Guarded) {
+        let key = server.key(json!({"role": "agent", "apps": ["a"]})).await;
+        let operator = server.key(json!({"role": "operator", "apps": ["a"]})).await;
+        let of_user = server.key(json!({"role": "user", "apps": ["a"], "users": ["u"]})).await;
+        let mint = async |user: &str| server.token(&key, json!({"app": "a", "user": user})).await;
+        let (before, other) = (mint("u").await, mint("v").await);
+        server.with(&before, "GET", "/v1/whoami").await.expect(200);
+        let path = "/v1/apps/a/users/u/erasure";
+        let erased = server.with(&operator, "POST", path).json(json!({"block": true})).await.expect(202);
+        server.until_refused(&before).await;
+        server.with(&other, "GET", "/v1/whoami").await.expect(200);
+        // Who speaks as the user is refused as a stranger is.
+        let sessions = "/v1/apps/a/users/u/sessions";
+        for credential in [&mint("u").await, &of_user] {
+            server.with(credential, "POST", sessions).json(json!({})).await.problem(403, "permission_denied");
+            let state = server.with(credential, "PATCH", "/v1/apps/a/users/u/state").json(json!({"stateDelta": {"k": 1}}));
+            state.await.problem(403, "permission_denied");
+        }
+        for credential in [&key, &operator] {
+            server.with(credential, "POST", sessions).json(json!({})).await.problem(410, "user_erased");
+        }
+        // Of another app, it is not there.
+        let foreign = server.key(json!({"role": "operator", "apps": ["b"]})).await;
+        let location = erased.header("location").expect("a location");
+        server.with(&operator, "GET", location).await.expect(200);
+        server.with(&foreign, "GET", location).await.problem(404, "not_found");
+        assert_eq!(server.with(&foreign, "GET", "/v1/erasures").await.expect(200).json()["erasures"], json!([]));
+        server.with(&foreign, "POST", path).json(json!({})).await.problem(403, "permission_denied");
     }
 
     async fn an_admin_key_that_is_replaced_holds_no_more(server: &Guarded) {

@@ -12,6 +12,7 @@ use crate::support::server::TestServer;
 
 /// A write: its operation, method, path below the user's or ADK's, a body, and another body.
 struct Write {
+    app: String,
     operation: &'static str,
     method: Method,
     path: String,
@@ -24,7 +25,10 @@ fn writes(app: &str) -> Vec<Write> {
     let user = format!("/v1/apps/{app}/users/u");
     let sessions = format!("{user}/sessions");
     let adk = format!("/apps/{app}/users/u/sessions");
-    let write = |operation, method, path: String, body, other| Write { operation, method, path, body, other };
+    let write = |operation, method, path: String, body, other| {
+        let app = app.to_owned();
+        Write { app, operation, method, path, body, other }
+    };
     vec![
         write(
             "createSession",
@@ -78,6 +82,17 @@ fn writes(app: &str) -> Vec<Write> {
             r#"{"stateOps":[{"op":"increment","key":"n","value":1}]}"#,
             r#"{"stateDelta":{"n":1}}"#,
         ),
+        write(
+            "putPolicy",
+            Method::PUT,
+            format!("/v1/apps/{app}/policy"),
+            r#"{"sessions":{"idleTtl":"30d"}}"#,
+            r#"{"sessions":{"idleTtl":"31d"}}"#,
+        ),
+        write("deletePolicy", Method::DELETE, format!("/v1/apps/{app}/policy"), "", ""),
+        write("trimSession", Method::POST, format!("{sessions}/s/trim"), r#"{"keepLast":1}"#, r#"{"keepLast":0}"#),
+        write("importSessions", Method::POST, "/v1/import".into(), "{}", "[]"),
+        write("eraseUser", Method::POST, format!("{user}/erasure"), "{}", r#"{"block":true}"#),
         write("adkCreateSession", Method::POST, adk.clone(), r#"{"state":{"k":1}}"#, "{}"),
         write("adkCreateSessionWithId", Method::POST, format!("{adk}/new"), r#"{"k":1}"#, r#"{"k":2}"#),
         write(
@@ -104,12 +119,16 @@ async fn send(server: &Client, write: &Write, body: &str, headers: &[(&str, &str
     for (name, value) in headers {
         request = request.header(name, value);
     }
-    if body.is_empty() { request.await } else { request.json(body).await }
+    match body {
+        "" => request.await,
+        lines if write.operation == "importSessions" => request.body("application/x-ndjson", lines.to_owned()).await,
+        body => request.json(body).await,
+    }
 }
 
 /// All that an app shows.
 async fn shown(server: &Client, write: &Write) -> Vec<String> {
-    let app = write.path.split('/').skip_while(|segment| *segment != "apps").nth(1).expect("an app");
+    let app = &write.app;
     let mut all = Vec::new();
     let list = server.get(format!("/v1/apps/{app}/sessions?includeState=true&orderBy=createTime")).await.expect(200);
     for session in list.json()["sessions"].as_array().expect("sessions") {
@@ -117,7 +136,7 @@ async fn shown(server: &Client, write: &Write) -> Vec<String> {
         let session = server.get(path).await.expect(200);
         all.push(format!("{} {}", session.etag(), session.text()));
     }
-    for scope in [format!("/v1/apps/{app}/state"), format!("/v1/apps/{app}/users/u/state")] {
+    for scope in ["state", "users/u/state", "policy"].map(|path| format!("/v1/apps/{app}/{path}")) {
         let scope = server.get(scope).await.expect(200);
         all.push(format!("{} {}", scope.etag(), scope.text()));
     }

@@ -17,6 +17,7 @@ fn word(outcome: &CreateOutcome) -> String {
         CreateOutcome::Replayed(view) => shown("replayed", view),
         CreateOutcome::AlreadyExists => "already exists".to_owned(),
         CreateOutcome::KeyConflict => "key conflict".to_owned(),
+        CreateOutcome::UserErased => "user erased".to_owned(),
         CreateOutcome::Refused(_) => "refused".to_owned(),
     }
 }

@@ -457,8 +457,13 @@ impl Answer {
             self.check_problem(method);
         } else if matches!(self.status, 204 | 304) {
             assert!(self.body.is_empty(), "{self}");
-        } else if path.starts_with("/v1/") && !path.split('?').next().is_some_and(|path| path.ends_with("/watch")) {
-            assert_eq!(self.header("content-type"), Some("application/json"), "{self}");
+        } else if path.starts_with("/v1/") {
+            let content_type = match path.split('?').next().unwrap_or_default().rsplit('/').next() {
+                Some("watch") => "text/event-stream",
+                Some("export" | "import") => "application/x-ndjson",
+                _ => "application/json",
+            };
+            assert_eq!(self.header("content-type"), Some(content_type), "{self}");
         }
         if method == "HEAD" {
             assert!(self.body.is_empty(), "{self}");
@@ -500,7 +505,8 @@ impl Answer {
         }
         let has_revision = matches!(code, "revision_mismatch" | "position_gone");
         assert_eq!(has_revision, problem["revision"].is_i64(), "{self}");
-        assert_eq!(code == "position_gone", problem["baseRevision"].is_i64(), "{self}");
+        let has_base = matches!(code, "position_gone" | "revision_trimmed");
+        assert_eq!(has_base, problem["baseRevision"].is_i64(), "{self}");
     }
 }
 

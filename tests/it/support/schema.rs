@@ -101,7 +101,7 @@ fn answer_fault(
         return if body.is_empty() { Ok(()) } else { Err("there is a body".to_owned()) };
     }
     let schema = format!("{at}/content/{}/schema", escaped(media_type));
-    if media_type.ends_with("json") {
+    if media_type == "application/json" || media_type.ends_with("+json") {
         body_fault(&schema, body)?;
         problem_fault(status, body)
     } else {

@@ -2,14 +2,16 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Parser as _;
 use sessiond::config::{Cli, Config};
 use sessiond::startup;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
 
-use super::client::Client;
+use super::client::{Client, PATIENCE};
 use super::databases::{Fixture, Place};
 
 /// A running service with a database of its own. Derefs to the [`Client`] that talks to it.
@@ -29,6 +31,22 @@ impl TestServer {
     /// Runs SQL on the database behind the service's back.
     pub async fn execute(&self, sql: &str) {
         self.place.execute(sql).await;
+    }
+
+    /// Waits until the sweep has removed what was deleted, and emptied what was trimmed.
+    pub async fn until_swept(&self) {
+        let left = "select (select count(*) from buried_sessions) + (select count(*) from trims)";
+        let swept = async {
+            while self.place.number(left).await > 0 {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(PATIENCE, swept).await.expect("a sweep");
+    }
+
+    /// The number that a query gives, behind the service's back.
+    pub async fn number(&self, sql: &str) -> i64 {
+        self.place.number(sql).await
     }
 
     /// Another instance on the same database, which must be PostgreSQL.

@@ -1,0 +1,217 @@
+//! Erasures: everything of a user goes, and what remains to tell of it does not name the user (contract, section 12).
+
+use std::fmt::Write as _;
+
+use ring::hmac;
+
+use super::Rejected;
+use super::envelope::Fields;
+use super::ids::{AppName, UserKey};
+use super::json::Json;
+use super::time::Micros;
+
+/// The most bytes of a reference or of the id of a request.
+const LONGEST_TEXT: usize = 256;
+
+/// A user, where nothing may name one: HMAC-SHA256 of app and user, under the salt of the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Subject([u8; 32]);
+
+impl Subject {
+    pub fn of(salt: &[u8; 32], user: &UserKey) -> Self {
+        Self(keyed(salt, &[user.app.as_str(), user.user.as_str()]))
+    }
+
+    pub fn trusted(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The number that stands for it where numbers are locked; two subjects share one by a chance of one in 2^64.
+    pub fn lock(&self) -> i64 {
+        let mut first = [0; 8];
+        first.iter_mut().zip(self.0).for_each(|(to, from)| *to = from);
+        i64::from_be_bytes(first)
+    }
+
+    pub fn to_hex(self) -> String {
+        hex(&self.0)
+    }
+}
+
+/// A digest of the id of a request for an erasure, of one app. An id may say whom it is about.
+pub fn request_digest(salt: &[u8; 32], app: &AppName, id: &str) -> [u8; 32] {
+    keyed(salt, &["erasure request", app.as_str(), id])
+}
+
+/// What tells one database from another, and is the same after a restore: 32 hexadecimal digits.
+pub fn instance(salt: &[u8; 32]) -> String {
+    hex(keyed(salt, &["instance"]).get(..16).unwrap_or_default())
+}
+
+/// The parts cannot run into each other: no name has a NUL.
+fn keyed(salt: &[u8; 32], parts: &[&str]) -> [u8; 32] {
+    let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, salt), parts.join("\0").as_bytes());
+    let mut bytes = [0; 32];
+    bytes.iter_mut().zip(mac.as_ref()).for_each(|(to, from)| *to = *from);
+    bytes
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The bytes of hexadecimal digits, two for each.
+pub fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let is_hex = text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let byte = |at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    is_hex.then(|| (0..text.len()).step_by(2).map(byte).collect()).flatten()
+}
+
+/// What a request for an erasure says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ErasureDraft {
+    /// By which a retry is recognised.
+    pub request_id: Option<String>,
+    /// The caller's own words.
+    pub reference: Option<String>,
+    /// Whether the user is refused from then on; `None`: as before.
+    pub block: Option<bool>,
+}
+
+impl ErasureDraft {
+    /// Reads `{requestId?, reference?, block?}`.
+    ///
+    /// # Errors
+    /// Every fault of the body.
+    pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
+        let mut fields = Fields::of(json, "")?;
+        let text = |fields: &mut Fields<'_>, name| fields.take_str_with(name, check_text);
+        let draft = Self {
+            request_id: text(&mut fields, "requestId"),
+            reference: text(&mut fields, "reference"),
+            block: match fields.take("block").map(|value| value.as_bool()) {
+                Some(None) => {
+                    fields.refuse("block", "must be true or false");
+                    None
+                }
+                block => block.flatten(),
+            },
+        };
+        fields.finish()?;
+        Ok(draft)
+    }
+}
+
+fn check_text(text: &str) -> Result<String, &'static str> {
+    match text.is_empty() || text.len() > LONGEST_TEXT || text.chars().any(char::is_control) {
+        true => Err("must have 1 to 256 bytes, and no control characters"),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// An erasure to be made. A retry of it is recognised by its id, and by its request.
+#[derive(Debug, Clone)]
+pub struct Erasing {
+    pub id: String,
+    pub app: AppName,
+    pub subject: Subject,
+    /// Whose data goes; `None`: nothing of theirs is there, and it is noted alone.
+    pub user: Option<UserKey>,
+    /// [`request_digest`]
+    pub request: Option<[u8; 32]>,
+    pub reference: Option<String>,
+    pub block: Option<bool>,
+    pub time: Micros,
+}
+
+/// How much was removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Removed {
+    pub sessions: i64,
+    pub events: i64,
+    /// Keys of the state of sessions and of the user.
+    pub state_keys: i64,
+    /// Entries of the history of these keys.
+    pub changes: i64,
+}
+
+/// An erasure, as it is noted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Erasure {
+    pub id: String,
+    pub app: AppName,
+    pub subject: Subject,
+    pub request: Option<[u8; 32]>,
+    pub reference: Option<String>,
+    pub block: Option<bool>,
+    /// Whether the user was refused after it.
+    pub blocked: bool,
+    pub request_time: Micros,
+    /// `None`: rows are still to be removed.
+    pub done_time: Option<Micros>,
+    pub removed: Removed,
+    /// One JSON object.
+    pub receipt: Option<String>,
+}
+
+#[derive(Debug)]
+pub enum ErasureOutcome {
+    Accepted(Erasure),
+    /// The request was made before.
+    Replayed(Erasure),
+    /// The request was made before, for another user.
+    Conflict,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::UserId;
+
+    fn user(app: &str, user: &str) -> UserKey {
+        UserKey { app: AppName::parse(app).unwrap(), user: UserId::parse(user).unwrap() }
+    }
+
+    #[test]
+    fn a_subject_depends_on_salt_app_and_user() {
+        let base = Subject::of(&[1; 32], &user("shop", "ada"));
+        assert_eq!(base, Subject::of(&[1; 32], &user("shop", "ada")));
+        for other in [
+            Subject::of(&[2; 32], &user("shop", "ada")),
+            Subject::of(&[1; 32], &user("shopa", "da")),
+            Subject::of(&[1; 32], &user("shop", "eve")),
+        ] {
+            assert_ne!(base, other);
+        }
+        assert_ne!(*base.bytes(), request_digest(&[1; 32], &user("shop", "x").app, "ada"));
+        assert_eq!(from_hex(&base.to_hex()).unwrap(), base.bytes());
+        assert_eq!(base.lock().to_be_bytes()[..], base.bytes()[..8]);
+    }
+
+    #[test]
+    fn hex_is_pairs_of_digits() {
+        assert_eq!(from_hex("00fF"), Some(vec![0, 255]));
+        for bad in ["0", "0g", "é", "+1"] {
+            assert_eq!(from_hex(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_draft_is_what_the_body_says() {
+        let parse = |text| ErasureDraft::parse(Json::trusted(text));
+        let draft = parse(r#"{"request_id":"r","reference":"case 7","block":true}"#).unwrap();
+        assert_eq!((draft.request_id.as_deref(), draft.block), (Some("r"), Some(true)));
+        assert_eq!(parse(r#"{"block":null}"#).unwrap(), ErasureDraft::default());
+        let long = format!(r#"{{"reference":"{}"}}"#, "x".repeat(257));
+        for bad in [r#"{"block":1}"#, r#"{"reference":"a\nb"}"#, r#"{"requestId":""}"#, r#"{"x":1}"#, "[]", &long] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,576 @@
+//! The lines of an export: sessions with all that belongs to them, as text that an import takes back byte for byte (contract,
+//! section 12).
+
+use sha2::{Digest as _, Sha256};
+
+use super::change::Edit;
+use super::envelope::{Fields, MAX_BODY_DEPTH};
+use super::erasure::Subject;
+use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest};
+use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
+use super::json::{Json, Kind, ObjectText, RawJson};
+use super::query::ListPosition;
+use super::session::{MetadataPatch, SessionInfo};
+use super::time::{Micros, Timestamp};
+use super::{Limits, Rejected};
+
+/// The version of the lines.
+const FORMAT: &str = "1";
+
+/// What an export is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    App(AppName),
+    User(UserKey),
+    Session(SessionKey),
+}
+
+impl Source {
+    pub fn app(&self) -> &AppName {
+        match self {
+            Self::App(app) => app,
+            Self::User(user) => &user.app,
+            Self::Session(session) => session.app(),
+        }
+    }
+}
+
+/// What to read of a session that is exported: its log after one sequence, up to another, up to a limit of rows and bytes.
+#[derive(Debug, Clone)]
+pub struct ExportQuery {
+    pub key: SessionKey,
+    pub now: Micros,
+    pub after: i64,
+    /// All, and the state, if it is `None`: the first page.
+    pub through: Option<i64>,
+    pub max_rows: usize,
+    pub max_bytes: usize,
+}
+
+/// A part of a session, of one moment.
+#[derive(Debug, Clone)]
+pub struct Exported {
+    pub head: SessionInfo,
+    /// The session keys at the base.
+    pub base_state: RawJson,
+    /// Where it was imported from: what was its incarnation there, and the digest of its lines.
+    pub origin: Option<String>,
+    pub imported_digest: Option<Vec<u8>>,
+    /// The session keys, on the first page.
+    pub state: Option<String>,
+    pub rows: Vec<LogRow>,
+    /// There are more rows.
+    pub more: bool,
+}
+
+/// An event, or what a trim left of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogRow {
+    pub sequence: i64,
+    pub id: EventId,
+    pub invocation_id: String,
+    pub event_time: Micros,
+    pub commit_time: Micros,
+    /// The revisions of user and app state that it saw.
+    pub saw: (i64, i64),
+    pub digest: [u8; 32],
+    /// `None` of a stub.
+    pub body: Option<String>,
+}
+
+/// An export begins with this.
+pub fn first_line(source: &Source, now: Micros) -> String {
+    let mut line = typed("export");
+    line.push("format", FORMAT);
+    let (scope, user, session) = match source {
+        Source::App(_) => ("app", None, None),
+        Source::User(user) => ("user", Some(&user.user), None),
+        Source::Session(session) => ("session", Some(&session.user.user), Some(&session.session)),
+    };
+    line.push_str("scope", scope);
+    line.push_str("appName", source.app().as_str());
+    if let Some(user) = user {
+        line.push_str("userId", user.as_str());
+    }
+    if let Some(session) = session {
+        line.push_str("sessionId", session.as_str());
+    }
+    line.push("time", &now.to_number());
+    line.push_str("server", concat!("sessiond ", env!("CARGO_PKG_VERSION")));
+    closed(line)
+}
+
+/// The state of the app, or of a user.
+pub fn state_line(user: Option<&UserId>, revision: i64, state: &str) -> String {
+    let mut line = typed(if user.is_some() { "user.state" } else { "app.state" });
+    if let Some(user) = user {
+        line.push_str("userId", user.as_str());
+    }
+    line.push("revision", &revision.to_string());
+    line.push("state", state);
+    closed(line)
+}
+
+/// A session begins with this.
+pub fn session_line(session: &Exported) -> String {
+    let head = &session.head;
+    let mut line = typed("session");
+    line.push_str("userId", head.key.user.user.as_str());
+    line.push_str("id", head.key.session.as_str());
+    line.push_str("incarnation", &session.origin.clone().unwrap_or_else(|| format!("{:x}", head.incarnation)));
+    line.push("createTime", &head.create_time.to_number());
+    line.push("baseRevision", &head.base_revision.to_string());
+    line.push("baseState", session.base_state.text());
+    for (name, value) in [("displayName", &head.display_name), ("labels", &head.labels)] {
+        if let Some(value) = value {
+            line.push(name, value.text());
+        }
+    }
+    if let Some(time) = head.expire_time {
+        line.push("expireTime", &time.to_number());
+    }
+    if let Some((session, revision)) = &head.forked_from {
+        let mut source = ObjectText::default();
+        source.push_str("sessionId", session.as_str());
+        source.push("revision", &revision.to_string());
+        line.push("forkedFrom", &source.close());
+    }
+    closed(line)
+}
+
+pub fn row_line(row: &LogRow) -> String {
+    let saw = format!("[{},{}]", row.saw.0, row.saw.1);
+    let Some(body) = &row.body else {
+        let mut line = typed("stub");
+        line.push_str("id", row.id.as_str());
+        line.push("sequence", &row.sequence.to_string());
+        line.push_str("invocationId", &row.invocation_id);
+        line.push("timestamp", &row.event_time.to_number());
+        line.push("commitTime", &row.commit_time.to_number());
+        line.push_str("digest", &hex(&row.digest));
+        line.push("saw", &saw);
+        return closed(line);
+    };
+    let mut event = String::new();
+    StoredEvent::new(row.sequence, row.commit_time, body.as_str()).write_json(&mut event);
+    let mut line = typed("event");
+    if event.contains(['\n', '\r']) {
+        line.push_str("raw", &event);
+    } else {
+        line.push("event", &event);
+    }
+    line.push("saw", &saw);
+    // That of what a client gave, where the body shows what its operators came to.
+    if stored_digest(body) != Some(row.digest) {
+        line.push_str("digest", &hex(&row.digest));
+    }
+    closed(line)
+}
+
+/// A session ends with this; `sha256` is that of its lines before.
+pub fn end_of_session(head: &SessionInfo, state: &str, sha256: [u8; 32]) -> String {
+    let mut line = typed("session.end");
+    line.push_str("id", head.key.session.as_str());
+    line.push("revision", &head.revision.to_string());
+    line.push("state", state);
+    line.push_str("sha256", &hex(&sha256));
+    line.push_str("cursor", &cursor(head));
+    closed(line)
+}
+
+pub fn last_line(sessions: u64, events: u64) -> String {
+    let mut line = typed("end");
+    line.push("sessions", &sessions.to_string());
+    line.push("events", &events.to_string());
+    closed(line)
+}
+
+fn typed(kind: &str) -> ObjectText {
+    let mut line = ObjectText::default();
+    line.push_str("type", kind);
+    line
+}
+
+fn closed(line: ObjectText) -> String {
+    let mut text = line.close();
+    text.push('\n');
+    text
+}
+
+/// Where an export goes on behind this session.
+fn cursor(head: &SessionInfo) -> String {
+    let key = &head.key;
+    let parts = [key.user.user.as_str(), &head.create_time.0.to_string(), key.session.as_str()];
+    parts.map(|part| hex(part.as_bytes())).join("-")
+}
+
+/// Reads the cursor of a `session.end`.
+///
+/// # Errors
+/// It is none.
+pub fn parse_cursor(text: &str) -> Result<ListPosition, &'static str> {
+    const NO_CURSOR: &str = "must be the cursor of a `session.end`";
+    let part = |part: &str| unhex(part).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(NO_CURSOR);
+    let [user, time, session] = text.split('-').collect::<Vec<_>>()[..] else { return Err(NO_CURSOR) };
+    Ok(ListPosition {
+        user: UserId::parse(&part(user)?).map_err(|_| NO_CURSOR)?,
+        time: Micros(part(time)?.parse().map_err(|_| NO_CURSOR)?),
+        session: SessionId::parse(&part(session)?).map_err(|_| NO_CURSOR)?,
+    })
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    if !digits.len().is_multiple_of(2) || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+/// The digest of a session's lines, line feeds included.
+#[derive(Debug, Clone, Default)]
+pub struct LinesDigest(Sha256);
+
+impl LinesDigest {
+    pub fn add(&mut self, line: &[u8]) {
+        self.0.update(line);
+    }
+
+    pub fn finish(self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
+}
+
+/// An event, or a stub, that is imported.
+#[derive(Debug)]
+pub struct ImportedRow {
+    pub sequence: i64,
+    pub commit_time: Micros,
+    pub saw: (i64, i64),
+    pub rewind_to: Option<i64>,
+    /// Of a stub without author, branch and body.
+    pub event: NewEvent,
+}
+
+impl ImportedRow {
+    pub fn stub(row: LogRow) -> Self {
+        let event = NewEvent {
+            id: row.id,
+            timestamp: row.event_time.into(),
+            claimed_time: None,
+            author: String::new(),
+            invocation_id: row.invocation_id,
+            branch: None,
+            edit: Edit::default(),
+            actions_at: "".into(),
+            rewind: None,
+            body: "".into(),
+            digest: row.digest,
+        };
+        Self { sequence: row.sequence, commit_time: row.commit_time, saw: row.saw, rewind_to: None, event }
+    }
+}
+
+/// A value that held in a session from one revision up to, not including, another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastValue {
+    pub key: String,
+    pub from: i64,
+    pub to: i64,
+    pub value: RawJson,
+}
+
+/// Rows of a session that is not visible yet.
+#[derive(Debug)]
+pub struct ImportRows {
+    pub key: SessionKey,
+    pub incarnation: i64,
+    pub subject: Subject,
+    /// The first of them: else the import must be known, or it was given up, or the user was erased.
+    pub begins: bool,
+    pub rows: Vec<ImportedRow>,
+    pub past: Vec<PastValue>,
+    pub now: Micros,
+}
+
+/// The session whose rows these are, to be made visible.
+#[derive(Debug)]
+pub struct ImportEnd {
+    pub key: SessionKey,
+    pub incarnation: i64,
+    pub begin: SessionLine,
+    pub subject: Subject,
+    pub revision: i64,
+    pub update_time: Timestamp,
+    /// Key, value, and the revision that wrote it.
+    pub state: Vec<(String, RawJson, i64)>,
+    pub sha256: [u8; 32],
+    pub now: Micros,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportOutcome {
+    Created,
+    /// A session of that id is there.
+    Exists,
+    /// It took too long between two lines, so that the sweep has taken its rows for left behind; or the user was erased.
+    Lost,
+    /// The user was erased, and is blocked.
+    Blocked,
+}
+
+/// What became of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsOutcome {
+    Written,
+    /// As of [`ImportOutcome::Lost`].
+    Lost,
+    /// As of [`ImportOutcome::Blocked`].
+    Blocked,
+}
+
+/// The state of an app or a user, taken only where there is none.
+#[derive(Debug)]
+pub struct ScopeImport {
+    pub scope: ScopeKey,
+    /// Of a user.
+    pub subject: Option<Subject>,
+    pub revision: i64,
+    pub state: Vec<(String, RawJson)>,
+    pub now: Micros,
+}
+
+/// A line of an import.
+#[derive(Debug)]
+pub enum Line {
+    Export { app: AppName },
+    AppState { revision: i64, state: Vec<(String, RawJson)> },
+    UserState { user: UserId, revision: i64, state: Vec<(String, RawJson)> },
+    Session(Box<SessionLine>),
+    Event(Box<EventLine>),
+    Stub(Box<LogRow>),
+    SessionEnd { id: SessionId, revision: i64, state: RawJson, sha256: [u8; 32] },
+    End,
+}
+
+/// What begins a session.
+#[derive(Debug)]
+pub struct SessionLine {
+    pub user: UserId,
+    pub id: SessionId,
+    /// The incarnation that it had where it comes from.
+    pub origin: String,
+    pub create_time: Micros,
+    pub base: i64,
+    pub base_state: RawJson,
+    pub display_name: Option<RawJson>,
+    pub labels: Option<RawJson>,
+    pub expire_time: Option<Micros>,
+    pub forked_from: Option<(SessionId, i64)>,
+}
+
+#[derive(Debug)]
+pub struct EventLine {
+    pub sequence: i64,
+    pub commit_time: Micros,
+    pub event: NewEvent,
+    pub saw: (i64, i64),
+    /// The digest that tells a retry.
+    pub digest: [u8; 32],
+    /// The revision that a rewind names.
+    pub rewound_to: Option<i64>,
+}
+
+impl Line {
+    /// Reads a line, without its line feed.
+    ///
+    /// # Errors
+    /// Not JSON, not a line of an export, or an event that is not as this service stores events.
+    pub fn parse(line: &[u8], limits: &Limits) -> Result<Self, Rejected> {
+        let json = Json::parse(line, MAX_BODY_DEPTH)?;
+        let kind = json.get("type").and_then(Json::as_str).unwrap_or_default();
+        let mut fields = Fields::of(json, "")?;
+        fields.take("type");
+        let line = match &*kind {
+            "export" => {
+                if fields.take("format").map(Json::text) != Some(FORMAT) {
+                    fields.refuse("format", "is not one that this version reads: 1");
+                }
+                let app = fields.take_str_with("appName", AppName::parse);
+                fields.ignore_others();
+                app.map(|app| Self::Export { app })
+            }
+            "app.state" => {
+                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields));
+                revision.zip(state).map(|(revision, state)| Self::AppState { revision, state })
+            }
+            "user.state" => {
+                let user = fields.take_str_with("userId", UserId::parse);
+                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields));
+                let parts = user.zip(revision).zip(state);
+                parts.map(|((user, revision), state)| Self::UserState { user, revision, state })
+            }
+            "session" => SessionLine::take(&mut fields).map(|session| Self::Session(Box::new(session))),
+            "event" => EventLine::take(&mut fields, limits)?.map(|event| Self::Event(Box::new(event))),
+            "stub" => stub(&mut fields).map(|stub| Self::Stub(Box::new(stub))),
+            "session.end" => {
+                let id = fields.take_str_with("id", SessionId::parse);
+                let revision = integer(&mut fields, "revision");
+                let state = fields.take("state").filter(|state| state.kind() == Kind::Object).map(Json::to_raw);
+                let sha256 = digest(&mut fields, "sha256");
+                fields.take("cursor");
+                let parts = id.zip(revision).zip(state).zip(sha256);
+                parts.map(|(((id, revision), state), sha256)| Self::SessionEnd { id, revision, state, sha256 })
+            }
+            "end" => {
+                fields.ignore_others();
+                Some(Self::End)
+            }
+            _ => {
+                fields.ignore_others();
+                fields.refuse("type", "is none of a line of an export");
+                None
+            }
+        };
+        fields.finish()?;
+        line.ok_or_else(|| Rejected::field("", format!("a line of the type `{kind}` lacks a field")))
+    }
+}
+
+fn integer(fields: &mut Fields<'_>, name: &str) -> Option<i64> {
+    let value = fields.take(name)?;
+    let parsed = value.text().parse().ok().filter(|n: &i64| *n >= 0);
+    if parsed.is_none() {
+        fields.refuse(name, "must be an integer of at least 0");
+    }
+    parsed
+}
+
+fn digest(fields: &mut Fields<'_>, name: &str) -> Option<[u8; 32]> {
+    fields.take_str_with(name, |text| {
+        unhex(text).and_then(|bytes| bytes.try_into().ok()).ok_or("must be 64 hexadecimal digits")
+    })
+}
+
+fn time(fields: &mut Fields<'_>, name: &str) -> Option<Micros> {
+    match Timestamp::parse(fields.take(name)?) {
+        Ok(time) => Some(time.micros),
+        Err(message) => {
+            fields.refuse(name, message);
+            None
+        }
+    }
+}
+
+fn state(fields: &mut Fields<'_>) -> Option<Vec<(String, RawJson)>> {
+    let members = fields.take("state")?.as_object()?;
+    Some(members.map(|member| (member.key.into_owned(), member.value.to_raw())).collect())
+}
+
+fn saw(fields: &mut Fields<'_>) -> Option<(i64, i64)> {
+    let numbers: Vec<i64> =
+        fields.take("saw")?.as_array()?.filter_map(|n| n.text().parse().ok().filter(|n| *n >= 0)).collect();
+    let [user, app] = numbers[..] else {
+        fields.refuse("saw", "must be two revisions");
+        return None;
+    };
+    Some((user, app))
+}
+
+fn stub(fields: &mut Fields<'_>) -> Option<LogRow> {
+    let id = fields.take_str_with("id", EventId::parse);
+    let sequence = integer(fields, "sequence");
+    let invocation_id = fields.take_str("invocationId").map(std::borrow::Cow::into_owned);
+    let times = time(fields, "timestamp").zip(time(fields, "commitTime"));
+    let (digest, saw) = (digest(fields, "digest"), saw(fields));
+    let (event_time, commit_time) = times?;
+    Some(LogRow {
+        sequence: sequence?,
+        id: id?,
+        invocation_id: invocation_id?,
+        event_time,
+        commit_time,
+        saw: saw?,
+        digest: digest?,
+        body: None,
+    })
+}
+
+impl SessionLine {
+    fn take(fields: &mut Fields<'_>) -> Option<Self> {
+        let user = fields.take_str_with("userId", UserId::parse);
+        let id = fields.take_str_with("id", SessionId::parse);
+        let origin = fields.take_str_with("incarnation", |text| match text.len() {
+            1..=64 if text.bytes().all(|b| b.is_ascii_graphic()) => Ok(text.to_owned()),
+            _ => Err("must be 1 to 64 visible ASCII characters"),
+        });
+        let create_time = time(fields, "createTime");
+        let base = integer(fields, "baseRevision");
+        let base_state = fields.take("baseState").filter(|state| state.kind() == Kind::Object).map(Json::to_raw);
+        let metadata = MetadataPatch::take(fields);
+        let forked_from = fields.take("forkedFrom").and_then(|source| {
+            let id = SessionId::parse(&source.get("sessionId")?.as_str()?).ok()?;
+            Some((id, source.get("revision")?.text().parse().ok().filter(|n| *n >= 0)?))
+        });
+        Some(Self {
+            user: user?,
+            id: id?,
+            origin: origin?,
+            create_time: create_time?,
+            base: base?,
+            base_state: base_state?,
+            display_name: metadata.display_name.flatten(),
+            labels: metadata.labels.flatten(),
+            expire_time: metadata.expiry.flatten().map(|expiry| expiry.at(Micros(0))),
+            forked_from,
+        })
+    }
+}
+
+impl EventLine {
+    fn take(fields: &mut Fields<'_>, limits: &Limits) -> Result<Option<Self>, Rejected> {
+        let raw = fields.take_str("raw");
+        let given = match (&raw, fields.take("event")) {
+            (Some(raw), None) => Json::parse(raw.as_bytes(), MAX_BODY_DEPTH)?,
+            (None, Some(event)) => event,
+            _ => return Err(Rejected::field("event", "or `raw` is required, and not both")),
+        };
+        let (saw, given_digest) = (saw(fields), digest(fields, "digest"));
+        let sequence = given.get("sequence").and_then(|n| n.text().parse().ok()).filter(|n: &i64| *n > 0);
+        let commit_time = given.get("commitTime").and_then(|time| Timestamp::parse(time).ok());
+        let (Some(saw), Some(sequence), Some(commit_time)) = (saw, sequence, commit_time) else {
+            return Err(Rejected::field("event", "needs `sequence`, `commitTime` and `saw`"));
+        };
+        let draft = EventDraft::parse(given, "/event", None, limits)?;
+        let not_stored = || Rejected::field("event", "is not as this service stores events, byte for byte");
+        if draft.partial.is_some() || draft.timestamp.is_none() {
+            return Err(not_stored());
+        }
+        let Some(id) = draft.id.clone() else { return Err(not_stored()) };
+        let event = draft.seal(id, commit_time.micros);
+        let stored = StoredEvent::new(sequence, commit_time.micros, event.body.clone());
+        let mut text = String::new();
+        stored.write_json(&mut text);
+        if text != given.text() {
+            return Err(not_stored());
+        }
+        let digest = match given_digest {
+            Some(digest) if !event.edit.ops.is_empty() => digest,
+            _ => event.digest,
+        };
+        let body = Json::trusted(&event.body);
+        let metadata = body.get("customMetadata").and_then(|metadata| metadata.get("rewindToRevision"));
+        let is_rewind = body.get("actions").is_some_and(|actions| actions.get("rewindBeforeInvocationId").is_some());
+        let rewound_to = metadata.filter(|_| is_rewind).and_then(|to| to.text().parse().ok());
+        Ok(Some(Self { sequence, commit_time: commit_time.micros, event, saw, digest, rewound_to }))
+    }
+}

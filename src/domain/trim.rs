@@ -1,0 +1,127 @@
+//! Trimming: a session begins at a later revision. What was before is its base state, and stubs by which retries are
+//! recognised (contract, section 12).
+
+use super::Rejected;
+use super::envelope::Fields;
+use super::ids::SessionKey;
+use super::json::{Json, Kind};
+use super::lease::{LeaseMark, LeaseRefusal};
+use super::resolve::Mismatch;
+use super::tag::{IfMatch, Tag};
+use super::time::{Micros, Timestamp};
+
+/// Where a session is to be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// The log begins with this sequence.
+    Before(i64),
+    /// So many events stay.
+    Keep(i64),
+    /// The log begins with the first event that was not committed earlier.
+    BeforeTime(Micros),
+}
+
+impl Cut {
+    /// Reads one of `{beforeSequence}`, `{keepLast}` and `{beforeTime}`. Integers may be of any length.
+    ///
+    /// # Errors
+    /// None or several of them, a negative number, another type, any other field.
+    pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
+        let mut fields = Fields::of(json, "")?;
+        let integer = |fields: &mut Fields<'_>, name| {
+            let value = fields.take(name)?;
+            let digits = value.text();
+            if value.kind() != Kind::Number || !digits.bytes().all(|b| b.is_ascii_digit()) {
+                fields.refuse(name, "must be an integer of at least 0");
+            }
+            Some(digits.parse().unwrap_or(i64::MAX))
+        };
+        let before = integer(&mut fields, "beforeSequence").map(Self::Before);
+        let keep = integer(&mut fields, "keepLast").map(Self::Keep);
+        let time = fields.take("beforeTime").map(|value| match Timestamp::parse(value) {
+            Ok(time) => Self::BeforeTime(time.micros),
+            Err(message) => {
+                fields.refuse("beforeTime", message);
+                Self::BeforeTime(Micros(0))
+            }
+        });
+        fields.finish()?;
+        let mut given = [before, keep, time].into_iter().flatten();
+        match (given.next(), given.next()) {
+            (Some(cut), None) => Ok(cut),
+            _ => Err(Rejected::field("", "takes one of `beforeSequence`, `keepLast` and `beforeTime`")),
+        }
+    }
+}
+
+/// The base of a session at `base` and `revision` that is asked to begin behind the event `wanted`: it never goes back.
+pub fn new_base(wanted: i64, base: i64, revision: i64) -> i64 {
+    wanted.clamp(0, revision).max(base)
+}
+
+/// A trim of a session. The same again changes nothing more.
+#[derive(Debug)]
+pub struct Trim {
+    pub key: SessionKey,
+    pub cut: Cut,
+    pub lease: Option<LeaseMark>,
+    pub if_match: Option<IfMatch>,
+    pub now: Micros,
+}
+
+#[derive(Debug)]
+pub enum TrimOutcome {
+    Done(Trimmed),
+    SessionNotFound,
+    Lease(LeaseRefusal),
+    RevisionMismatch(Mismatch),
+}
+
+/// A session after a trim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trimmed {
+    pub base: i64,
+    /// How many events this trim took.
+    pub events: i64,
+    /// The moment after it.
+    pub tag: Tag,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::envelope::parse_body;
+
+    fn parse(text: &str) -> Result<Cut, Rejected> {
+        Cut::parse(parse_body(text.as_bytes())?)
+    }
+
+    #[test]
+    fn a_cut_is_one_of_three() {
+        assert_eq!(parse(r#"{"beforeSequence":7}"#), Ok(Cut::Before(7)));
+        assert_eq!(parse(r#"{"keep_last":0,"beforeTime":null}"#), Ok(Cut::Keep(0)));
+        assert_eq!(parse(r#"{"beforeTime":"1970-01-01T00:00:02Z"}"#), Ok(Cut::BeforeTime(Micros(2_000_000))));
+        assert_eq!(parse(&format!(r#"{{"keepLast":{}}}"#, "9".repeat(300))), Ok(Cut::Keep(i64::MAX)));
+        for bad in [
+            "{}",
+            "[]",
+            r#"{"keepLast":-1}"#,
+            r#"{"keepLast":1.0}"#,
+            r#"{"keepLast":"1"}"#,
+            r#"{"keepLast":1,"beforeSequence":1}"#,
+            r#"{"beforeTime":true}"#,
+            r#"{"keepFirst":1}"#,
+        ] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_base_stays_within_the_log_and_never_goes_back() {
+        for (wanted, base, revision, new) in
+            [(3, 0, 5, 3), (-1, 0, 5, 0), (9, 0, 5, 5), (2, 3, 5, 3), (i64::MAX, 3, 5, 5), (i64::MIN, 0, 0, 0)]
+        {
+            assert_eq!(new_base(wanted, base, revision), new);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! `sessiond erasures` and `sessiond receipts`: the ledger of erasures, and what proves them, for whoever has the database itself.
+//!
+//! A line of the ledger is an erasure; the first one names the database. Users are told by the hash that the database has of them.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::config::{Config, ErasuresCommand, ReceiptsCommand};
+use crate::domain::access::Names;
+use crate::domain::erasure::{Erasing, Erasure, Subject, from_hex, hex};
+use crate::domain::ids::{AppName, UserId, UserKey};
+use crate::domain::json::{Json, ObjectText};
+use crate::domain::receipt::Receipt;
+use crate::domain::time::Micros;
+use crate::metrics::Metrics;
+use crate::service::receipts::PublicKey;
+use crate::service::{self, Service, SystemClock};
+use crate::startup::{StartError, open_beside};
+use crate::store::Store;
+use crate::store::error::StoreError;
+
+/// How deep a line or a receipt may nest.
+const DEPTH: usize = 8;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Service(#[from] service::Error),
+    /// What was given is not what it should be: a file, a line of it, a receipt.
+    #[error("{0}")]
+    Input(String),
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::Service(error.into())
+    }
+}
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// Runs `sessiond erasures`; what it prints.
+///
+/// # Errors
+/// The database cannot be had; the ledger cannot be read, or is of another database.
+pub async fn run(config: &Config, command: ErasuresCommand) -> Result<String> {
+    let (store, service) = open(config).await?;
+    let done = match command {
+        ErasuresCommand::Export => export(config, &service).await,
+        ErasuresCommand::Replay { file } => replay(config, &service, &file).await,
+    };
+    store.close().await;
+    done
+}
+
+async fn open(config: &Config) -> Result<(Arc<dyn Store>, Service)> {
+    let store = open_beside(config).await?;
+    let service = Service::new(store.clone(), Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()));
+    Ok((store, service))
+}
+
+async fn export(config: &Config, service: &Service) -> Result<String> {
+    let deadline = Instant::now() + config.request_timeout;
+    let mut head = ObjectText::default();
+    head.push_str("type", "erasures");
+    head.push("format", "1");
+    head.push_str("instance", &service.instance(deadline).await?);
+    let mut ledger = head.close();
+    ledger.push('\n');
+    let (erasures, _) = service.erasures("", usize::MAX, &Names::all(), deadline).await?;
+    for erasure in erasures {
+        ledger += &line(&erasure);
+        ledger.push('\n');
+    }
+    Ok(ledger)
+}
+
+fn line(erasure: &Erasure) -> String {
+    let mut line = ObjectText::default();
+    line.push_str("type", "erasure");
+    line.push_str("id", &erasure.id);
+    line.push_str("appName", erasure.app.as_str());
+    line.push_str("subject", &erasure.subject.to_hex());
+    if let Some(request) = &erasure.request {
+        line.push_str("request", &hex(request));
+    }
+    if let Some(reference) = &erasure.reference {
+        line.push_str("reference", reference);
+    }
+    if let Some(block) = erasure.block {
+        line.push("block", if block { "true" } else { "false" });
+    }
+    line.push("requestTime", &erasure.request_time.to_number());
+    if let Some(done) = erasure.done_time {
+        line.push("doneTime", &done.to_number());
+    }
+    line.close()
+}
+
+/// Reads a line of [`line()`]; `None` says nothing of what is wrong with it.
+fn entry(json: Json<'_>) -> Option<Erasing> {
+    let text = |name| json.get(name).and_then(Json::as_str);
+    let digest = |text: &str| <[u8; 32]>::try_from(from_hex(text)?).ok();
+    if text("type")? != "erasure" {
+        return None;
+    }
+    Some(Erasing {
+        id: text("id")?.into_owned(),
+        app: AppName::parse(&text("appName")?).ok()?,
+        subject: Subject::trusted(digest(&text("subject")?)?),
+        user: None,
+        request: match text("request") {
+            Some(request) => Some(digest(&request)?),
+            None => None,
+        },
+        reference: text("reference").map(|reference| reference.into_owned()),
+        block: json.get("block").and_then(Json::as_bool),
+        time: Micros::from_number(json.get("requestTime")?.text()).ok()?,
+    })
+}
+
+async fn replay(config: &Config, service: &Service, file: &Path) -> Result<String> {
+    let text = read(file)?;
+    let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let bad = |n: usize| Error::Input(format!("{}: line {n} is not one of a ledger of erasures", file.display()));
+    let (n, head) = lines.next().ok_or_else(|| bad(1))?;
+    let head = Json::parse(head.as_bytes(), DEPTH).map_err(|_| bad(n))?;
+    let is_head = head.get("type").and_then(Json::as_str).is_some_and(|kind| kind == "erasures")
+        && head.get("format").is_some_and(|format| format.text() == "1");
+    let instance = head.get("instance").and_then(Json::as_str).filter(|_| is_head).ok_or_else(|| bad(n))?;
+    if instance != service.instance(Instant::now() + config.request_timeout).await? {
+        let what = "is the ledger of another database: its users are hashed otherwise";
+        return Err(Error::Input(format!("{} {what}", file.display())));
+    }
+    // All of it is read before anything is done.
+    let mut ledger = Vec::new();
+    for (n, line) in lines {
+        let json = Json::parse(line.as_bytes(), DEPTH).map_err(|_| bad(n))?;
+        ledger.push(entry(json).ok_or_else(|| bad(n))?);
+    }
+    let done = service.replay(&ledger, config.request_timeout).await?;
+    let (all, service::Replayed { noted, erased }) = (ledger.len(), done);
+    Ok(format!(
+        "{all} erasures in the ledger, {noted} that the database did not know of, {erased} users erased again\n"
+    ))
+}
+
+/// Runs `sessiond receipts`; what it prints if the receipt is genuine.
+///
+/// # Errors
+/// It is not; it cannot be read; the database cannot be had.
+pub async fn receipts(config: &Config, command: ReceiptsCommand) -> Result<String> {
+    let ReceiptsCommand::Verify { file, key, app, user } = command;
+    let text = read(&file)?;
+    let refuse = |why: &str| Error::Input(format!("{}: {why}", file.display()));
+    let json = Json::parse(text.as_bytes(), DEPTH).map_err(|_| refuse("is not JSON"))?;
+    let receipt = Receipt::parse(json).map_err(|why| refuse(&format!("is not a receipt: {why}")))?;
+    let person = match (app, user) {
+        (Some(app), Some(user)) => {
+            let named = |why| Error::Input(format!("--app, --user: {why}"));
+            let (app, user) = (AppName::parse(&app).map_err(named)?, UserId::parse(&user).map_err(named)?);
+            Some(UserKey { app, user })
+        }
+        _ => None,
+    };
+    let given =
+        key.map(|key| PublicKey::parse(&key).map_err(|why| Error::Input(format!("--key: {why}")))).transpose()?;
+    let mut subject = None;
+    let key = match given {
+        Some(key) if person.is_none() => key,
+        given => {
+            let (store, service) = open(config).await?;
+            let deadline = Instant::now() + config.request_timeout;
+            if let Some(person) = &person {
+                subject = Some(service.subject(person, deadline).await?);
+            }
+            let key = match given {
+                Some(key) => key,
+                None => service.receipt_key(deadline).await?,
+            };
+            store.close().await;
+            key
+        }
+    };
+    if !key.verifies(&receipt) {
+        return Err(refuse("is not genuine: it was altered, or another key signed it"));
+    }
+    if subject.is_some_and(|subject| subject != receipt.subject) {
+        return Err(refuse("is genuine, and of another user"));
+    }
+    let of = if subject.is_some() { ", of this user" } else { "" };
+    Ok(format!("genuine: erasure {}{of}, signed by key {} of {}\n", receipt.id, receipt.key_id, receipt.instance))
+}
+
+fn read(file: &Path) -> Result<String> {
+    fs::read_to_string(file).map_err(|error| Error::Input(format!("{}: {error}", file.display())))
+}

@@ -1,0 +1,190 @@
+//! Erasures: made, read, finished with a receipt, and replayed on a database that was restored.
+
+use std::collections::HashMap;
+
+use tokio::time::Instant;
+
+use super::receipts::{PublicKey, Signer};
+use super::retry::{Repeat, Tried};
+use super::{Error, Result, Service};
+use crate::domain::access::Names;
+use crate::domain::erasure::{Erasing, Erasure, ErasureDraft, ErasureOutcome, Subject, instance, request_digest};
+use crate::domain::ids::{AppName, UserKey};
+use crate::domain::receipt::{self, Left};
+use crate::store::backend::Scrubbed;
+use crate::store::error::StoreError;
+
+/// How many rows one look takes.
+const ROWS: usize = 1000;
+
+/// What a replay of a ledger came to.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Replayed {
+    /// Erasures that the database did not know of.
+    pub noted: u64,
+    /// Of these, those of users who were there again.
+    pub erased: u64,
+}
+
+impl Service {
+    /// Erases a user, or finds the erasure that an earlier request of the same id made; whether it did.
+    ///
+    /// # Errors
+    /// `ErasureConflict`: the request was for another user.
+    pub async fn erase(&self, user: UserKey, draft: ErasureDraft, deadline: Instant) -> Result<(bool, Erasure)> {
+        let salt = self.read(deadline, || self.store.erasure_salt(deadline)).await?;
+        let erasing = Erasing {
+            id: self.clock.fresh_id().to_string(),
+            app: user.app.clone(),
+            subject: Subject::of(&salt, &user),
+            request: draft.request_id.map(|id| request_digest(&salt, &user.app, &id)),
+            user: Some(user),
+            reference: draft.reference,
+            block: draft.block,
+            time: self.clock.now(),
+        };
+        let Tried { value: outcome, unclear } =
+            self.transact(Repeat::Safe, deadline, || self.store.erase(&erasing, deadline)).await?;
+        self.to_sweep.notify_one();
+        match outcome {
+            ErasureOutcome::Accepted(erasure) => Ok((false, erasure)),
+            ErasureOutcome::Replayed(erasure) => Ok((true, erasure)),
+            ErasureOutcome::Conflict => Err(self.refusal(Error::ErasureConflict, unclear)),
+        }
+    }
+
+    /// An erasure of one of these apps.
+    ///
+    /// # Errors
+    /// `ErasureNotFound`.
+    pub async fn erasure(&self, id: &str, apps: &Names, deadline: Instant) -> Result<Erasure> {
+        let found = self.read(deadline, || self.store.erasure(id, deadline)).await?;
+        found.filter(|erasure| apps.allows(erasure.app.as_str())).ok_or(Error::ErasureNotFound)
+    }
+
+    /// A page of erasures of these apps, the oldest first, and whether there are more.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn erasures(
+        &self,
+        after: &str,
+        rows: usize,
+        apps: &Names,
+        deadline: Instant,
+    ) -> Result<(Vec<Erasure>, bool)> {
+        let mut page = Vec::new();
+        let mut after = after.to_owned();
+        loop {
+            let looked = self.read(deadline, || self.store.erasures(&after, ROWS, deadline)).await?;
+            let is_last = looked.len() < ROWS;
+            let last = looked.last().map(|erasure| erasure.id.clone());
+            page.extend(looked.into_iter().filter(|erasure| apps.allows(erasure.app.as_str())));
+            if page.len() > rows {
+                page.truncate(rows);
+                return Ok((page, true));
+            }
+            match last {
+                Some(last) if !is_last => after = last,
+                _ => return Ok((page, false)),
+            }
+        }
+    }
+
+    /// What verifies the receipts of this database.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn receipt_key(&self, deadline: Instant) -> Result<PublicKey> {
+        Ok(self.signer(deadline).await?.public())
+    }
+
+    async fn signer(&self, deadline: Instant) -> std::result::Result<&Signer, StoreError> {
+        let stored = async || Signer::stored(&self.store.receipt_key(&Signer::draw()?, deadline).await?);
+        self.signer.get_or_try_init(stored).await
+    }
+
+    /// Signs the receipts of erasures of which nothing is left; `false` if some have to wait for a reader of the file.
+    pub(super) async fn finish_erasures(&self, deadline: Instant) -> std::result::Result<bool, StoreError> {
+        loop {
+            let gone = self.store.erasures_to_finish(ROWS, deadline).await?;
+            if gone.is_empty() {
+                return Ok(true);
+            }
+            let left = match self.store.scrub(deadline).await? {
+                Scrubbed::Clean => None,
+                Scrubbed::Slack => Some(Left::Slack),
+                Scrubbed::Foreign => Some(Left::Foreign),
+                Scrubbed::Busy => return Ok(false),
+            };
+            let (signer, salt) = (self.signer(deadline).await?, self.store.erasure_salt(deadline).await?);
+            let (instance, key_id) = (instance(&salt), signer.public().id());
+            for erasure in &gone {
+                let done = self.clock.now();
+                let statement = receipt::statement(erasure, done, left, &instance, &key_id);
+                self.store.finish_erasure(erasure, done, &signer.sign(&statement), deadline).await?;
+            }
+        }
+    }
+
+    /// What tells this database from others, also after a restore.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn instance(&self, deadline: Instant) -> Result<String> {
+        Ok(instance(&self.store.erasure_salt(deadline).await?))
+    }
+
+    /// The hash that stands for a user.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn subject(&self, user: &UserKey, deadline: Instant) -> Result<Subject> {
+        Ok(Subject::of(&self.store.erasure_salt(deadline).await?, user))
+    }
+
+    /// Makes those erasures again that this database does not know of, in their order: everything of these users goes. `limit` is
+    /// for each transaction.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`]; what was done by then is done.
+    pub async fn replay(&self, ledger: &[Erasing], limit: std::time::Duration) -> Result<Replayed> {
+        let deadline = || Instant::now() + limit;
+        let mut replayed = Replayed::default();
+        let mut users: HashMap<AppName, HashMap<Subject, UserKey>> = HashMap::new();
+        for entry in ledger {
+            if self.store.erasure(&entry.id, deadline()).await?.is_some() {
+                continue;
+            }
+            if !users.contains_key(&entry.app) {
+                users.insert(entry.app.clone(), self.users_by_subject(&entry.app, limit).await?);
+            }
+            let user = users.get(&entry.app).and_then(|users| users.get(&entry.subject)).cloned();
+            let erasing = Erasing { user, ..entry.clone() };
+            let outcome = self.store.erase(&erasing, deadline()).await?;
+            if matches!(outcome, ErasureOutcome::Accepted(_)) {
+                replayed.noted += 1;
+                replayed.erased += u64::from(erasing.user.is_some());
+            }
+        }
+        while self.store.sweep(self.clock.now(), false, deadline()).await? {}
+        self.finish_erasures(deadline()).await?;
+        Ok(replayed)
+    }
+
+    async fn users_by_subject(&self, app: &AppName, limit: std::time::Duration) -> Result<HashMap<Subject, UserKey>> {
+        let mut found = HashMap::new();
+        let mut after = String::new();
+        loop {
+            let deadline = Instant::now() + limit;
+            let salt = self.store.erasure_salt(deadline).await?;
+            let users = self.store.users(app, &after, ROWS, &Names::all(), deadline).await?;
+            let Some(last) = users.last() else { return Ok(found) };
+            after = last.to_string();
+            for user in users {
+                let key = UserKey { app: app.clone(), user };
+                found.insert(Subject::of(&salt, &key), key);
+            }
+        }
+    }
+}

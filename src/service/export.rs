@@ -1,0 +1,297 @@
+//! Exports: sessions whole, as lines, however many there are and however long they are. What is in memory is one page of one
+//! session.
+
+use std::sync::Arc;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+
+use super::{Error, Result, Service};
+use crate::domain::access::Names;
+use crate::domain::ids::{ScopeKey, SessionKey, UserId, UserKey};
+use crate::domain::query::{ListPosition, ListQuery, OrderBy};
+use crate::domain::session::SessionInfo;
+use crate::domain::transfer::{
+    ExportQuery, Exported, LinesDigest, Source, end_of_session, first_line, last_line, row_line, session_line,
+    state_line,
+};
+
+/// Rows of a page, and names of users and sessions that are read at a time.
+const PAGE_ROWS: usize = 500;
+const PAGE_BYTES: usize = 1 << 20;
+
+/// An export under way. [`Export::next`] gives its lines, in parts.
+pub struct Export {
+    service: Arc<Service>,
+    source: Source,
+    /// Where it goes on: behind this session.
+    after: Option<ListPosition>,
+    users: Vec<UserId>,
+    /// The user of the sessions.
+    user: Option<UserKey>,
+    sessions: Vec<SessionKey>,
+    /// The last one of them in the order of the list.
+    last: Option<ListPosition>,
+    /// A session of which a part was given.
+    open: Option<Open>,
+    step: Step,
+    counts: (u64, u64),
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Begin,
+    Users,
+    Sessions,
+    End,
+    Over,
+}
+
+struct Open {
+    head: SessionInfo,
+    state: String,
+    digest: LinesDigest,
+    sequence: i64,
+}
+
+impl Service {
+    /// Begins an export, behind the session of a cursor if there is one.
+    ///
+    /// # Errors
+    /// `TooManyTransfers`.
+    pub fn export(self: &Arc<Self>, source: Source, after: Option<ListPosition>) -> Result<Export> {
+        let place = self.transfers.clone().try_acquire_owned().map_err(|_| Error::TooManyTransfers)?;
+        Ok(Export {
+            service: self.clone(),
+            source,
+            after,
+            users: Vec::new(),
+            user: None,
+            sessions: Vec::new(),
+            last: None,
+            open: None,
+            step: Step::Begin,
+            counts: (0, 0),
+            _place: Some(place),
+        })
+    }
+
+    /// The digest of the lines that an export of a session would have; `None` if it is not there.
+    pub(super) async fn export_digest(&self, key: &SessionKey, deadline: Instant) -> Result<Option<[u8; 32]>> {
+        let Some(mut page) = self.export_page(key, None, 0, deadline).await? else { return Ok(None) };
+        let mut digest = LinesDigest::default();
+        digest.add(session_line(&page).as_bytes());
+        let (incarnation, revision) = (page.head.incarnation, page.head.revision);
+        loop {
+            page.rows.iter().for_each(|row| digest.add(row_line(row).as_bytes()));
+            let Some(last) = page.rows.last().filter(|_| page.more) else { return Ok(Some(digest.finish())) };
+            let after = last.sequence;
+            let next = self.export_page(key, Some(revision), after, deadline).await?;
+            let Some(next) = next.filter(|next| next.head.incarnation == incarnation) else { return Ok(None) };
+            page = next;
+        }
+    }
+
+    /// The digest of the lines that a session was imported from, if it was.
+    pub(super) async fn imported_digest(&self, key: &SessionKey, deadline: Instant) -> Result<Option<Vec<u8>>> {
+        let query = ExportQuery {
+            key: key.clone(),
+            now: self.clock.now(),
+            after: i64::MAX,
+            through: Some(0),
+            max_rows: 1,
+            max_bytes: 1,
+        };
+        let found = self.read(deadline, || self.store.export(&query, deadline)).await?;
+        Ok(found.and_then(|found| found.imported_digest))
+    }
+
+    async fn export_page(
+        &self,
+        key: &SessionKey,
+        through: Option<i64>,
+        after: i64,
+        deadline: Instant,
+    ) -> Result<Option<Exported>> {
+        let (max_rows, max_bytes) = (PAGE_ROWS.min(self.limits.page_rows), PAGE_BYTES.min(self.limits.page_bytes));
+        let query = ExportQuery { key: key.clone(), now: self.clock.now(), after, through, max_rows, max_bytes };
+        self.read(deadline, || self.store.export(&query, deadline)).await
+    }
+}
+
+impl Export {
+    /// How many sessions and events were exported so far.
+    pub fn counts(&self) -> (u64, u64) {
+        self.counts
+    }
+
+    /// The next lines; `None` after the last. If it fails, it may be tried again.
+    ///
+    /// # Errors
+    /// `SessionCut` if a session of which a part was given is gone, or was trimmed: what was given is no whole export.
+    /// [`Error::Store`].
+    pub async fn next(&mut self, deadline: Instant) -> Result<Option<String>> {
+        if self.open.is_some() {
+            return self.go_on(deadline).await.map(Some);
+        }
+        match self.step {
+            Step::Begin => self.begin(deadline).await.map(Some),
+            Step::Users => self.next_user(deadline).await.map(Some),
+            Step::Sessions => self.next_session(deadline).await.map(Some),
+            Step::End => {
+                self.step = Step::Over;
+                Ok(Some(last_line(self.counts.0, self.counts.1)))
+            }
+            Step::Over => Ok(None),
+        }
+    }
+
+    async fn begin(&mut self, deadline: Instant) -> Result<String> {
+        let mut lines = first_line(&self.source, self.service.clock.now());
+        match self.source.clone() {
+            Source::App(app) => {
+                if self.after.is_none() {
+                    lines += &self.scope(&ScopeKey::App(app), deadline).await?;
+                }
+                self.step = Step::Users;
+            }
+            Source::User(user) => {
+                if self.after.is_none() {
+                    lines += &self.scope(&ScopeKey::User(user.clone()), deadline).await?;
+                }
+                self.enter(user);
+            }
+            Source::Session(session) => {
+                let is_behind = self.after.as_ref().is_some_and(|after| after.session == session.session);
+                self.sessions.extend((!is_behind).then_some(session));
+                self.step = Step::Sessions;
+            }
+        }
+        Ok(lines)
+    }
+
+    fn enter(&mut self, user: UserKey) {
+        self.last = self.after.take().filter(|after| after.user == user.user);
+        self.user = Some(user);
+        self.step = Step::Sessions;
+    }
+
+    /// The state of a scope, if it ever had one.
+    async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<String> {
+        let view = self.service.read(deadline, || self.service.store.scope(scope, deadline)).await?;
+        let user = match scope {
+            ScopeKey::User(key) => Some(&key.user),
+            ScopeKey::App(_) => None,
+        };
+        Ok(if view.revision > 0 { state_line(user, view.revision, &view.state) } else { String::new() })
+    }
+
+    async fn next_user(&mut self, deadline: Instant) -> Result<String> {
+        let app = self.source.app().clone();
+        if self.users.is_empty() {
+            let begun = self.user.as_ref().map(|user| user.user.as_str().to_owned());
+            // The user of the cursor is gone through again.
+            if let (None, Some(after)) = (&begun, &self.after) {
+                let user = UserKey { app, user: after.user.clone() };
+                self.enter(user);
+                return Ok(String::new());
+            }
+            let mut users =
+                self.service.users(&app, &begun.unwrap_or_default(), PAGE_ROWS, &Names::all(), deadline).await?;
+            users.reverse();
+            self.users = users;
+        }
+        let Some(user) = self.users.last().cloned() else {
+            self.step = Step::End;
+            return Ok(String::new());
+        };
+        let user = UserKey { app, user };
+        let lines = self.scope(&ScopeKey::User(user.clone()), deadline).await?;
+        self.users.pop();
+        self.enter(user);
+        Ok(lines)
+    }
+
+    async fn next_session(&mut self, deadline: Instant) -> Result<String> {
+        if self.sessions.is_empty() {
+            if let Some(user) = self.user.clone() {
+                let query = ListQuery {
+                    app: user.app,
+                    user: Some(user.user),
+                    users: Names::all(),
+                    order_by: OrderBy::CreateTime,
+                    descending: false,
+                    labels: Vec::new(),
+                    user_range: None,
+                    id_range: None,
+                    after: self.last.clone(),
+                    with_state: false,
+                    max_rows: PAGE_ROWS,
+                    max_bytes: PAGE_BYTES,
+                };
+                let page = self.service.list_sessions(query, deadline).await?;
+                if let Some(last) = page.items.last() {
+                    let key = &last.head.key;
+                    let (user, session) = (key.user.user.clone(), key.session.clone());
+                    self.last = Some(ListPosition { time: last.head.create_time, user, session });
+                }
+                self.sessions = page.items.into_iter().map(|view| view.head.key).rev().collect();
+            }
+            if self.sessions.is_empty() {
+                self.step = if matches!(self.source, Source::App(_)) { Step::Users } else { Step::End };
+                return Ok(String::new());
+            }
+        }
+        let Some(key) = self.sessions.last().cloned() else { return Ok(String::new()) };
+        let page = self.service.export_page(&key, None, 0, deadline).await?;
+        self.sessions.pop();
+        if self.sessions.is_empty() && self.user.is_none() {
+            self.step = Step::End;
+        }
+        // Gone since it was listed.
+        let Some(page) = page else { return Ok(String::new()) };
+        let mut open = Open {
+            state: page.state.clone().unwrap_or_default(),
+            digest: LinesDigest::default(),
+            sequence: 0,
+            head: page.head.clone(),
+        };
+        let mut lines = session_line(&page);
+        open.digest.add(lines.as_bytes());
+        self.page(open, &page, &mut lines);
+        Ok(lines)
+    }
+
+    async fn go_on(&mut self, deadline: Instant) -> Result<String> {
+        let Some(open) = &self.open else { return Ok(String::new()) };
+        let (head, after) = (&open.head, open.sequence);
+        let page = self.service.export_page(&head.key, Some(head.revision), after, deadline).await?;
+        let is_same = |page: &Exported| {
+            let now = &page.head;
+            (now.incarnation, now.timeline, now.base_revision) == (head.incarnation, head.timeline, head.base_revision)
+        };
+        let Some(page) = page.filter(is_same) else { return Err(Error::SessionCut) };
+        let mut lines = String::new();
+        if let Some(open) = self.open.take() {
+            self.page(open, &page, &mut lines);
+        }
+        Ok(lines)
+    }
+
+    fn page(&mut self, mut open: Open, page: &Exported, lines: &mut String) {
+        for row in &page.rows {
+            let line = row_line(row);
+            open.digest.add(line.as_bytes());
+            open.sequence = row.sequence;
+            self.counts.1 += u64::from(row.body.is_some());
+            lines.push_str(&line);
+        }
+        if page.more {
+            self.open = Some(open);
+            return;
+        }
+        self.counts.0 += 1;
+        lines.push_str(&end_of_session(&open.head, &open.state, open.digest.finish()));
+    }
+}

@@ -1,0 +1,186 @@
+//! Erasures: everything that names a user goes in one transaction, but for the rows of sessions, which are buried.
+//!
+//! Whoever makes something for a user out of nothing (a session, state) holds the user meanwhile, and an erasure holds the user
+//! alone: so each of them is before it and goes with it, or after it and is judged by whether the user is blocked. Writes of
+//! what is there need no more than the locks of its rows, which the erasure takes. The user is held before any row is locked.
+
+use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome, Removed, Subject};
+use crate::domain::ids::{AppName, SessionId, SessionKey, UserKey};
+use crate::domain::time::Micros;
+use crate::domain::writes::Committed;
+use crate::store::backend::{Tx, UserLock};
+use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::runner::End;
+use crate::store::sql::primitives::{at_most_one, one};
+use crate::store::sql::query::Query;
+use crate::store::sql::rows::ErasureRow;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// The secrets of a database, by their names.
+pub const SALT: &str = "salt";
+pub const RECEIPT: &str = "receipt";
+
+/// Holds a user against erasures until the transaction ends; `false` if nothing may be made for the user.
+pub async fn admit<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<bool> {
+    tx.hold_user(subject.lock(), UserLock::Shared).await?;
+    Ok(!is_blocked(tx, app, subject).await?)
+}
+
+async fn is_blocked<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<bool> {
+    let query = Query::new(&*tx.statements().blocked_user).app(app).bind(&subject.bytes()[..]);
+    let found: Option<(Vec<u8>,)> = at_most_one(tx, query).await?;
+    Ok(found.is_some())
+}
+
+pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Result<(ErasureOutcome, End)> {
+    let Erasing { app, subject, .. } = erasing;
+    tx.hold_user(subject.lock(), UserLock::Alone).await?;
+    if let Some(erasure) = erasure(tx, &erasing.id).await? {
+        // Of an earlier try, whose COMMIT was not answered.
+        return Ok((ErasureOutcome::Accepted(erasure), End::Release));
+    }
+    if let Some(request) = &erasing.request {
+        let query = Query::new(&*tx.statements().erasure_of_request).app(app).bind(&request[..]);
+        if let Some(row) = at_most_one::<ErasureRow>(tx, query).await? {
+            let found = Erasure::try_from(row)?;
+            return Ok((replayed(found, subject), End::Release));
+        }
+    }
+    let (mut removed, mut committed) = (Removed::default(), Vec::new());
+    if let Some(user) = &erasing.user {
+        committed = remove(tx, user, &erasing.id, &mut removed).await?;
+    }
+    let statements = tx.statements();
+    let of_subject = |text: &'static str| Query::new(text).app(app).bind(&subject.bytes()[..]);
+    match erasing.block {
+        Some(true) => drop(tx.execute(of_subject(&statements.block_user)).await?),
+        Some(false) => drop(tx.execute(of_subject(&statements.unblock_user)).await?),
+        None => {}
+    }
+    let _: (i64,) = one(tx, of_subject(&statements.revoke_tokens)).await?;
+    let erasure = Erasure {
+        id: erasing.id.clone(),
+        app: app.clone(),
+        subject: *subject,
+        request: erasing.request,
+        reference: erasing.reference.clone(),
+        block: erasing.block,
+        blocked: is_blocked(tx, app, subject).await?,
+        request_time: erasing.time,
+        done_time: None,
+        removed,
+        receipt: None,
+    };
+    insert(tx, &erasure).await?;
+    Ok((ErasureOutcome::Accepted(erasure), End::Commit(committed)))
+}
+
+fn replayed(found: Erasure, subject: &Subject) -> ErasureOutcome {
+    match found.subject == *subject {
+        true => ErasureOutcome::Replayed(found),
+        false => ErasureOutcome::Conflict,
+    }
+}
+
+/// Removes what is there of a user, and buries the sessions; whom to tell.
+async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Removed) -> Result<Vec<Committed>> {
+    let statements = tx.statements();
+    let of_user = |text: &'static str| Query::new(text).user(user);
+    let sessions: Vec<(String,)> = tx.fetch(of_user(&statements.sessions_of_user)).await?;
+    let claimed = tx.execute(of_user(&statements.claim_buried).bind(id)).await?;
+    tx.execute(of_user(&statements.bury_sessions_of_user).bind(id)).await?;
+    tx.execute(of_user(&statements.bury_imports_of_user).bind(id)).await?;
+    tx.execute(of_user(&statements.forget_imports_of_user)).await?;
+    tx.execute(of_user(&statements.unlist_updates_of_user)).await?;
+    tx.execute(of_user(&statements.unlist_sessions_of_user)).await?;
+    tx.execute(of_user(&statements.forget_user_scope)).await?;
+    removed.sessions = sessions.len() as i64 + claimed as i64;
+    removed.state_keys = tx.execute(of_user(&statements.forget_user_state)).await? as i64;
+    for text in [&statements.forget_user_log, &statements.forget_user_spans] {
+        removed.changes += tx.execute(of_user(text)).await? as i64;
+    }
+    tx.execute(of_user(&statements.forget_patches_of_user)).await?;
+    let told = |(session,): (String,)| {
+        let session = SessionId::parse(&session).map_err(corrupt)?;
+        Ok(Committed::Session(SessionKey { user: user.clone(), session }))
+    };
+    sessions.into_iter().map(told).collect()
+}
+
+async fn insert<X: Tx>(tx: &mut X, erasure: &Erasure) -> Result<()> {
+    let query = Query::new(&*tx.statements().insert_erasure)
+        .bind(&*erasure.id)
+        .app(&erasure.app)
+        .bind(&erasure.subject.bytes()[..])
+        .bind(erasure.request.as_ref().map(|request| &request[..]))
+        .bind(erasure.reference.as_deref())
+        .bind(erasure.block)
+        .bind(erasure.blocked)
+        .bind(erasure.request_time.0)
+        .bind(erasure.removed.sessions)
+        .bind(erasure.removed.events)
+        .bind(erasure.removed.state_keys)
+        .bind(erasure.removed.changes);
+    tx.execute(query).await.map(drop)
+}
+
+pub async fn erasure<X: Tx>(tx: &mut X, id: &str) -> Result<Option<Erasure>> {
+    let row: Option<ErasureRow> = at_most_one(tx, Query::new(&*tx.statements().erasure).bind(id)).await?;
+    row.map(Erasure::try_from).transpose()
+}
+
+pub async fn erasures<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<Erasure>> {
+    let query = Query::new(&*tx.statements().erasures).bind(after).bind(limit as i64);
+    all(tx, query).await
+}
+
+pub async fn to_finish<X: Tx>(tx: &mut X, limit: usize) -> Result<Vec<Erasure>> {
+    let query = Query::new(&*tx.statements().erasures_to_finish).bind(limit as i64);
+    all(tx, query).await
+}
+
+async fn all<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<Vec<Erasure>> {
+    let rows: Vec<ErasureRow> = tx.fetch(query).await?;
+    rows.into_iter().map(Erasure::try_from).collect()
+}
+
+/// Adds what the sweep removed of a part of an erasure.
+pub async fn count<X: Tx>(tx: &mut X, app: &AppName, id: &str, removed: &Removed) -> Result<()> {
+    let query = Query::new(&*tx.statements().count_removed)
+        .app(app)
+        .bind(id)
+        .bind(removed.events)
+        .bind(removed.state_keys)
+        .bind(removed.changes);
+    tx.execute(query).await.map(drop)
+}
+
+pub async fn finish<X: Tx>(tx: &mut X, erasure: &Erasure, done: Micros, receipt: &str) -> Result<((), End)> {
+    let query = Query::new(&*tx.statements().finish_erasure).app(&erasure.app).bind(&*erasure.id);
+    tx.execute(query.bind(done.0).bind(receipt)).await?;
+    Ok(((), End::UNTOLD))
+}
+
+/// The salt, which the database was made with.
+pub async fn salt<X: Tx>(tx: &mut X) -> Result<[u8; 32]> {
+    let odd = || StoreError::new(Cause::Internal, "the salt of erasures is not there, or does not have 32 bytes");
+    secret(tx, SALT).await?.and_then(|salt| salt.try_into().ok()).ok_or_else(odd)
+}
+
+/// The key that signs receipts: `draw`, if there was none.
+pub async fn receipt_key<X: Tx>(tx: &mut X, draw: &[u8]) -> Result<(Vec<u8>, End)> {
+    if let Some(stored) = secret(tx, RECEIPT).await? {
+        return Ok((stored, End::Release));
+    }
+    // Another process may be first: this waits for it, and the next statement sees what it stored.
+    tx.execute(Query::new(&*tx.statements().insert_erasure_secret).bind(RECEIPT).bind(draw)).await?;
+    let stored = secret(tx, RECEIPT).await?;
+    let stored = stored.ok_or_else(|| StoreError::new(Cause::Internal, "a key that was stored is not there"))?;
+    Ok((stored, End::UNTOLD))
+}
+
+async fn secret<X: Tx>(tx: &mut X, name: &str) -> Result<Option<Vec<u8>>> {
+    let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&*tx.statements().erasure_secret).bind(name)).await?;
+    Ok(row.map(|(secret,)| secret))
+}

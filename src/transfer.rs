@@ -1,0 +1,258 @@
+//! `sessiond export` and `sessiond import`: sessions from a database into a file, and back. Both work while servers run.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::config::{Config, ExportArgs, ImportArgs};
+use crate::domain::access::Names;
+use crate::domain::ids::{AppName, SessionKey, UserKey};
+use crate::domain::transfer::Source;
+use crate::metrics::Metrics;
+use crate::service::{
+    Error as ServiceError, Import, ImportOptions, ImportResult, Imported, OnConflict, Service, SystemClock,
+};
+use crate::startup::{StartError, open_beside};
+
+/// How often progress is shown.
+const PROGRESS: Duration = Duration::from_millis(200);
+/// Names of apps that are read at a time.
+const PAGE_ROWS: usize = 500;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub enum Error {
+    Start(StartError),
+    Service(ServiceError),
+    File(io::Error),
+    /// So many sessions were not imported.
+    Failed(u64),
+    Names(&'static str),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(error) => error.fmt(f),
+            Self::Service(error) => error.fmt(f),
+            Self::File(error) => error.fmt(f),
+            Self::Failed(1) => f.write_str("one session was not imported"),
+            Self::Failed(count) => write!(f, "{count} sessions were not imported"),
+            Self::Names(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<ServiceError> for Error {
+    fn from(error: ServiceError) -> Self {
+        Self::Service(error)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::File(error)
+    }
+}
+
+/// The service of a database, without a server.
+///
+/// # Errors
+/// The database cannot be had.
+pub async fn service(config: &Config) -> Result<Arc<Service>, Error> {
+    let store = open_beside(config).await.map_err(Error::Start)?;
+    Ok(Arc::new(Service::new(store, Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()))))
+}
+
+/// Writes an export of all apps, or of a part; each app is an export of its own, one behind the other.
+///
+/// # Errors
+/// The database fails, the file cannot be written, a session was deleted or trimmed meanwhile.
+pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
+    let service = service(config).await?;
+    // Nothing else runs here, so a file may be waited for.
+    let mut out: Box<dyn Write> = match &args.output {
+        Some(path) => Box::new(BufWriter::new(File::create(path)?)),
+        None => Box::new(BufWriter::new(io::stdout())),
+    };
+    let mut progress = Progress::new("exported");
+    for source in sources(&service, config, args).await? {
+        let mut export = service.export(source, None)?;
+        let before = progress.counts;
+        while let Some(lines) = export.next(Instant::now() + config.request_timeout).await? {
+            out.write_all(lines.as_bytes())?;
+            let (sessions, events) = export.counts();
+            progress.show((before.0 + sessions, before.1 + events));
+        }
+    }
+    out.flush()?;
+    progress.end();
+    service.close().await;
+    Ok(())
+}
+
+async fn sources(service: &Arc<Service>, config: &Config, args: ExportArgs) -> Result<Vec<Source>, Error> {
+    let ExportArgs { app, user, session, .. } = args;
+    let Some(app) = app else {
+        let mut sources = Vec::new();
+        let mut after = String::new();
+        loop {
+            let deadline = Instant::now() + config.request_timeout;
+            let apps = service.apps(&after, PAGE_ROWS, &Names::all(), deadline).await?;
+            let Some(last) = apps.last() else { return Ok(sources) };
+            last.as_str().clone_into(&mut after);
+            sources.extend(apps.into_iter().map(Source::App));
+        }
+    };
+    Ok(vec![match (user, session) {
+        (None, _) => Source::App(app),
+        (Some(user), None) => Source::User(UserKey { app, user }),
+        (Some(user), Some(session)) => Source::Session(SessionKey { user: UserKey { app, user }, session }),
+    }])
+}
+
+/// Reads an export, and tells on standard output what became of each session that was not created.
+///
+/// # Errors
+/// The database fails, the file cannot be read, or a session was not imported.
+pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
+    let service = service(config).await?;
+    let options = ImportOptions {
+        on_conflict: if args.skip_existing { OnConflict::Skip } else { OnConflict::Fail },
+        app: args.app_name,
+        dry_run: args.dry_run,
+    };
+    let import = begin(&service, config, options)?;
+    let done = if args.file.as_os_str() == "-" {
+        lines(import, io::stdin().lock()).await
+    } else {
+        lines(import, BufReader::with_capacity(1 << 20, File::open(&args.file)?)).await
+    };
+    service.close().await;
+    done
+}
+
+/// Begins an import by somebody who has the database, and so may write everywhere.
+///
+/// # Errors
+/// Never, in a process of its own.
+pub fn begin(service: &Arc<Service>, config: &Config, options: ImportOptions) -> Result<Import, Error> {
+    Ok(service.import(options, Box::new(|_: &AppName, _| true), config.request_timeout)?)
+}
+
+async fn lines(mut import: Import, mut file: impl BufRead) -> Result<(), Error> {
+    let mut report = Report::new();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if file.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        let results = import.line(line.strip_suffix(b"\n").unwrap_or(&line)).await?;
+        report.add(&results, import.counts())?;
+    }
+    finish(import, report).await
+}
+
+/// The end of an import, and what came of it.
+///
+/// # Errors
+/// The database fails, or a session was not imported.
+pub async fn finish(mut import: Import, mut report: Report) -> Result<(), Error> {
+    let last = import.finish().await?;
+    report.add(last.as_slice(), import.counts())?;
+    if !import.is_whole() && report.failed == 0 {
+        return Err(Error::Names("the last line, `end`, is missing: the file was cut"));
+    }
+    report.end()
+}
+
+/// What became of the sessions of an import.
+pub struct Report {
+    progress: Progress,
+    pub failed: u64,
+    unchanged: u64,
+    skipped: u64,
+}
+
+impl Report {
+    #[must_use]
+    pub fn new() -> Self {
+        Self { progress: Progress::new("imported"), failed: 0, unchanged: 0, skipped: 0 }
+    }
+
+    /// # Errors
+    /// Standard output cannot be written to.
+    pub fn add(&mut self, results: &[Imported], counts: (u64, u64)) -> Result<(), Error> {
+        for imported in results {
+            match imported.result {
+                ImportResult::Created => continue,
+                ImportResult::Unchanged => {
+                    self.unchanged += 1;
+                    continue;
+                }
+                ImportResult::Skipped { .. } => self.skipped += 1,
+                ImportResult::Failed { .. } => self.failed += 1,
+            }
+            io::stdout().lock().write_all(imported.to_line().as_bytes())?;
+        }
+        self.progress.show(counts);
+        Ok(())
+    }
+
+    /// # Errors
+    /// A session was not imported.
+    pub fn end(mut self) -> Result<(), Error> {
+        self.progress.note =
+            format!(", {} unchanged, {} skipped, {} failed", self.unchanged, self.skipped, self.failed);
+        self.progress.end();
+        if self.failed > 0 { Err(Error::Failed(self.failed)) } else { Ok(()) }
+    }
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How far it is: on a terminal one line that is written again and again, and in the end a line in any case.
+struct Progress {
+    what: &'static str,
+    counts: (u64, u64),
+    note: String,
+    shown: Option<Instant>,
+    is_terminal: bool,
+}
+
+impl Progress {
+    fn new(what: &'static str) -> Self {
+        Self { what, counts: (0, 0), note: String::new(), shown: None, is_terminal: io::stderr().is_terminal() }
+    }
+
+    fn show(&mut self, counts: (u64, u64)) {
+        self.counts = counts;
+        if self.is_terminal && self.shown.is_none_or(|shown| shown.elapsed() > PROGRESS) {
+            self.shown = Some(Instant::now());
+            self.write("\r");
+        }
+    }
+
+    fn end(&self) {
+        self.write(if self.is_terminal { "\r" } else { "" });
+        let _ = io::stderr().lock().write_all(b"\n");
+    }
+
+    /// If nobody reads it, the work is done all the same.
+    fn write(&self, before: &str) {
+        let (sessions, events) = self.counts;
+        let line = format!("{before}{} {sessions} sessions, {events} events{}", self.what, self.note);
+        let _ = io::stderr().lock().write_all(line.as_bytes());
+    }
+}
