@@ -89,11 +89,13 @@ app.kubernetes.io/component: server
 {{- concat $hosts .Values.allowedHosts | uniq | join "," }}
 {{- end }}
 
-{{/* Helm reads numbers as floats, and would print 268435456 as 2.68435456e+08. */}}
+{{/* Helm reads numbers as floats, and would print 268435456 as 2.68435456e+08. Null takes back what another file of values set. */}}
 {{- define "sessiond.settings" -}}
 {{- range $name, $value := .Values.settings }}
+{{- if not (kindIs "invalid" $value) }}
 - name: {{ $name }}
   value: {{ if kindIs "float64" $value }}{{ $value | int64 | toString | quote }}{{ else }}{{ $value | toString | quote }}{{ end }}
+{{- end }}
 {{- end }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
