@@ -23,6 +23,7 @@ mod live;
 mod migrations;
 mod model;
 mod openapi;
+mod ops;
 mod overload;
 mod plans;
 mod quickstart;
