@@ -11,6 +11,7 @@ use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use opentelemetry::context::FutureExt as _;
 use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -119,7 +120,11 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
         (Ok(()), None) => match identify(&app, route.as_ref(), &mut request).await {
             Ok(()) => {
                 client = request.extensions().get::<Arc<Client>>().cloned();
-                next.run(request).await
+                let serving = next.run(request);
+                match &span {
+                    Some(span) => serving.with_context(span.context()).await,
+                    None => serving.await,
+                }
             }
             Err(problem) => problem.into_response(),
         },

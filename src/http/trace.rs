@@ -2,11 +2,10 @@
 
 use axum::http::{HeaderMap, StatusCode};
 use opentelemetry::trace::{
-    Span as _, SpanBuilder, SpanContext, SpanId, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceId,
+    SpanBuilder, SpanContext, SpanId, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceId,
     TraceState,
 };
 use opentelemetry::{Context, KeyValue};
-use opentelemetry_sdk::trace::Span;
 
 use super::problem::Problem;
 use crate::access::audit::names;
@@ -59,8 +58,8 @@ impl TraceParent {
     }
 }
 
-/// The span of a request, by the semantic conventions of HTTP servers.
-pub struct RequestSpan(Span);
+/// The span of a request, by the semantic conventions of HTTP servers, in a context that its work runs in.
+pub struct RequestSpan(Context);
 
 impl RequestSpan {
     pub fn begin(traces: &Traces, parent: Option<&TraceParent>, method: &str, route: Option<&str>, path: &str) -> Self {
@@ -83,30 +82,37 @@ impl RequestSpan {
         }
         let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
         let span = SpanBuilder::from_name(name).with_kind(SpanKind::Server).with_attributes(attributes);
-        Self(span.start_with_context(&traces.tracer, &parent.map_or_else(Context::new, TraceParent::context)))
+        let parent = parent.map_or_else(Context::new, TraceParent::context);
+        Self(parent.with_span(span.start_with_context(&traces.tracer, &parent)))
+    }
+
+    /// For the work on the request.
+    pub fn context(&self) -> Context {
+        self.0.clone()
     }
 
     /// Of the trace that it belongs to, 32 hexadecimal digits.
     pub fn trace_id(&self) -> String {
-        self.0.span_context().trace_id().to_string()
+        self.0.span().span_context().trace_id().to_string()
     }
 
-    pub fn end(mut self, status: StatusCode, problem: Option<&Problem>, of_write: bool, replayed: bool) {
-        self.0.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
+    pub fn end(self, status: StatusCode, problem: Option<&Problem>, of_write: bool, replayed: bool) {
+        let span = self.0.span();
+        span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
         if let Some(problem) = problem {
             if of_write {
-                self.0.set_attribute(KeyValue::new("sessiond.outcome", problem.outcome.as_str()));
+                span.set_attribute(KeyValue::new("sessiond.outcome", problem.outcome.as_str()));
             }
-            self.0.set_attribute(KeyValue::new("error.type", problem.code.entry().0));
+            span.set_attribute(KeyValue::new("error.type", problem.code.entry().0));
         }
         if replayed {
-            self.0.set_attribute(KeyValue::new("sessiond.replayed", true));
+            span.set_attribute(KeyValue::new("sessiond.replayed", true));
         }
         // What a client did wrong is no error of the server.
         if status.is_server_error() {
-            self.0.set_status(Status::error(""));
+            span.set_status(Status::error(""));
         }
-        self.0.end();
+        span.end();
     }
 }
 

@@ -70,11 +70,23 @@ async fn asked(args: &[&str], envs: &[(&str, &str)]) -> String {
     log
 }
 
+/// Of requests, in their order.
 fn spans(received: &Received) -> Vec<Span> {
+    named(received, |name| name != BATCH)
+}
+
+fn batches(received: &Received) -> Vec<Span> {
+    named(received, |name| name == BATCH)
+}
+
+const BATCH: &str = "append batch";
+
+fn named(received: &Received, name: impl Fn(&str) -> bool) -> Vec<Span> {
     let requests = received.lock().unwrap();
     let resources = requests.iter().flat_map(|request| &request.resource_spans);
     let mut spans: Vec<Span> =
         resources.flat_map(|resource| &resource.scope_spans).flat_map(|scope| scope.spans.clone()).collect();
+    spans.retain(|span| name(&span.name));
     spans.sort_by_key(|span| span.start_time_unix_nano);
     spans
 }
@@ -127,6 +139,22 @@ async fn spans_join_the_traces_of_clients() {
     let text = format!("{requests:?}");
     for word in ["hush", "\"app\"", "\"user\"", "none"] {
         assert!(!text.contains(word), "{word}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_is_linked_with_its_appends() {
+    let (url, received) = collector().await;
+    asked(&["--otlp-endpoint", &url], &[]).await;
+    let requests = spans(&received);
+    let batches = batches(&received);
+    // Two appends, one after the other; that to no session wrote nothing, and had a transaction all the same.
+    assert_eq!(batches.len(), 3, "{batches:?}");
+    for (batch, request) in batches.iter().zip(&requests[1..]) {
+        assert_eq!((&batch.trace_id, &batch.parent_span_id), (&request.trace_id, &request.span_id));
+        assert_eq!(attribute(&batch.attributes, "sessiond.batch_size").as_deref(), Some("1"));
+        let linked = |span: &Span| span.links.iter().map(|link| link.span_id.clone()).collect::<Vec<_>>();
+        assert_eq!((linked(batch), linked(request)), (vec![request.span_id.clone()], vec![batch.span_id.clone()]));
     }
 }
 

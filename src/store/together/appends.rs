@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use opentelemetry::Context;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -26,6 +27,7 @@ use crate::domain::ids::{AppName, ScopeKey, SessionKey};
 use crate::store::backend::{Batching, OnLocked};
 use crate::store::error::{Cause, StoreError};
 use crate::store::limits::Deadline;
+use crate::traces;
 
 /// How many transactions that are younger than [`LONG`] run at once: with more, each carries less. The second one begins only
 /// if it is [`LARGE`], or of another app where a batch is of one app. All together are at most [`Batching::writers`].
@@ -117,6 +119,8 @@ struct Waiting {
     /// The shared scopes that the append holds.
     scopes: Vec<ScopeKey>,
     deadline: Deadline,
+    /// Of the request, for spans.
+    context: Context,
     answer: oneshot::Sender<Answer>,
 }
 
@@ -200,7 +204,7 @@ impl Shared {
         queue.tickets += 1;
         let ticket = queue.tickets;
         let line = queue.lines.entry(key.clone()).or_default();
-        line.waiting.push_back(Waiting { ticket, append, scopes, deadline, answer });
+        line.waiting.push_back(Waiting { ticket, append, scopes, deadline, context: Context::current(), answer });
         if !line.under_way && line.waiting.len() == 1 {
             queue.ready.push_back(key);
         }
@@ -368,6 +372,7 @@ impl Transaction {
         let Some(first) = batch.iter().map(|waiting| waiting.deadline).min_by_key(Deadline::at) else { return };
         let deadline = first.for_group(batch.len());
         let shared = turn.shared.clone();
+        let span = traces::Shared::begin("append batch", batch.iter().map(|waiting| &waiting.context));
         let commit = shared.commit(appends, OnLocked::Skip, deadline);
         tokio::pin!(commit);
         let committed = match timeout(LONG, &mut commit).await {
@@ -378,6 +383,7 @@ impl Transaction {
                 commit.await
             }
         };
+        drop(span);
         // The next transaction need not wait until these are answered.
         drop(turn);
         let answers: Vec<Answer> = match committed {
@@ -495,6 +501,7 @@ mod tests {
                 append: Arc::new(append),
                 scopes,
                 deadline,
+                context: Context::new(),
                 answer,
             });
             if !line.under_way && line.waiting.len() == 1 {
