@@ -80,6 +80,8 @@ def of_database(options: argparse.Namespace, folder: Path, url: str, count: Call
         # The import made a second session of as many events: each is trimmed, and swept, once.
         for app in ("whole", "whole-again"):
             say(f"trim and sweep of {app}")
+            while is_sweeping():
+                time.sleep(1)
             without = [appends(options, load, server) for _ in range(options.rounds)]
             trim = trimmed(server, app)
             result["trim"].append(trim)

@@ -1137,7 +1137,12 @@ mod tests {
         for arg in command.get_arguments().filter(|arg| !["help", "version"].contains(&arg.get_id().as_str())) {
             let long = arg.get_long().expect("a long flag");
             let variable = format!("SESSIOND_{}", long.to_uppercase().replace('-', "_"));
-            let expected = if long == "database-url" { "DATABASE_URL" } else { &variable };
+            let expected = match long {
+                "database-url" => "DATABASE_URL",
+                // As all programs with OpenTelemetry have it.
+                "otlp-endpoint" => "OTEL_EXPORTER_OTLP_ENDPOINT",
+                _ => &variable,
+            };
             assert_eq!(arg.get_env().and_then(OsStr::to_str), Some(expected));
             assert!([DATABASE, HTTP, ACCESS, LIMITS, OBSERVABILITY].contains(&arg.get_help_heading().expect(long)));
             assert!(arg.get_help().is_some(), "{long}");

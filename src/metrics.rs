@@ -65,6 +65,26 @@ const LIMITS: [&str; 22] = [
     "grant",
 ];
 
+/// Why credentials do not hold: any, and JWTs.
+const REFUSALS: [&str; 16] = [
+    "missing",
+    "malformed",
+    "invalid",
+    "expired",
+    "header",
+    "algorithm",
+    "no_keys",
+    "unknown_key",
+    "signature",
+    "issuer",
+    "audience",
+    "not_yet_valid",
+    "no_expiry",
+    "user",
+    "apps",
+    "role",
+];
+
 /// What became of requests about leases.
 const LEASE_RESULTS: [&str; 6] = ["granted", "retried", "stolen", "held", "renewed", "released"];
 
@@ -233,6 +253,9 @@ impl Metrics {
         }
         for result in LEASE_RESULTS {
             drop(metrics.leases.get_or_create(&[("result", result)]));
+        }
+        for reason in REFUSALS {
+            drop(metrics.credentials_refused.get_or_create(&[("reason", reason)]));
         }
         for limit in LIMITS {
             drop(metrics.rejections.get_or_create(&[("limit", limit)]));

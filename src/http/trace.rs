@@ -2,8 +2,7 @@
 
 use axum::http::{HeaderMap, StatusCode};
 use opentelemetry::trace::{
-    SpanBuilder, SpanContext, SpanId, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceId,
-    TraceState,
+    SpanBuilder, SpanContext, SpanId, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceId, TraceState,
 };
 use opentelemetry::{Context, KeyValue};
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
+use super::sweep::rest;
 use super::{Error, Result, Service};
 use crate::domain::ids::AppName;
 use crate::domain::policy::{Counts, Forget, Found, Policy, PolicyOutcome, PolicyWrite, Scopes, StoredPolicy, Walk};
@@ -65,8 +66,10 @@ impl Service {
         if let Some(age) = &policy.shared_age {
             let mut from = Some(Scopes::All);
             while let Some(scopes) = from {
+                let begun = Instant::now();
                 let forget = Forget { app: app.clone(), age: age.micros, from: scopes, now: self.clock.now() };
-                from = self.store.forget(&forget, Instant::now() + limit).await?;
+                from = self.store.forget(&forget, begun + limit).await?;
+                rest(begun).await;
             }
         }
         if !policy.judges_sessions() {
@@ -74,7 +77,8 @@ impl Service {
         }
         let mut walk = Walk { app, policy, after: None, dry_run: false, now: self.clock.now() };
         loop {
-            let Found { counts, again, next } = self.store.walk(&walk, Instant::now() + limit).await?;
+            let begun = Instant::now();
+            let Found { counts, again, next } = self.store.walk(&walk, begun + limit).await?;
             if counts != Counts::default() {
                 self.to_sweep.notify_one();
             }
@@ -83,6 +87,7 @@ impl Service {
                 Some(next) => walk.after = Some(next),
                 None => return Ok(()),
             }
+            rest(begun).await;
             walk.now = self.clock.now();
         }
     }

@@ -23,7 +23,9 @@ async fn every_metric_that_is_watched_is_there_from_the_start() {
     let listen = format!("127.0.0.1:{}", free_port());
     let args = ["--listen=127.0.0.1:0", "--log-format=json", "--metrics-listen", &listen];
     let mut process = Sessiond::spawn(&args, &[("DATABASE_URL", &place.url())]);
-    process.base_url().await;
+    let url = process.base_url().await;
+    // Of requests there is a number once there was one.
+    assert_eq!(reqwest::get(format!("{url}/v1/apps")).await.unwrap().status(), 200);
     let exposed = reqwest::get(format!("http://{listen}/metrics")).await.unwrap().text().await.unwrap();
     let families = exposed.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     let there: BTreeSet<String> = families

@@ -303,12 +303,15 @@ fn what_is_masked_is_what_changes() {
 #[test]
 fn links_lead_somewhere() {
     let mut documents = vec!["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "bench/README.md"];
-    documents.extend(["clients/python/README.md", "examples/adk-python/README.md"]);
-    documents.extend(["docs/tour.md", "docs/why.md", "docs/reference.md", "docs/adk.md", "docs/templates.md"]);
-    documents.extend(["docs/access.md", "docs/live.md", "docs/postgresql.md", "docs/benchmarks.md"]);
-    let pages = fs::read_dir(Path::new(ROOT).join("docs/design")).expect("a folder of pages");
-    let pages: Vec<String> =
-        pages.map(|page| format!("docs/design/{}", page.expect("a page").file_name().to_string_lossy())).collect();
+    documents.extend(["clients/python/README.md", "examples/adk-python/README.md", "deploy/helm/README.md"]);
+    let pages: Vec<String> = ["docs", "docs/design"]
+        .into_iter()
+        .flat_map(|folder| {
+            let files = fs::read_dir(Path::new(ROOT).join(folder)).expect("a folder of pages");
+            files.map(move |file| format!("{folder}/{}", file.expect("a page").file_name().to_string_lossy()))
+        })
+        .filter(|name| name.ends_with(".md"))
+        .collect();
     documents.extend(pages.iter().map(String::as_str));
     for name in documents {
         let text = fs::read_to_string(Path::new(ROOT).join(name)).expect("read the document");
