@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use crate::support::client::Client;
 use crate::support::databases::Place;
 use crate::support::process::{Sessiond, free_port};
 
@@ -25,8 +26,9 @@ async fn every_metric_that_is_watched_is_there_from_the_start() {
     let mut process = Sessiond::spawn(&args, &[("DATABASE_URL", &place.url())]);
     let url = process.base_url().await;
     // Of requests there is a number once there was one.
-    assert_eq!(reqwest::get(format!("{url}/v1/apps")).await.unwrap().status(), 200);
-    let exposed = reqwest::get(format!("http://{listen}/metrics")).await.unwrap().text().await.unwrap();
+    Client::at(&url).get("/v1/apps").await.expect(200);
+    let answer = Client::at(&format!("http://{listen}")).unchecked().get("/metrics").await.expect(200);
+    let exposed = answer.text();
     let families = exposed.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     let there: BTreeSet<String> = families
         .flat_map(|(name, kind)| match kind {
