@@ -522,6 +522,22 @@ select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (selec
     l.app_name = $1 and l.user_id = s.user_id and l.revision > s.floor order by l.revision limit 0 + $4) as l)
     end as last from user_scopes s where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3;
 
+-- locked_history_of_app
+select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
+    $4 - $3 then l.revision end) from (select l.revision, l.time from app_log l where l.app_name = $1 and
+    l.revision > s.floor order by l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision
+    then (select max(l.revision) from (select l.revision, l.time from app_log l where l.app_name = $1 and
+    l.revision > s.floor order by l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name
+    = $1;
+
+-- locked_history_of_user
+select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >= $5 -
+    $4 then l.revision end) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id
+    = $2 and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as young, case when s.floor <
+    s.revision then (select max(l.revision) from (select l.revision, l.time from user_log l where l.app_name =
+    $1 and l.user_id = $2 and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as last from
+    user_scopes s where s.app_name = $1 and s.user_id = $2;
+
 -- raise_user_floor
 update user_scopes set floor = $3 where app_name = $1 and user_id = $2 and floor < $3;
 

@@ -175,7 +175,7 @@ create table user_log (
     time     bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
     constraint user_log_pkey primary key (app_name, user_id, key, revision)
 );
-create index user_log_by_revision on user_log (app_name, user_id, revision);
+create index user_log_by_revision on user_log (app_name, user_id, revision, key);
 create table user_spans (
     app_name   text collate "C" not null,
     user_id    text collate "C" not null,
@@ -194,7 +194,7 @@ create table app_log (
     time     bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
     constraint app_log_pkey primary key (app_name, key, revision)
 );
-create index app_log_by_revision on app_log (app_name, revision);
+create index app_log_by_revision on app_log (app_name, revision, key);
 create table app_spans (
     app_name   text collate "C" not null,
     node       bigint not null,

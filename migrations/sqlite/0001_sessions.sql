@@ -173,7 +173,7 @@ create table user_log (
     time     integer not null default (cast(unixepoch('subsec') * 1000000 as integer)),
     constraint user_log_pkey primary key (app_name, user_id, key, revision)
 ) without rowid;
-create index user_log_by_revision on user_log (app_name, user_id, revision);
+create index user_log_by_revision on user_log (app_name, user_id, revision, key);
 create table user_spans (
     app_name   text not null,
     user_id    text not null,
@@ -192,7 +192,7 @@ create table app_log (
     time     integer not null default (cast(unixepoch('subsec') * 1000000 as integer)),
     constraint app_log_pkey primary key (app_name, key, revision)
 ) without rowid;
-create index app_log_by_revision on app_log (app_name, revision);
+create index app_log_by_revision on app_log (app_name, revision, key);
 create table app_spans (
     app_name   text not null,
     node       integer not null,

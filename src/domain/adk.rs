@@ -52,7 +52,8 @@ pub struct AdkSession {
 pub struct AdkEvent {
     pub id: String,
     pub invocation_id: String,
-    pub time: Micros,
+    /// Seconds, or RFC 3339.
+    pub time: String,
     /// A JSON object; ADK takes none for an empty one.
     pub data: Option<String>,
 }
@@ -63,6 +64,7 @@ impl AdkEvent {
     /// # Errors
     /// It is not JSON, or breaks a rule of events.
     pub fn parse(&self, limits: &Limits) -> Result<NewEvent, Rejected> {
+        let time = time(&self.time)?;
         let data = parse_body(self.data.as_deref().unwrap_or("{}").as_bytes())?;
         let mut text = ObjectText::default();
         text.push_str("id", &self.id);
@@ -70,7 +72,7 @@ impl AdkEvent {
             text.push_str("invocationId", &self.invocation_id);
         }
         let said = data.get("timestamp").filter(|time| !time.is_null());
-        text.push("timestamp", said.map_or_else(|| self.time.to_number(), |time| time.text().to_owned()).as_str());
+        text.push("timestamp", said.map_or_else(|| time.to_number(), |time| time.text().to_owned()).as_str());
         for member in data.as_object().into_iter().flatten() {
             let name = to_camel(&member.key);
             // What the columns say counts; and nothing that is stored is partial.
@@ -81,8 +83,16 @@ impl AdkEvent {
         let text = text.close();
         let draft = EventDraft::parse(Json::parse(text.as_bytes(), MAX_BODY_DEPTH)?, "", None, limits)?;
         let id = EventId::parse(&self.id).map_err(|message| Rejected::field("id", message))?;
-        Ok(draft.seal(id, self.time))
+        Ok(draft.seal(id, time))
     }
+}
+
+/// A time as its column has it, as text.
+///
+/// # Errors
+/// It is none.
+pub fn time(text: &str) -> Result<Micros, Rejected> {
+    Micros::from_text(text).map_err(|message| Rejected::field("a time of the source", message))
 }
 
 /// A value with its names in camelCase; its field is `name`.
@@ -181,7 +191,7 @@ impl AdkLines {
         let event = AdkEvent {
             id: format!("import-{}", self.mark()),
             invocation_id: "import".to_owned(),
-            time: self.session.update_time,
+            time: self.session.update_time.to_number(),
             data: Some(data.close()),
         };
         event.parse(&Limits::unbounded_input())
@@ -269,7 +279,12 @@ mod tests {
     use crate::domain::ids::{AppName, SessionId, UserId, UserKey};
 
     fn event(id: &str, data: &str) -> AdkEvent {
-        AdkEvent { id: id.to_owned(), invocation_id: "i".to_owned(), time: Micros(7), data: Some(data.to_owned()) }
+        AdkEvent {
+            id: id.to_owned(),
+            invocation_id: "i".to_owned(),
+            time: "0.000007".to_owned(),
+            data: Some(data.to_owned()),
+        }
     }
 
     fn lines(state: &str, events: &[AdkEvent]) -> Vec<String> {

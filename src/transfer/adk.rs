@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Connection as _, FromRow};
 
 use super::{Error, Report, begin};
 use crate::config::{AdkArgs, Config};
-use crate::domain::adk::{AdkEvent, AdkLines, AdkSession, shared_state};
+use crate::domain::adk::{AdkEvent, AdkLines, AdkSession, shared_state, time};
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::time::Micros;
 use crate::domain::transfer::{Source, first_line, last_line, state_line};
@@ -29,7 +29,7 @@ pub async fn import(config: &Config, args: AdkArgs) -> Result<(), Error> {
     source.check().await?;
     let service = super::service(config).await?;
     let apps = match args.app {
-        Some(app) => vec![app],
+        Some(app) => vec![app.to_string()],
         None => source.apps().await?,
     };
     let options = ImportOptions {
@@ -39,22 +39,19 @@ pub async fn import(config: &Config, args: AdkArgs) -> Result<(), Error> {
     };
     let mut import = begin(&service, config, options)?;
     let mut report = Report::new();
-    for app in apps {
-        app_of(&mut source, &app, &config.limits(), &mut import, &mut report).await?;
+    for name in apps {
+        let mut to = Sink { import: &mut import, report: &mut report };
+        match AppName::parse(&name) {
+            Ok(app) => app_of(&mut source, &app, &config.limits(), &mut to).await?,
+            Err(message) => to.failed(None, &Rejected::field(format!("the app `{name}`"), message))?,
+        }
     }
     service.close().await;
     report.end()
 }
 
 /// Imports an app. Each session is of one moment.
-async fn app_of(
-    source: &mut Database,
-    app: &AppName,
-    limits: &Limits,
-    import: &mut Import,
-    report: &mut Report,
-) -> Result<(), Error> {
-    let mut to = Sink { import, report };
+async fn app_of(source: &mut Database, app: &AppName, limits: &Limits, to: &mut Sink<'_>) -> Result<(), Error> {
     to.line(&first_line(&Source::App(app.clone()), Micros(0))).await?;
     let app_revision = to.shared(None, source.app_state(app).await?).await?;
     let (mut after, mut of_user) = ((String::new(), String::new()), (None, 0));
@@ -75,7 +72,7 @@ async fn app_of(
                 of_user = (Some(key.user.clone()), to.shared(Some(&key.user.user), state).await?);
             }
             source.begin().await?;
-            session_of(source, &key, (of_user.1, app_revision), limits, &mut to).await?;
+            session_of(source, &key, (of_user.1, app_revision), limits, to).await?;
             source.end().await?;
         }
     }
@@ -100,7 +97,11 @@ async fn session_of(
     to: &mut Sink<'_>,
 ) -> Result<(), Error> {
     let named = || Some((key.user.user.clone(), key.session.to_string()));
-    let Some(session) = source.session(key).await? else { return Ok(()) };
+    let session = match source.session(key).await? {
+        Some(Ok(session)) => session,
+        Some(Err(rejected)) => return to.failed(named(), &rejected),
+        None => return Ok(()),
+    };
     let mut lines = AdkLines::new(session, saw);
     let mut fault = None;
     source
@@ -150,7 +151,11 @@ impl Sink<'_> {
                 self.line(&state_line(user, 1, &state)).await?;
                 Ok(1)
             }
-            Err(_) => Err(Error::Names("the state of an app or a user in the source is not a JSON object")),
+            Err(rejected) => {
+                let of = user.map_or_else(|| "app".to_owned(), |user| format!("user {}", user.as_str()));
+                self.failed(None, &Rejected::field(format!("the state of the {of}"), rejected.to_string()))?;
+                Ok(0)
+            }
         }
     }
 
@@ -186,16 +191,10 @@ struct EventRow {
     data: Option<String>,
 }
 
-impl TryFrom<EventRow> for AdkEvent {
-    type Error = Error;
-
-    fn try_from(row: EventRow) -> Result<Self, Error> {
-        Ok(Self { id: row.id, invocation_id: row.invocation_id, time: time(&row.time)?, data: row.data })
+impl From<EventRow> for AdkEvent {
+    fn from(EventRow { id, invocation_id, time, data }: EventRow) -> Self {
+        Self { id, invocation_id, time, data }
     }
-}
-
-fn time(text: &str) -> Result<Micros, Error> {
-    Micros::from_text(text).map_err(|_| Error::Names("a time in the source is none"))
 }
 
 impl Database {
@@ -297,15 +296,8 @@ impl Database {
         Ok(rows.into_iter().map(|(text,)| text).collect())
     }
 
-    async fn apps(&mut self) -> Result<Vec<AppName>, Error> {
-        let names = self
-            .texts("select app_name from sessions union select app_name from app_states order by app_name", &[])
-            .await?;
-        let parse = |name: &String| {
-            AppName::parse(name)
-                .map_err(|_| Error::Names("the source has an app whose name breaks a rule; import others by --app"))
-        };
-        names.iter().map(parse).collect()
+    async fn apps(&mut self) -> Result<Vec<String>, Error> {
+        self.texts("select app_name from sessions union select app_name from app_states order by app_name", &[]).await
     }
 
     /// Users and ids of the next sessions of an app.
@@ -336,7 +328,7 @@ impl Database {
         Ok(self.texts(sql, &[key.app.as_str(), key.user.as_str()]).await?.pop())
     }
 
-    async fn session(&mut self, key: &SessionKey) -> Result<Option<AdkSession>, Error> {
+    async fn session(&mut self, key: &SessionKey) -> Result<Option<Result<AdkSession, Rejected>>, Error> {
         let sql = format!(
             "select cast(state as text), {}, {} from sessions where app_name = $1 and user_id = $2 and id = $3",
             self.time("create_time"),
@@ -348,7 +340,10 @@ impl Database {
             Self::Postgres(db) => rows!(db, &sql, &values)?,
         };
         let Some((state, created, updated)) = found.pop() else { return Ok(None) };
-        Ok(Some(AdkSession { key: key.clone(), state, create_time: time(&created)?, update_time: time(&updated)? }))
+        let session = time(&created).and_then(|create_time| {
+            Ok(AdkSession { key: key.clone(), state, create_time, update_time: time(&updated)? })
+        });
+        Ok(Some(session))
     }
 
     /// Gives each event of a session to `take`, in ADK's order: by time; at the same time by row on SQLite, as its
@@ -374,14 +369,14 @@ impl Database {
                 let query = sqlx::query_as::<_, EventRow>(AssertSqlSafe(sql)).bind(app).bind(user).bind(session);
                 let mut rows = query.fetch(db);
                 while let Some(row) = rows.try_next().await? {
-                    take(row.try_into()?).await?;
+                    take(row.into()).await?;
                 }
             }
             Self::Postgres(db) => {
                 let query = sqlx::query_as::<_, EventRow>(AssertSqlSafe(sql)).bind(app).bind(user).bind(session);
                 let mut rows = query.fetch(db);
                 while let Some(row) = rows.try_next().await? {
-                    take(row.try_into()?).await?;
+                    take(row.into()).await?;
                 }
             }
         }

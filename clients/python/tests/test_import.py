@@ -108,12 +108,13 @@ async def test_lines_lead_to_the_state_that_adk_reports(source: BaseSessionServi
 async def test_what_the_events_do_not_lead_to_is_one_more_event() -> None:
     source = InMemorySessionService()
     session = await source.create_session(app_name="app", user_id="u", session_id="s")
-    # Back-dated: by time it comes first, and the state that is stored is that of the one appended last.
     await source.append_event(session, said("late", 2000.0, {"k": "late", "lost": 1}))
     await source.append_event(session, said("early", 1000.0, {"k": "early"}))
     stored = await source.get_session(app_name="app", user_id="u", session_id="s")
     assert stored is not None
     del stored.state["lost"]
+    # As a service shows it that sorts by time: the state that is stored is that of the one appended last.
+    stored.events.sort(key=lambda event: event.timestamp)
 
     start, *events, end = [json.loads(text) for text in session_lines(stored, saw=(0, 0))]
     assert [event["event"]["id"] for event in events[:2]] == ["early", "late"]
@@ -121,6 +122,19 @@ async def test_what_the_events_do_not_lead_to_is_one_more_event() -> None:
     assert (closing["author"], closing["invocationId"]) == ("sessiond", "import")
     assert closing["actions"] == {"stateDelta": {"k": "early"}, "stateOps": [{"op": "remove", "key": "lost"}]}
     assert end["state"] == {"k": "early"} == folded(start, events)
+
+
+async def test_a_session_that_is_not_json_is_named_and_the_rest_goes_on() -> None:
+    source = InMemorySessionService()
+    for id in ("good", "nan"):
+        session = await source.create_session(app_name="app", user_id="u", session_id=id)
+        value = float("nan") if id == "nan" else 1
+        await source.append_event(session, said("e", 1000.0, {"k": value}))
+    failed: list[dict[str, object]] = []
+    written = b"".join([export async for export in importer.exports(source, "app", None, failed)])
+    assert [each["session"] for each in failed] == ["nan"] and failed[0]["result"] == "failed"
+    ends = [json.loads(text) for text in written.splitlines() if b'"session.end"' in text]
+    assert [each["id"] for each in ends] == ["good"]
 
 
 @pytest.mark.parametrize("uri", ["nothing", "json:dumps", "nosuch://x"])
@@ -188,7 +202,7 @@ async def assert_same(source: BaseSessionService, server: Server, app: str, name
             assert there is not None and here is not None, (user, id)
             assert here.state == there.state
             events = [event for event in here.events if event.author != "sessiond"]
-            assert events == sorted(there.events, key=lambda event: (event.timestamp, event.id))
+            assert events == there.events
     async with httpx.AsyncClient(base_url=server.url) as client:
         answer = await client.get(f"/v1/apps/{app}/users/ada/sessions/s2/events/e4")
     event = answer.json()
@@ -265,7 +279,14 @@ async def test_what_cannot_be_taken_is_named_and_the_rest_goes_on(server: Server
     for id in ("bad_event", "bad_state", "good", "nan"):
         session = await source.create_session(app_name=app, user_id="u", session_id=id, state={"k": 1})
         await source.append_event(session, said("e", 1000.0, {"k": 2}))
+    for user, app_state in (("nan_state", None), ("u", {"k": 1})):
+        await source.create_session(
+            app_name=f"{app}_2", user_id=user, session_id="s", state={"user:k": 1, **(app_state or {})}
+        )
     with sqlite3.connect(path) as db:
+        db.execute("update user_states set state = '{\"k\": NaN}' where user_id = 'nan_state'")
+        db.execute("update app_states set app_name = ''")
+        db.execute("insert into app_states values ('', '{}', 1)")
         db.execute("update events set event_data = '{' where session_id = 'bad_event'")
         db.execute("update sessions set state = '[]' where id = 'bad_state'")
         not_a_number = '{"author":"a","actions":{"state_delta":{"k":NaN}}}'

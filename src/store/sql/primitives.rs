@@ -166,16 +166,16 @@ pub async fn finish_trim(db: &mut impl Sql, key: &SessionKey, incarnation: i64) 
 }
 
 /// Removes stubs of events that were committed before `time`: of the first `limit` stubs those before the first that is not.
-/// Whether that were all of them, so that there may be more.
-pub async fn purge_stubs(db: &mut impl Sql, session: &SessionInfo, time: Micros, limit: usize) -> Result<bool> {
+/// How many these were.
+pub async fn purge_stubs(db: &mut impl Sql, session: &SessionInfo, time: Micros, limit: usize) -> Result<usize> {
     let statements = db.statements();
     let of = |text| of(text, &session.key, session.incarnation);
     let first = of(&statements.first_stubs).bind(session.base_revision).bind(limit as i64);
     let stubs: Vec<(i64, i64)> = db.fetch(first).await?;
     let old = stubs.iter().take_while(|(_, committed)| *committed < time.0);
-    let Some((last, _)) = old.clone().last() else { return Ok(false) };
+    let Some((last, _)) = old.clone().last() else { return Ok(0) };
     db.execute(of(&statements.purge_stubs).bind(*last)).await?;
-    Ok(old.count() == limit)
+    Ok(old.count())
 }
 
 /// Removes the session's row and notes its incarnation for [`purge`].
@@ -315,6 +315,18 @@ pub async fn histories(db: &mut impl Sql, forget: &Forget, scopes: i64, changes:
             .bind(scopes),
     };
     db.fetch(query.bind(changes).bind(forget.age).bind(forget.now.0)).await
+}
+
+/// The same of one scope, whose row is locked; `None` if it is gone.
+pub async fn locked_history(
+    db: &mut impl Sql,
+    scope: &ScopeKey,
+    forget: &Forget,
+    changes: i64,
+) -> Result<Option<HistoryRow>> {
+    let statements = db.statements();
+    let query = in_scope(&statements.locked_history_of_user, &statements.locked_history_of_app, scope);
+    at_most_one(db, query.bind(changes).bind(forget.age).bind(forget.now.0)).await
 }
 
 /// A statement over the rows of a shared scope: one of users, or of apps.

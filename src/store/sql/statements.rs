@@ -396,6 +396,23 @@ statements! { words,
         "s.user_id",
         "where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3"
     ),
+    /// The same of one scope, whose row is locked.
+    locked_history_of_app: history(
+        words,
+        "app",
+        "l.app_name = $1",
+        ["$2", "$3", "$4"],
+        "'' as user_id",
+        &format!("where s.app_name = $1{}", words.for_update)
+    ),
+    locked_history_of_user: history(
+        words,
+        "user",
+        "l.app_name = $1 and l.user_id = $2",
+        ["$3", "$4", "$5"],
+        "s.user_id",
+        &format!("where s.app_name = $1 and s.user_id = $2{}", words.for_update)
+    ),
     raise_user_floor: "update user_scopes set floor = $3 where app_name = $1 and user_id = $2 and floor < $3",
     raise_app_floor: "update app_scopes set floor = $2 where app_name = $1 and floor < $2",
     set_user_emptied: "update user_scopes set emptied = $3 where app_name = $1 and user_id = $2",

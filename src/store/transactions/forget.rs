@@ -15,15 +15,18 @@ type Result<T> = std::result::Result<T, StoreError>;
 const SCOPES: i64 = 100;
 const ROWS: i64 = 1000;
 
+/// Whether a scope has anything to forget, its first change after the floor tells.
+const FIRST: i64 = 1;
+
 /// Where to go on, if nothing is to be forgotten in the next scopes.
 pub async fn find<X: Tx>(tx: &mut X, forget: &Forget) -> Result<Option<Option<Scopes>>> {
-    let rows = primitives::histories(tx, forget, SCOPES, ROWS).await?;
+    let rows = primitives::histories(tx, forget, SCOPES, FIRST).await?;
     if rows.iter().any(HistoryRow::is_due) { Ok(None) } else { next(forget, &rows).map(Some) }
 }
 
 /// Goes through the next scopes until as much is removed as one transaction may; where to go on.
 pub async fn forget<X: Tx>(tx: &mut X, forget: &Forget) -> Result<(Option<Scopes>, End)> {
-    let rows = primitives::histories(tx, forget, SCOPES, ROWS).await?;
+    let rows = primitives::histories(tx, forget, SCOPES, FIRST).await?;
     let (mut left, mut done) = (ROWS, forget.from.clone());
     for row in &rows {
         let (scope, after) = match forget.from {
@@ -33,7 +36,11 @@ pub async fn forget<X: Tx>(tx: &mut X, forget: &Forget) -> Result<(Option<Scopes
                 (ScopeKey::User(UserKey { app: forget.app.clone(), user: user.clone() }), Scopes::OfUsers(Some(user)))
             }
         };
-        if row.is_due() && !forget_one(tx, &scope, row, &mut left).await? {
+        // It may have gone, and come anew, since it was found.
+        if row.is_due()
+            && let Some(row) = primitives::locked_history(tx, &scope, forget, ROWS).await?
+            && !forget_one(tx, &scope, &row, &mut left).await?
+        {
             return Ok((Some(done), End::UNTOLD));
         }
         done = after;

@@ -424,7 +424,9 @@ impl<B: Backend> Store for Transactions<B> {
     async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found> {
         let deadline = self.runner.deadline(deadline);
         // Most often nothing is due, and then no writer need wait.
-        let (found, is_any) = self.runner.read(true, deadline, async |tx| policy::find(tx, walk).await).await?;
+        let is_one_statement = !walk.dry_run;
+        let find = async |tx: &mut B::Tx| policy::find(tx, walk).await;
+        let (found, is_any) = self.runner.read(is_one_statement, deadline, find).await?;
         if walk.dry_run || !is_any {
             return Ok(found);
         }

@@ -6,7 +6,7 @@ use super::read::head;
 use super::trim;
 use crate::domain::ids::{AppName, SessionKey};
 use crate::domain::json::Json;
-use crate::domain::policy::{Counts, Found, Kept, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk, Walked};
+use crate::domain::policy::{Counts, Due, Found, Kept, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk, Walked};
 use crate::domain::query::ANY_TIME;
 use crate::domain::session::SessionInfo;
 use crate::domain::writes::Committed;
@@ -23,7 +23,10 @@ type Result<T> = std::result::Result<T, StoreError>;
 const WALKED: i64 = 500;
 const CHANGED: usize = 50;
 
-/// How many stubs of one session it removes.
+/// As how many changes a cut by age counts: where it is, is found step by step.
+const SEARCH: usize = 5;
+
+/// How many stubs one transaction removes.
 const STUBS: usize = 1000;
 
 pub async fn policy<X: Tx>(tx: &mut X, app: &AppName) -> Result<StoredPolicy> {
@@ -69,9 +72,9 @@ pub async fn find<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Found, bool)> {
             let due = walk.policy.judge(kept);
             if due.expired {
                 found.counts.expired += 1;
-            } else if due.trims()
-                && let Some(session) = head(tx, key, ANY_TIME).await?
-            {
+            } else if due.events_before.is_none() {
+                found.counts.add(trimmed(walk.policy.base(kept, 0) - kept.base));
+            } else if let Some(session) = head(tx, key, ANY_TIME).await? {
                 found.counts.add(trimmed(base(tx, walk, &session, kept).await? - session.base_revision));
             }
         }
@@ -84,6 +87,7 @@ pub async fn walk<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Found, End)> {
     let (sessions, next) = due(tx, walk).await?;
     let mut found = Found { next, ..Found::default() };
     let mut told = Vec::new();
+    let mut stubs = STUBS;
     let keys: BTreeSet<_> = sessions.iter().map(|(key, _)| key).collect();
     for row in tx.lock_sessions(&keys, OnLocked::Skip).await? {
         // It may have been written to, or made anew, since it was found.
@@ -106,7 +110,8 @@ pub async fn walk<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Found, End)> {
             }
         }
         if let Some(time) = due.stubs_before {
-            found.again |= primitives::purge_stubs(tx, &session, time, STUBS).await?;
+            stubs -= primitives::purge_stubs(tx, &session, time, stubs).await?;
+            found.again = stubs == 0;
         }
     }
     Ok((found, if keys.is_empty() { End::Release } else { End::Commit(told) }))
@@ -122,7 +127,7 @@ async fn base<X: Tx>(tx: &mut X, walk: &Walk, session: &SessionInfo, kept: &Kept
 }
 
 fn trimmed(events: i64) -> Counts {
-    Counts { trimmed: u64::from(events > 0), events: events.unsigned_abs(), ..Counts::default() }
+    Counts { trimmed: u64::from(events > 0), events: events.max(0).unsigned_abs(), ..Counts::default() }
 }
 
 /// The sessions of which something is due among the next ones, as many as one transaction takes, and where to go on.
@@ -142,11 +147,14 @@ async fn due<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Vec<(SessionKey, Kept)>,
         let due = walk.policy.judge(&kept);
         if due.is_any() {
             sessions.push((row.key(&walk.app)?, kept));
-            // Who is just counted is not read again.
-            cost += usize::from(!walk.dry_run || due.trims());
+            cost += match due {
+                // Who is just counted is not read again.
+                Due { expired: true, .. } | Due { events_before: None, .. } => usize::from(!walk.dry_run),
+                Due { events_before: Some(_), .. } => SEARCH,
+            };
         }
         let is_last = n + 1 == rows.len();
-        if (cost == CHANGED && !is_last) || (is_last && full) {
+        if (cost >= CHANGED && !is_last) || (is_last && full) {
             return Ok((sessions, Some(Walked { create_time: row.create_time(), key: row.key(&walk.app)? })));
         }
     }

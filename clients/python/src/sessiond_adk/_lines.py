@@ -40,9 +40,7 @@ def session_lines(session: Session, *, saw: tuple[int, int]) -> Iterator[bytes]:
     `saw` are the revisions of user and app state that every event shows.
     """
     stored = _own(state_to_wire(session.state))
-    # By time, then by id, which is the order in which ADK's own services read them.
-    events = sorted(session.events, key=lambda event: (event.timestamp, event.id))
-    written = [event_to_wire(event) for event in events]
+    written = [event_to_wire(event) for event in session.events]
     deltas = [_own(event["actions"]["stateDelta"]) for event in written]
     touched = {key for delta in deltas for key in delta}
     base = {key: value for key, value in stored.items() if key not in touched}
@@ -51,7 +49,7 @@ def session_lines(session: Session, *, saw: tuple[int, int]) -> Iterator[bytes]:
         state |= delta
     if (closing := _closing(session, state, stored)) is not None:
         written.append(closing)
-    created = min([session.last_update_time, *(event.timestamp for event in events)])
+    created = min([session.last_update_time, *(event.timestamp for event in session.events)])
 
     digest = hashlib.sha256()
     start: dict[str, Any] = {

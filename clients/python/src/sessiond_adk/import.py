@@ -40,6 +40,8 @@ class Part:
     lines: bytes
     events: int | None = None
     """How many events the session has; None of a state."""
+    failed: dict[str, object] | None = None
+    """Why there are no lines: as the server says it of a session that it refuses."""
 
 
 async def parts(service: BaseSessionService, app: str, users: list[str] | None = None) -> AsyncIterator[Part]:
@@ -51,9 +53,6 @@ async def parts(service: BaseSessionService, app: str, users: list[str] | None =
       users: Whose sessions; None means everybody's. A service that cannot list those needs it.
 
     ADK shows app and user state through sessions only: there is none of an app or a user without a session.
-
-    Raises:
-      ValueError: A value is none that JSON has, such as a NaN.
     """
     listed = []
     for user in [None] if users is None else users:
@@ -64,23 +63,37 @@ async def parts(service: BaseSessionService, app: str, users: list[str] | None =
         session = await service.get_session(app_name=app, user_id=user, session_id=id)
         if session is None:
             continue  # Deleted since it was listed.
-        if first:
-            state = shared(session.state, State.APP_PREFIX)
-            app_revision = 1 if state else 0
-            if state:
-                yield Part(line({"type": "app.state", "revision": 1, "state": state}))
-        if first or user != last_user:
-            state = shared(session.state, State.USER_PREFIX)
-            user_revision = 1 if state else 0
-            if state:
-                yield Part(line({"type": "user.state", "userId": user, "revision": 1, "state": state}))
+        try:
+            shown = []
+            if first:
+                state = shared(session.state, State.APP_PREFIX)
+                app_revision = 1 if state else 0
+                if state:
+                    shown.append(Part(line({"type": "app.state", "revision": 1, "state": state})))
+            if first or user != last_user:
+                state = shared(session.state, State.USER_PREFIX)
+                user_revision = 1 if state else 0
+                if state:
+                    shown.append(Part(line({"type": "user.state", "userId": user, "revision": 1, "state": state})))
+            lines = list(session_lines(session, saw=(user_revision, app_revision)))
+        except ValueError as error:
+            # A value is none that JSON has, such as a NaN.
+            why = {"code": "invalid_json", "detail": str(error)}
+            yield Part(b"", failed={"session": id, "userId": user, "result": "failed", **why})
+            continue
+        for part in shown:
+            yield part
         first, last_user = False, user
-        lines = list(session_lines(session, saw=(user_revision, app_revision)))
         yield Part(b"".join(lines), len(lines) - 2)
 
 
-async def exports(service: BaseSessionService, app: str, users: list[str] | None = None) -> AsyncIterator[bytes]:
-    """Yields what a service has of an app as exports of sessiond, each of a bounded number of sessions."""
+async def exports(
+    service: BaseSessionService, app: str, users: list[str] | None = None, failed: list[dict[str, object]] | None = None
+) -> AsyncIterator[bytes]:
+    """Yields what a service has of an app as exports of sessiond, each of a bounded number of sessions.
+
+    Sessions that cannot be written out are left out, and told of in `failed`.
+    """
     head = line(
         {
             "type": "export",
@@ -93,6 +106,8 @@ async def exports(service: BaseSessionService, app: str, users: list[str] | None
     )
     export, sessions, events = bytearray(head), 0, 0
     async for part in parts(service, app, users):
+        if part.failed is not None and failed is not None:
+            failed.append(part.failed)
         if len(export) > _REQUEST_BYTES or sessions == _REQUEST_SESSIONS:
             yield bytes(export) + line({"type": "end", "sessions": sessions, "events": events})
             export, sessions, events = bytearray(head), 0, 0
@@ -137,22 +152,23 @@ def open_service(uri: str) -> BaseSessionService:
 
 
 async def _run(service: BaseSessionService, given: argparse.Namespace) -> int:
+    results: list[dict[str, object]] = []
     if given.to == "-":
-        async for export in exports(service, given.app, given.user):
+        async for export in exports(service, given.app, given.user, results):
             sys.stdout.buffer.write(export)
         sys.stdout.buffer.flush()
-        return 0
-    became: Counter[str] = Counter()
-    auth = Bearer(token) if (token := os.environ.get("SESSIOND_TOKEN")) else None
-    async with httpx.AsyncClient(base_url=given.to, auth=auth, timeout=None) as client:
-        async for export in exports(service, given.app, given.user):
-            for result in await bring(client, export, dry_run=given.dry_run, skip_existing=given.skip_existing):
-                became[str(result["result"])] += 1
-                if result["result"] not in ("created", "unchanged"):
-                    print(json.dumps(result, ensure_ascii=False))
-    print(
-        ", ".join(f"{became[word]} {word}" for word in ("created", "unchanged", "skipped", "failed")), file=sys.stderr
-    )
+    else:
+        auth = Bearer(token) if (token := os.environ.get("SESSIOND_TOKEN")) else None
+        async with httpx.AsyncClient(base_url=given.to, auth=auth, timeout=None) as client:
+            async for export in exports(service, given.app, given.user, results):
+                results += await bring(client, export, dry_run=given.dry_run, skip_existing=given.skip_existing)
+    became = Counter(str(result["result"]) for result in results)
+    for result in results:
+        if result["result"] not in ("created", "unchanged"):
+            print(json.dumps(result, ensure_ascii=False), file=sys.stderr if given.to == "-" else sys.stdout)
+    if given.to != "-":
+        words = ("created", "unchanged", "skipped", "failed")
+        print(", ".join(f"{became[word]} {word}" for word in words), file=sys.stderr)
     return 1 if became["failed"] else 0
 
 
