@@ -31,7 +31,7 @@ pub enum Error {
     Start(StartError),
     Service(ServiceError),
     File(io::Error),
-    /// So many sessions were not imported.
+    /// So many sessions, or states of apps and users, were not imported.
     Failed(u64),
     Names(&'static str),
     /// The source of an import.
@@ -44,8 +44,7 @@ impl fmt::Display for Error {
             Self::Start(error) => error.fmt(f),
             Self::Service(error) => error.fmt(f),
             Self::File(error) => error.fmt(f),
-            Self::Failed(1) => f.write_str("one session was not imported"),
-            Self::Failed(count) => write!(f, "{count} sessions were not imported"),
+            Self::Failed(count) => write!(f, "{count} failed; standard output says which, and why"),
             Self::Names(what) => f.write_str(what),
             Self::Source(error) => write!(f, "the source cannot be read: {error}"),
         }

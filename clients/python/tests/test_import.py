@@ -292,9 +292,14 @@ async def test_what_cannot_be_taken_is_named_and_the_rest_goes_on(server: Server
         not_a_number = '{"author":"a","actions":{"state_delta":{"k":NaN}}}'
         db.execute("update events set event_data = ? where session_id = 'nan'", (not_a_number,))
     done = server.command("import", "adk", "--from", f"sqlite:///{path}")
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "error: 3 sessions were not imported")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1,
+        "error: 5 failed; standard output says which, and why",
+    )
     told = [json.loads(text) for text in done.stdout.splitlines()]
-    assert {(each["session"], each["result"]) for each in told} == {
+    # A state that cannot be read is of no session; nor is an app without a name.
+    assert [each["result"] for each in told] == ["failed"] * 5
+    assert {(each["session"], each["result"]) for each in told if each["session"]} == {
         (id, "failed") for id in ("bad_event", "bad_state", "nan")
     }
     async with SessiondSessionService(server.url) as service:
