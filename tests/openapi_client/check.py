@@ -20,11 +20,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# No text that the generator would reformat, and a media type that it does not know.
+# No text that the generator would reformat, and media types that it does not know.
 CONFIG = """
 post_hooks: []
 content_type_overrides:
   application/yaml: text/plain
+  application/x-ndjson: application/octet-stream
 """
 
 
