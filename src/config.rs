@@ -425,6 +425,13 @@ pub struct Config {
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
     pub watch_poll: Duration,
 
+    /// Time for which changes stay in the change feed, as a duration; 0 for no feed
+    ///
+    /// The same for all processes on one database: what one without a feed commits is missing in the others' feed.
+    #[arg(long, env = "SESSIOND_FEED_RETENTION", default_value = "0")]
+    #[arg(value_name = "DURATION", value_parser = duration, global = true, help_heading = DATABASE)]
+    pub feed_retention: Duration,
+
     /// Time for a client to send the head of a request, as a duration; then the connection is closed
     #[arg(long, env = "SESSIOND_HEADER_TIMEOUT", default_value = "10s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
@@ -841,6 +848,7 @@ impl Config {
             lock_wait: self.lock_timeout,
             acquire: self.acquire_timeout,
             connections: self.database_connections,
+            feed: self.feed_retention,
         }
     }
 

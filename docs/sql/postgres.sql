@@ -354,7 +354,7 @@ delete from session_spans where app_name = $1 and user_id = $2 and session_id = 
 delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
 -- sessions_of_user
-select id from sessions where app_name = $1 and user_id = $2 order by id for update;
+select id, incarnation from sessions where app_name = $1 and user_id = $2 order by id for update;
 
 -- claim_buried
 update buried_sessions set erasure = $3 where app_name = $1 and user_id = $2 and erasure is null;
@@ -629,6 +629,61 @@ select secret from token_secrets where name = 'current';
 -- insert_token_secret
 insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
 
+-- feed_tick
+select tick, time, snapshot::text as snapshot from ticks where pg_snapshot_xmax(snapshot) <=
+    pg_snapshot_xmax(pg_current_snapshot()) and tick = $1;
+
+-- feed_oldest
+select tick, time, snapshot::text as snapshot from ticks where pg_snapshot_xmax(snapshot) <=
+    pg_snapshot_xmax(pg_current_snapshot()) order by tick limit 1;
+
+-- feed_latest
+select tick, time, snapshot::text as snapshot from ticks where pg_snapshot_xmax(snapshot) <=
+    pg_snapshot_xmax(pg_current_snapshot()) order by tick desc limit 1;
+
+-- feed_window
+select tick, time, snapshot from (select tick, time, snapshot::text as snapshot from ticks where
+    pg_snapshot_xmax(snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and tick >= $1 order by tick limit 0
+    + $2) as t order by tick desc limit 1;
+
+-- feed_changes
+select t.tick, t.time as tick_time, t.snapshot::text as snapshot, c.id, c.kind, c.app_name, c.user_id,
+    c.session_id, c.incarnation, c.first_revision, c.last_revision, c.detail, c.time from (select * from ticks
+    where tick >= $1 and tick <= $3 order by tick) as t cross join lateral ( select n.* from changes n where
+    n.tx >= pg_snapshot_xmax(t.since) and n.tx < pg_snapshot_xmax(t.snapshot) and pg_visible_in_snapshot(n.tx,
+    t.snapshot) union all select n.* from pg_snapshot_xip(t.since) as x(tx) cross join lateral ( select * from
+    changes n where n.tx = x.tx and pg_visible_in_snapshot(n.tx, t.snapshot) offset 0) as n) as c where c.kind
+    <> 0 and (t.tick > $1 or c.id > $2) and ($5::text is null or c.app_name = $5) order by t.tick, c.id limit 0
+    + $4;
+
+-- feed_changes_of_user
+select t.tick, t.time as tick_time, t.snapshot::text as snapshot, c.id, c.kind, c.app_name, c.user_id,
+    c.session_id, c.incarnation, c.first_revision, c.last_revision, c.detail, c.time from (select * from ticks
+    where tick >= $1 and tick <= $3 order by tick) as t cross join lateral ( select n.* from changes n where
+    n.tx >= pg_snapshot_xmax(t.since) and n.tx < pg_snapshot_xmax(t.snapshot) and pg_visible_in_snapshot(n.tx,
+    t.snapshot) and n.app_name = $5 and n.user_id = $6 union all select n.* from pg_snapshot_xip(t.since) as
+    x(tx) cross join lateral ( select * from changes n where n.tx = x.tx and pg_visible_in_snapshot(n.tx,
+    t.snapshot) and n.app_name = $5 and n.user_id = $6 offset 0) as n) as c where c.kind <> 0 and (t.tick > $1
+    or c.id > $2) order by t.tick, c.id limit 0 + $4;
+
+-- feed_events
+select e.sequence, e.commit_time, e.body from sessions s cross join events e where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and s.incarnation = $4 and e.app_name = $1 and e.user_id = $2 and e.session_id
+    = $3 and e.incarnation = $4 and e.sequence >= $5 and e.sequence <= $6 and e.sequence > s.base_revision
+    order by e.sequence;
+
+-- feed_user_state
+select revision, key, value from user_log where app_name = $1 and user_id = $2 and revision >= $3 and revision
+    <= $4 order by revision, key;
+
+-- feed_app_state
+select revision, key, value from app_log where app_name = $1 and revision >= $2 and revision <= $3 order by
+    revision, key;
+
+-- feed_forget_user
+update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null where
+    app_name = $1 and user_id = $2;
+
 -- token_epoch
 select epoch from token_epochs where app_name = $1 and subject = $2;
 
@@ -883,6 +938,44 @@ delete from user_scopes where app_name = $1 and user_id = any($2::text[]) and re
 -- drop_app
 delete from app_scopes where app_name = $1 and revision = 0;
 
+-- record
+insert into changes (kind, app_name, user_id, session_id, incarnation, first_revision, last_revision, detail)
+    select * from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
+    $7::bigint[], $8::text[]);
+
+-- tick
+insert into ticks (tick, since, snapshot) select t.tick + 1, t.snapshot, pg_current_snapshot() from (select
+    tick, snapshot from ticks order by tick desc limit 1) as t where not pg_is_in_recovery() and
+    pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and (exists (select from changes c
+    where c.tx >= pg_snapshot_xmax(t.snapshot)) or exists (select from pg_snapshot_xip(t.snapshot) as x(tx)
+    cross join lateral (select from changes c where c.tx = x.tx limit 1) as c)) on conflict do nothing;
+
+-- first_tick
+insert into ticks (tick, since, snapshot) select coalesce((select max(tick) from ticks), 0) + 1,
+    pg_current_snapshot(), pg_current_snapshot() where not pg_is_in_recovery() and not exists (select from
+    (select snapshot from ticks order by tick desc limit 1) as t where pg_snapshot_xmax(t.snapshot) <=
+    pg_snapshot_xmax(pg_current_snapshot())) on conflict do nothing;
+
+-- restamp
+update changes set tx = pg_current_xact_id() where (tx, id) in (select tx, id from changes where tx >=
+    pg_snapshot_xmax(pg_current_snapshot()) order by tx, id limit $1);
+
+-- ticked
+select distinct c.app_name, c.user_id from ticks t cross join lateral ( select n.app_name, n.user_id from
+    changes n where n.tx >= pg_snapshot_xmax(t.since) and n.tx < pg_snapshot_xmax(t.snapshot) and
+    pg_visible_in_snapshot(n.tx, t.snapshot) union all select n.app_name, n.user_id from
+    pg_snapshot_xip(t.since) as x(tx) cross join lateral ( select * from changes n where n.tx = x.tx and
+    pg_visible_in_snapshot(n.tx, t.snapshot) offset 0) as n) as c where t.tick > $1 and t.tick <= $2 limit $3;
+
+-- prune_ticks
+delete from ticks where tick < (select max(t.tick) from (select tick, time from ticks order by tick limit $2)
+    as t where t.time < (extract(epoch from statement_timestamp()) * 1000000)::bigint - $1);
+
+-- prune_changes
+delete from changes where (tx, id) in (select n.tx, n.id from (select snapshot from ticks order by tick limit
+    1) as t cross join lateral (select tx, id from changes n where n.tx < pg_snapshot_xmax(t.snapshot) and
+    pg_visible_in_snapshot(n.tx, t.snapshot) order by tx, id limit $1) as n);
+
 -- insert_session
 with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
     $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
@@ -970,16 +1063,18 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     k_state as materialized (select * from unnest($17::bigint[], $18::text[], $19::text[]) as r(incarnation,
     key, value)), stated as (insert into session_state (app_name, user_id, session_id, incarnation, key, value,
     revision) select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0 from made m join k_state k on
-    k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
-    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
-    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
-    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key collate "C") from app_state t where t.app_name = $1) as app_state,
-    (select string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from
-    user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(''
-    || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from k_state t where t.incarnation =
-    s.incarnation) as session_state from made s;
+    k.incarnation = m.incarnation), fed as (insert into changes (kind, app_name, user_id, session_id,
+    incarnation, first_revision, last_revision) select 1, $1, m.user_id, m.id, m.incarnation, 0, 0 from made m)
+    select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key
+    collate "C") from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' ||
+    t.key)::text || ':' || t.value, ',' order by t.key collate "C") from user_state t where t.app_name = $1 and
+    t.user_id = s.user_id) as user_state, (select string_agg(to_json('' || t.key)::text || ':' || t.value, ','
+    order by t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made
+    s;
 
 -- read_session
 with app as (select $1::text), q as not materialized (select * from (values ($2::bigint, $3::text, $4::text,
@@ -1061,4 +1156,4 @@ with app as (select $1::text), q as materialized (select * from unnest($2::bigin
 select verdict, incarnations, user_revisions, app_revisions from sessiond_write($1, $2, $3, $4, $5, $6, $7, $8,
     $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29,
     $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50,
-    $51);
+    $51, $52);

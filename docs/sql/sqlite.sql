@@ -350,7 +350,7 @@ delete from session_spans where app_name = $1 and user_id = $2 and session_id = 
 delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
 -- sessions_of_user
-select id from sessions where app_name = $1 and user_id = $2 order by id;
+select id, incarnation from sessions where app_name = $1 and user_id = $2 order by id;
 
 -- claim_buried
 update buried_sessions set erasure = $3 where app_name = $1 and user_id = $2 and erasure is null;
@@ -621,6 +621,47 @@ select secret from token_secrets where name = 'current';
 
 -- insert_token_secret
 insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
+
+-- feed_tick
+select id as tick, time, '' as snapshot from changes where id > 0 and id = $1;
+
+-- feed_oldest
+select id as tick, time, '' as snapshot from changes where id > 0 order by id limit 1;
+
+-- feed_latest
+select id as tick, time, '' as snapshot from changes where id > 0 order by id desc limit 1;
+
+-- feed_window
+select tick, time, snapshot from (select id as tick, time, '' as snapshot from changes where id > 0 and id >=
+    $1 order by id limit 0 + $2) as t order by tick desc limit 1;
+
+-- feed_changes
+select id as tick, time as tick_time, '' as snapshot, id, kind, app_name, user_id, session_id, incarnation,
+    first_revision, last_revision, detail, time from changes where ($5 is null or app_name = $5) and id > $1
+    and $2 is not null and id <= $3 and kind <> 0 order by id limit 0 + $4;
+
+-- feed_changes_of_user
+select id as tick, time as tick_time, '' as snapshot, id, kind, app_name, user_id, session_id, incarnation,
+    first_revision, last_revision, detail, time from changes where app_name = $5 and user_id = $6 and id > $1
+    and $2 is not null and id <= $3 and kind <> 0 order by id limit 0 + $4;
+
+-- feed_events
+select e.sequence, e.commit_time, e.body from sessions s cross join events e where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and s.incarnation = $4 and e.app_name = $1 and e.user_id = $2 and e.session_id
+    = $3 and e.incarnation = $4 and e.sequence >= $5 and e.sequence <= $6 and e.sequence > s.base_revision
+    order by e.sequence;
+
+-- feed_user_state
+select revision, key, value from user_log where app_name = $1 and user_id = $2 and revision >= $3 and revision
+    <= $4 order by revision, key;
+
+-- feed_app_state
+select revision, key, value from app_log where app_name = $1 and revision >= $2 and revision <= $3 order by
+    revision, key;
+
+-- feed_forget_user
+update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null where
+    app_name = $1 and user_id = $2;
 
 -- token_epoch
 select epoch from token_epochs where app_name = $1 and subject = $2;

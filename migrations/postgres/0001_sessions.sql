@@ -336,6 +336,35 @@ create table blocked_users (
     constraint blocked_users_pkey primary key (subject, app_name)
 );
 
+-- The change feed: a row for each session and scope that a transaction changed, if the feed is on. `tx` tells which transaction,
+-- for ticks; ids grow along the changes of one session or scope, which its lock puts in order. The first and last revision are
+-- those that the transaction made; `detail` is what else is to be told (domain/writes.rs). What an erasure took has the kind 0.
+create table changes (
+    tx             xid8 not null default pg_current_xact_id(),
+    id             bigint generated always as identity,
+    kind           bigint not null,
+    app_name       text collate "C" not null,
+    user_id        text collate "C",
+    session_id     text collate "C",
+    incarnation    bigint,
+    first_revision bigint not null,
+    last_revision  bigint not null,
+    detail         text,
+    time           bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
+    constraint changes_pkey primary key (tx, id)
+);
+create index changes_by_user on changes (app_name, user_id, tx) where user_id is not null;
+
+-- Moments of the feed. Behind a tick comes what its snapshot shows, and the one before, `since`, did not: all readers get the same,
+-- no commit is late for it, and none waits.
+create table ticks (
+    tick     bigint not null,
+    since    pg_snapshot not null,
+    snapshot pg_snapshot not null,
+    time     bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
+    constraint ticks_pkey primary key (tick)
+);
+
 -- Whether a session may be made for a user, by a statement that saw this revision of the user's state: nobody is erasing the
 -- user, who is not blocked, and nobody has since the statement began. Until the transaction ends, nobody can begin to. Each
 -- statement in it sees what was committed before it; the caller's may be older.
@@ -372,6 +401,7 @@ $$;
 --     s, v, w  rows of session, user and app state after the batch: `first` is the revision that ended what was there
 --        before it, a value of null removes the row. Where `until` is not null, the value did not outlast the batch: it held
 --        from `revision` up to, not including, `until`. Null for the whole array of `until`: all lasted
+--     p_feed  whether the change feed gets a row for each session and scope that changes
 --
 -- Every table is asked by app, and by user where it has users, so that a database that distributes tables by either can run
 -- a call in one place. So an index that begins with the app, or just has it, always is a candidate, and a planner without
@@ -393,6 +423,7 @@ create function sessiond_write(
     s_revision bigint[], s_until bigint[],
     v_user text[], v_key text[], v_value text[], v_first bigint[], v_revision bigint[], v_until bigint[],
     w_key text[], w_value text[], w_first bigint[], w_revision bigint[], w_until bigint[],
+    p_feed boolean,
     out verdict text, out incarnations bigint[], out user_revisions bigint[], out app_revisions bigint[]
 ) language plpgsql as $$
 declare
@@ -660,6 +691,20 @@ begin
             cross join lateral (select 1 from app_scopes l where l.app_name = p_app offset 0) as s
             where k.until is not null and k.value is not null;
         end if;
+    end if;
+
+    if p_feed then
+        insert into changes (kind, app_name, user_id, session_id, incarnation, first_revision, last_revision)
+        select 2, p_app, h.user_id, h.id, h.incarnation, h.was + 1, h.revision
+        from unnest(h_user, h_session, h_incarnation, h_was, h_revision) as h(user_id, id, incarnation, was, revision)
+        where h.revision > h.was
+        union all
+        select 6, p_app, u.user_id, null, null, u.was + 1, u.revision
+        from unnest(u_user, u_was, u_revision) as u(user_id, was, revision)
+        where u.revision > u.was
+        union all
+        select 7, p_app, null, null, null, a_was + 1, a_revision
+        where a_revision > a_was;
     end if;
 end
 $$;

@@ -15,7 +15,7 @@
 //! - [`session`]: a session's head, its creation and its metadata
 //! - [`request_key`]: how a retry of a request without an event is recognised
 //! - [`tag`]: revisions as entity tags, and the precondition they express
-//! - [`cursor`]: where a reader of an event log stands
+//! - [`cursor`], [`feed`]: where a reader of an event log, or of the change feed, stands
 //! - [`lease`]: one turn at a time
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
@@ -39,6 +39,7 @@ pub mod cursor;
 pub(crate) mod envelope;
 pub mod erasure;
 pub mod event;
+pub mod feed;
 pub(crate) mod history;
 pub mod ids;
 pub mod json;

@@ -6,7 +6,7 @@ use super::change::{Change, Keys, parse_delta};
 use super::envelope::{Fields, pointer_to};
 use super::event::{EventDraft, NewEvent};
 use super::ids::{SessionId, SessionKey};
-use super::json::{Json, Kind, RawJson};
+use super::json::{Json, Kind, ObjectText, RawJson};
 use super::request_key::RequestKey;
 use super::scope::Scope;
 use super::tag::{Tag, Timeline};
@@ -48,6 +48,16 @@ impl SessionInfo {
     /// The incarnation's mark, to which page tokens are bound.
     pub fn mark(&self) -> i64 {
         self.timeline.mark(self.incarnation)
+    }
+
+    /// What a change of metadata changes, as a JSON object.
+    pub fn metadata_json(&self) -> String {
+        let mut object = ObjectText::default();
+        let text = |value: &Option<RawJson>, none| value.as_ref().map_or(none, RawJson::text).to_owned();
+        object.push("displayName", &text(&self.display_name, "null"));
+        object.push("labels", &text(&self.labels, "{}"));
+        object.push("expireTime", &self.expire_time.map_or_else(|| "null".to_owned(), |time| time.to_number()));
+        object.close()
     }
 
     pub fn tag(&self) -> Tag {

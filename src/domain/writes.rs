@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::erasure::Subject;
 use super::event::NewEvent;
-use super::ids::{AppName, ScopeKey, SessionKey, UserKey};
-use super::json::RawJson;
+use super::feed::ChangeKind;
+use super::ids::{AppName, ScopeKey, SessionId, SessionKey, UserId, UserKey};
+use super::json::{ObjectText, RawJson};
 use super::loaded::SessionHead;
 use super::time::{Micros, Timestamp};
 
@@ -97,15 +99,122 @@ impl<'a, K: Ord + Clone> StateWrites<'a, K> {
     }
 }
 
-/// A part of what one transaction committed, for those who wait for it.
+/// A part of what one transaction committed: for those who wait for it, and for the change feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Committed {
     /// Events of one session: the sequences from `first` to `last`.
     Events { key: SessionKey, incarnation: i64, first: i64, last: i64 },
-    /// Something else of a session: its metadata, its lease, or that it is gone.
-    Session(SessionKey),
-    /// State of an app or a user, which is at this revision now.
-    Scope(ScopeKey, i64),
+    /// Something else of a session.
+    Session { key: SessionKey, incarnation: i64, change: SessionChange },
+    /// State of an app or a user: the revisions from `first` to `last`.
+    Scope { key: ScopeKey, first: i64, last: i64 },
+    /// A user was erased. The sessions are told of one by one.
+    Erased { app: AppName, subject: Subject, erasure: String },
+}
+
+/// What happened to a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionChange {
+    /// With events up to this revision, which are told of by themselves; of a fork, its source.
+    Created { revision: i64, forked_from: Option<(SessionId, i64)> },
+    /// Its metadata are this JSON object.
+    Updated(String),
+    /// Its log begins behind this revision.
+    Trimmed(i64),
+    Deleted(Removal),
+    /// Its lease: nothing that the feed shows.
+    Leased,
+}
+
+/// Why a session is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    Deleted,
+    Expired,
+    /// By a policy.
+    Retention,
+    Erased,
+}
+
+impl Removal {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted",
+            Self::Expired => "expired",
+            Self::Retention => "retention",
+            Self::Erased => "erased",
+        }
+    }
+}
+
+/// A change as the feed's table has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeRow<'a> {
+    pub kind: ChangeKind,
+    pub app: &'a AppName,
+    pub user: Option<&'a UserId>,
+    /// The session and its incarnation.
+    pub session: Option<(&'a SessionId, i64)>,
+    pub first: i64,
+    pub last: i64,
+    /// Of a creation its source, of an update the metadata, of a deletion the reason, of an erasure its id and subject.
+    pub detail: Option<Cow<'a, str>>,
+}
+
+impl<'a> ChangeRow<'a> {
+    fn of(kind: ChangeKind, key: &'a SessionKey, incarnation: i64) -> Self {
+        let (user, session) = (Some(&key.user.user), Some((&key.session, incarnation)));
+        Self { kind, app: key.app(), user, session, first: 0, last: 0, detail: None }
+    }
+}
+
+impl Committed {
+    /// What the feed shows of it.
+    pub fn row(&self) -> Option<ChangeRow<'_>> {
+        Some(match self {
+            Self::Events { key, incarnation, first, last } => {
+                ChangeRow { first: *first, last: *last, ..ChangeRow::of(ChangeKind::Events, key, *incarnation) }
+            }
+            Self::Session { key, incarnation, change } => match change {
+                SessionChange::Created { revision, forked_from } => {
+                    let source = forked_from.as_ref().map(|(session, at)| {
+                        let mut source = ObjectText::default();
+                        source.push_str("sessionId", session.as_str());
+                        source.push("revision", &at.to_string());
+                        Cow::Owned(source.close())
+                    });
+                    ChangeRow { last: *revision, detail: source, ..ChangeRow::of(ChangeKind::SessionCreated, key, *incarnation) }
+                }
+                SessionChange::Updated(metadata) => {
+                    let detail = Some(Cow::Borrowed(&**metadata));
+                    ChangeRow { detail, ..ChangeRow::of(ChangeKind::SessionUpdated, key, *incarnation) }
+                }
+                SessionChange::Trimmed(base) => {
+                    ChangeRow { last: *base, ..ChangeRow::of(ChangeKind::SessionTrimmed, key, *incarnation) }
+                }
+                // The erasure stands for it, and nothing names the user any more.
+                SessionChange::Leased | SessionChange::Deleted(Removal::Erased) => return None,
+                SessionChange::Deleted(removal) => {
+                    let detail = Some(Cow::Borrowed(removal.as_str()));
+                    ChangeRow { detail, ..ChangeRow::of(ChangeKind::SessionDeleted, key, *incarnation) }
+                }
+            },
+            Self::Scope { key, first, last } => {
+                let (kind, app, user) = match key {
+                    ScopeKey::User(key) => (ChangeKind::UserState, &key.app, Some(&key.user)),
+                    ScopeKey::App(app) => (ChangeKind::AppState, app, None),
+                };
+                ChangeRow { kind, app, user, session: None, first: *first, last: *last, detail: None }
+            }
+            Self::Erased { app, subject, erasure } => {
+                let mut detail = ObjectText::default();
+                detail.push_str("erasureId", erasure);
+                detail.push_str("subject", &subject.to_hex());
+                let detail = Some(Cow::Owned(detail.close()));
+                ChangeRow { kind: ChangeKind::UserErased, app, user: None, session: None, first: 0, last: 0, detail }
+            }
+        })
+    }
 }
 
 /// Everything that a batch changes, each row once, in key order.
@@ -139,7 +248,10 @@ impl Writes<'_> {
         let users = self.users.iter().map(|(key, update)| (ScopeKey::User((*key).clone()), update));
         let apps = self.apps.iter().map(|(key, update)| (ScopeKey::App((*key).clone()), update));
         let changed = users.chain(apps).filter(|(_, update)| update.revision != update.was);
-        committed.extend(changed.map(|(key, update)| Committed::Scope(key, update.revision)));
+        committed.extend(changed.map(|(key, update)| {
+            let (first, last) = (update.was + 1, update.revision);
+            Committed::Scope { key, first, last }
+        }));
         committed
     }
 

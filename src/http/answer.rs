@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use super::request::Call;
 use crate::access::audit::Named;
 use crate::domain::event::StoredEvent;
-use crate::domain::json::{ObjectText, RawJson};
+use crate::domain::json::ObjectText;
 use crate::domain::query::{EventPage, EventQuery, SessionView};
 use crate::domain::session::SessionInfo;
 use crate::service::{self, Service};
@@ -141,16 +141,6 @@ pub fn session_object(view: &SessionView) -> ObjectText {
         object.push("state", state);
     }
     object
-}
-
-/// The metadata of a session: all of it, absent or not.
-pub fn metadata_object(head: &SessionInfo) -> String {
-    let mut object = ObjectText::default();
-    let text = |value: &Option<RawJson>, none| value.as_ref().map_or(none, RawJson::text).to_owned();
-    object.push("displayName", &text(&head.display_name, "null"));
-    object.push("labels", &text(&head.labels, "{}"));
-    object.push("expireTime", &head.expire_time.map_or_else(|| "null".to_owned(), |time| time.to_number()));
-    object.close()
 }
 
 pub fn push_events(out: &mut String, events: &[StoredEvent]) {

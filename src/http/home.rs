@@ -16,6 +16,7 @@ use crate::domain::json::ObjectText;
 const FEATURES: &[&str] = &[
     "erasure",
     "export",
+    "feed",
     "fork",
     "import",
     "keys",

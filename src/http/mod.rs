@@ -10,6 +10,7 @@ mod describe;
 mod edge;
 mod erasure;
 mod events;
+mod feed;
 mod history;
 mod home;
 mod lease;
@@ -26,6 +27,7 @@ mod request;
 mod sessions;
 mod shares;
 mod state;
+mod stream;
 mod system;
 mod trace;
 mod transfer;
@@ -73,6 +75,9 @@ macro_rules! endpoints {
 
 /// The whole API.
 const ENDPOINTS: &[Endpoint] = endpoints! {
+    GET "/v1/feed" => feed::of_all, OF_ALL;
+    GET "/v1/apps/{app}/feed" => feed::of_app, OF_APP;
+    GET "/v1/apps/{app}/users/{user}/feed" => feed::of_user, OF_USER;
     GET "/v1/apps" => names::apps, APPS;
     GET "/v1/apps/{app}/users" => names::users, USERS;
     GET "/v1/apps/{app}/sessions" => sessions::list_of_app, LIST_OF_APP;

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::domain::feed::FeedPosition;
 use crate::domain::lease::LeaseRefusal;
 use crate::domain::resolve::Mismatch;
 use crate::domain::{FieldError, Rejected};
@@ -47,6 +48,7 @@ codes! {
     SessionNotFound, "session_not_found", NOT_FOUND, "There is no such session";
     EventNotFound, "event_not_found", NOT_FOUND, "The session has no such event";
     StateKeyNotFound, "state_key_not_found", NOT_FOUND, "The state has no such key";
+    FeedDisabled, "feed_disabled", NOT_FOUND, "There is no change feed";
     NotFound, "not_found", NOT_FOUND, "There is nothing at this path";
     NotAcceptable, "not_acceptable", NOT_ACCEPTABLE, "The answer has no such type";
     MethodNotAllowed, "method_not_allowed", METHOD_NOT_ALLOWED, "The path does not take this method";
@@ -115,6 +117,10 @@ enum Tells {
         base: i64,
         revision: Option<i64>,
     },
+    /// The oldest position of the feed.
+    Feed {
+        oldest: FeedPosition,
+    },
     Lease(LeaseRefusal),
     Throttle(Throttle),
 }
@@ -123,6 +129,8 @@ enum Tells {
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Members<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     base_revision: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,6 +160,7 @@ impl Tells {
                 ..none
             },
             Self::Log { base, revision } => Members { base_revision: Some(*base), revision: *revision, ..none },
+            Self::Feed { oldest } => Members { oldest: Some(oldest.to_string()), ..none },
             Self::Lease(LeaseRefusal::Held(held)) => Members {
                 epoch: Some(held.epoch),
                 owner: Some(&held.owner),
@@ -413,6 +422,16 @@ impl From<Error> for Problem {
                 ..Self::new(
                     Code::RevisionTrimmed,
                     "what user and app state were then is no longer kept; `scope=session` shows the state of the session alone",
+                )
+            },
+            Error::FeedDisabled => {
+                Self::new(Code::FeedDisabled, "the server keeps no change feed (--feed-retention)")
+            }
+            Error::FeedGone { oldest } => Self {
+                tells: Some(Box::new(Tells::Feed { oldest })),
+                ..Self::new(
+                    Code::PositionGone,
+                    "the feed has no such position, or not any more; take a position, read what there is, and go on from it",
                 )
             },
             Error::PositionGone { base, revision } => Self {

@@ -23,7 +23,6 @@ use super::rates::{Limited, Paid, Payers, Rates};
 use crate::access::{Client, Kind as ClientKind};
 use crate::allowance::Allowance;
 use crate::domain::access::{Place, Role, Writer};
-use crate::domain::cursor::Position;
 use crate::domain::envelope::{parse_body, to_camel};
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::Json;
@@ -305,8 +304,11 @@ impl Call {
     }
 
     /// Where a stream of events goes on. An empty header is none: a browser sends it before its first event.
-    pub fn last_event_id(&self) -> Result<Option<Position>, Problem> {
-        let position = |text: &str| (!text.is_empty()).then(|| Position::parse(text)).transpose();
+    pub fn last_event_id<T>(
+        &self,
+        parse: impl Fn(&str) -> Result<T, &'static str>,
+    ) -> Result<Option<T>, Problem> {
+        let position = |text: &str| (!text.is_empty()).then(|| parse(text)).transpose();
         Ok(self.header(Header::LastEventId, position)?.flatten())
     }
 

@@ -16,7 +16,7 @@ use super::request::{Call, Standing};
 use crate::access::Refusal;
 use crate::domain::ids::SessionKey;
 use crate::domain::time::Micros;
-use crate::service::{Service, Subscription};
+use crate::service::{FeedSubscription, Subscription};
 
 /// How often a credential is judged again. With the 3 s for which a look-up is remembered, what is revoked ends within 5 s.
 const JUDGE_EVERY: Duration = Duration::from_millis(1500);
@@ -55,11 +55,37 @@ impl Watched {
     }
 }
 
-/// A request that waits for a session to change.
-pub struct Wait {
+/// What a request waits for.
+pub trait Awaited: Send {
+    /// Waits until it may have changed. Cancel-safe.
+    fn changed(&mut self) -> impl Future<Output = ()> + Send;
+    /// What has changed by now wakes no more.
+    fn seen(&mut self);
+}
+
+impl Awaited for Subscription {
+    async fn changed(&mut self) {
+        Subscription::changed(self).await;
+    }
+
+    fn seen(&mut self) {
+        self.latest();
+    }
+}
+
+/// `changed` does it.
+impl Awaited for FeedSubscription {
+    async fn changed(&mut self) {
+        FeedSubscription::changed(self).await;
+    }
+
+    fn seen(&mut self) {}
+}
+
+/// A request that waits for a session, or a feed, to change.
+pub struct Wait<A = Subscription> {
     app: Arc<App>,
-    service: Arc<Service>,
-    subscription: Subscription,
+    awaited: A,
     until: Instant,
     watched: Watched,
     gone: Option<ClientGone>,
@@ -69,27 +95,33 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Waits at most so long, for changes from now on, `with_scopes` also of shared state: the first look at the session comes after
+    /// Waits for a session: at most so long, for changes from now on, `with_scopes` also of shared state: the first look at the session comes after
     /// this.
     ///
     /// # Errors
     /// The names of the path.
     pub fn new(call: &Call, longest: Duration, with_scopes: bool) -> Result<Self, Problem> {
+        Ok(Self::on(call, longest, call.service.subscribe(&call.session()?, with_scopes)))
+    }
+}
+
+impl<A: Awaited> Wait<A> {
+    /// Waits at most so long.
+    pub fn on(call: &Call, longest: Duration, awaited: A) -> Self {
         let longest = longest.min(call.app.settings.watch.longest_wait);
-        Ok(Self {
-            subscription: call.service.subscribe(&call.session()?, with_scopes),
+        Self {
+            awaited,
             until: Instant::now() + longest,
             watched: Watched::new(call),
             gone: call.extensions.get().cloned(),
             ending: call.app.ending(),
             held: call.extensions.get().cloned(),
             place: None,
-            service: call.service.clone(),
             app: call.app.clone(),
-        })
+        }
     }
 
-    /// Waits until the session may have changed, or has expired. `None`: there will be no more waiting, as the time is up, the server
+    /// Waits until there may be a change, or a session has expired. `None`: there will be no more waiting, as the time is up, the server
     /// stops, or nobody listens any more. Else the deadline for the next look.
     ///
     /// # Errors
@@ -104,7 +136,7 @@ impl Wait {
                 held.give_back();
             }
         }
-        let look = self.service.look_for_expiry(expire_time);
+        let look = self.app.service(true).look_for_expiry(expire_time);
         loop {
             let gone = async {
                 match &mut self.gone {
@@ -118,13 +150,13 @@ impl Wait {
                 biased;
                 _ = self.ending.wait_for(|ending| *ending) => return Ok(None),
                 () = gone => return Ok(None),
-                changed = timeout_at(next, self.subscription.changed()) => changed.is_ok(),
+                changed = timeout_at(next, self.awaited.changed()) => changed.is_ok(),
             };
             if !self.watched.still_may().await {
                 return Err(unauthenticated());
             }
             if changed || look.is_some_and(|look| look <= Instant::now()) {
-                self.subscription.latest();
+                self.awaited.seen();
                 return Ok(Some(Instant::now() + self.app.settings.request_timeout));
             }
             if Instant::now() >= self.until {

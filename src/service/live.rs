@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::Service;
 use super::news::{News, Recent};
-use crate::domain::ids::{ScopeKey, SessionKey};
+use crate::domain::feed::FeedScope;
+use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::session::SessionInfo;
 use crate::domain::writes::Committed;
 use crate::store::error::StoreError;
@@ -78,6 +79,19 @@ struct All {
     sessions: Topics<SessionKey, Topic>,
     /// Revisions of app and user state, for those who wait for state.
     scopes: Topics<ScopeKey, watch::Sender<i64>>,
+    feeds: Topics<FeedScope, watch::Sender<()>>,
+}
+
+impl All {
+    fn tell_feed(&self, app: &AppName, user: Option<&UserId>) {
+        let user = user.map(|user| FeedScope::User(UserKey { app: app.clone(), user: user.clone() }));
+        for scope in [Some(FeedScope::All), Some(FeedScope::App(app.clone())), user].into_iter().flatten() {
+            if let Some(topic) = self.feeds.get(&scope) {
+                // Nobody listens any more: it is about to be left.
+                let _ = topic.send(());
+            }
+        }
+    }
 }
 
 /// All that is waited for in this process.
@@ -87,9 +101,17 @@ pub struct Live {
     /// How many wait: without any, a commit costs one look at this.
     waiting: AtomicUsize,
     first: Notify,
+    /// The first follower of a feed.
+    first_feed: Notify,
+    /// What is committed is not in the feed before a tick.
+    has_ticks: bool,
 }
 
 impl Live {
+    pub fn new(has_ticks: bool) -> Self {
+        Self { has_ticks, ..Self::default() }
+    }
+
     fn all(&self) -> MutexGuard<'_, All> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,18 +122,21 @@ impl Live {
             return;
         }
         let all = self.all();
+        if !self.has_ticks && !all.feeds.0.is_empty() {
+            committed.iter().filter_map(Committed::row).for_each(|row| all.tell_feed(row.app, row.user));
+        }
         for change in committed {
             match change {
                 Committed::Events { key, incarnation, last, .. } => {
                     let Some(topic) = all.sessions.get(key) else { continue };
                     topic.news.send_if_modified(|news| news.add_events(*incarnation, *last));
                 }
-                Committed::Session(key) => {
+                Committed::Session { key, .. } => {
                     if let Some(topic) = all.sessions.get(key) {
                         topic.news.send_modify(|news| news.other += 1);
                     }
                 }
-                Committed::Scope(key, revision) => {
+                Committed::Scope { key, last: revision, .. } => {
                     if let Some(topic) = all.scopes.get(key) {
                         topic.send_if_modified(|known| {
                             let is_new = *revision > *known;
@@ -120,6 +145,7 @@ impl Live {
                         });
                     }
                 }
+                Committed::Erased { .. } => {}
             }
         }
     }
@@ -142,6 +168,43 @@ impl Live {
             })
         });
         Subscription { live: self.clone(), key: key.clone(), news: topic.news.subscribe(), topic, scopes }
+    }
+
+    /// Waits for changes of a feed.
+    pub fn enter_feed(&self, scope: &FeedScope) -> watch::Receiver<()> {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let mut all = self.all();
+        if all.feeds.0.is_empty() {
+            self.first_feed.notify_one();
+        }
+        all.feeds.enter(scope, || watch::Sender::new(())).subscribe()
+    }
+
+    pub fn leave_feed(&self, scope: &FeedScope) {
+        self.all().feeds.leave(scope);
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Wakes who waits for feeds: for these apps and users, or for any.
+    pub fn tell_feeds(&self, scopes: Option<&[FeedScope]>) {
+        let all = self.all();
+        match scopes {
+            None => all.feeds.0.values().for_each(|(_, topic)| topic.send_replace(())),
+            Some(scopes) => scopes.iter().for_each(|scope| match scope {
+                FeedScope::All => {}
+                FeedScope::App(app) => all.tell_feed(app, None),
+                FeedScope::User(user) => all.tell_feed(&user.app, Some(&user.user)),
+            }),
+        }
+    }
+
+    /// Waits for as long as is due: if somebody follows a feed, and if nobody does, unless somebody begins to.
+    pub async fn until_feed(&self, followed: Duration, idle: Duration) {
+        if self.all().feeds.0.is_empty() {
+            let _ = timeout(idle, self.first_feed.notified()).await;
+        } else {
+            sleep(followed).await;
+        }
     }
 
     /// All that is waited for.
@@ -273,7 +336,7 @@ impl Service {
         for keys in scopes.chunks(KEYS_AT_ONCE) {
             self.metrics.polled();
             let found = self.store.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
-            let found: Vec<_> = found.into_iter().map(|(key, revision)| Committed::Scope(key, revision)).collect();
+            let found: Vec<_> = found.into_iter().map(|(key, last)| Committed::Scope { key, first: last, last }).collect();
             self.live.committed(&found);
         }
         Ok(())

@@ -11,7 +11,7 @@
 //! - `export`, `import`: sessions as lines, and back
 //! - `policy`: how long the data of an app is kept
 //! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
-//!   `news`: what was heard and read of a session
+//!   `news`: what was heard and read of a session; `feed`: the change feed
 //! - `sweep`: what runs in the background
 //! - `erasure`: users are erased; `receipts`: what tells of it is signed
 //! - `retry`: how a transaction is retried
@@ -20,6 +20,7 @@ mod clock;
 mod erasure;
 mod events;
 mod export;
+mod feed;
 mod follow;
 mod import;
 mod lease;
@@ -40,6 +41,7 @@ use receipts::Signer;
 use tokio::sync::{Notify, OnceCell, Semaphore};
 use tokio::time::Instant;
 
+use crate::domain::feed::FeedPosition;
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::tag::IfMatch;
@@ -55,6 +57,7 @@ pub use clock::{Clock, SystemClock};
 pub use erasure::Replayed;
 pub use events::{Answered, Appended};
 pub use export::Export;
+pub use feed::{Changes, FeedSubscription};
 pub use follow::{Begin, Follower, Gone, Item};
 pub use import::{Import, ImportOptions, ImportResult, Imported, OnConflict};
 pub use lease::{Granted, Taken};
@@ -96,6 +99,10 @@ pub enum Error {
     ErasureNotFound,
     #[error("the log has no such position")]
     PositionGone { base: i64, revision: i64 },
+    #[error("there is no change feed")]
+    FeedDisabled,
+    #[error("the feed has no such position")]
+    FeedGone { oldest: FeedPosition },
     #[error("the past was trimmed")]
     Trimmed { base: i64 },
     #[error("what shared state was is forgotten")]
@@ -170,7 +177,7 @@ pub struct Changed<T> {
 
 impl Service {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
-        let live = Arc::<Live>::default();
+        let live = Arc::new(Live::new(store.is_shared()));
         let told = live.clone();
         store.watch_commits(Box::new(move |committed| told.committed(committed)));
         Self {

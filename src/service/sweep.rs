@@ -9,9 +9,9 @@ use crate::store::backend::DatabaseClock;
 use crate::store::error::StoreError;
 use crate::store::limits::CLOCK_TOLERANCE;
 
-/// Writers go first: a sweep takes a fifth of the time at most, also of a database that has one writer.
+/// Writers go first: a sweep takes a seventh of the time at most, also of a database that has one writer.
 pub(super) async fn rest(since: Instant) {
-    sleep(since.elapsed() * 4).await;
+    sleep(since.elapsed() * 6).await;
 }
 
 impl Service {
@@ -37,6 +37,7 @@ impl Service {
                     }
                     rest(begun).await;
                 }
+                self.prune_feed(limit).await?;
                 self.finish_erasures(Instant::now() + limit).await
             };
             let pause = match swept.await {

@@ -198,7 +198,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let observers = Observers { audit: audit.clone(), traces: traces.clone() };
     let app = http::app(service.clone(), authenticator.clone(), observers, settings, metrics.clone(), clock);
 
-    let polled = service.clone();
+    let (polled, ticked) = (service.clone(), service.clone());
     let (stop, stopped) = watch::channel(false);
     let mut metrics_stopped = stopped.clone();
     if let Some(listener) = metrics_listener {
@@ -212,6 +212,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     });
 
     let poller = tokio::spawn(async move { polled.poll_forever(config.watch_poll).await });
+    let ticker = tokio::spawn(async move { ticked.tick_forever().await });
     let watcher = tokio::spawn(async move { authenticator.watch().await });
     let rotations = tokio::spawn(reopen_at_hangup(audit));
     let refusals = tokio::spawn(report_refusals(metrics.clone()));
@@ -230,6 +231,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let drained = server::serve(listener, router(app), limits, metrics, refusal, shutdown).await;
     sweeper.abort();
     poller.abort();
+    ticker.abort();
     refusals.abort();
     watcher.abort();
     rotations.abort();

@@ -14,7 +14,7 @@ use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::session::Creation;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
-use crate::domain::writes::Writes;
+use crate::domain::writes::{ChangeRow, Writes};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -118,6 +118,23 @@ pub trait Tx: Sql {
         inserts: &[SessionInsert<'_>],
     ) -> impl Future<Output = Result<Vec<SessionView>>> + Send;
     fn apply(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<()>> + Send;
+
+    /// Whether the change feed is on.
+    fn feeds(&self) -> bool;
+    /// Adds changes to the feed. What commits in one statement records by itself what it writes.
+    fn record(&mut self, changes: &[ChangeRow<'_>]) -> impl Future<Output = Result<()>> + Send;
+    /// Adds a tick to the feed, if anything was committed since the last one, and brings the feed into shape; the last tick.
+    fn tick(&mut self) -> impl Future<Output = Result<i64>> + Send;
+    /// The names of apps and users in the changes of the ticks after one up to another, up to a limit.
+    fn ticked(
+        &mut self,
+        after: i64,
+        through: i64,
+        limit: i64,
+    ) -> impl Future<Output = Result<Vec<(String, Option<String>)>>> + Send;
+    /// Removes ticks that are older, in microseconds, and up to `limit` changes before the oldest tick that is left; how many there were. `now` counts
+    /// where the database has no clock.
+    fn prune_feed(&mut self, now: Micros, age: i64, limit: i64) -> impl Future<Output = Result<u64>> + Send;
 
     /// The state rows of these keys, of sessions with their incarnations; keys that are not there are left out.
     fn values(

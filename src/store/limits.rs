@@ -30,6 +30,8 @@ pub struct StoreLimits {
     pub acquire: Duration,
     /// Connections to the database (PostgreSQL) or readers (SQLite, which has one writer besides).
     pub connections: u32,
+    /// How long changes stay in the change feed (`--feed-retention`); zero: there is none.
+    pub feed: Duration,
 }
 
 impl Default for StoreLimits {
@@ -39,11 +41,17 @@ impl Default for StoreLimits {
             lock_wait: Duration::from_secs(2),
             acquire: Duration::from_secs(2),
             connections: 16,
+            feed: Duration::ZERO,
         }
     }
 }
 
 impl StoreLimits {
+    /// Whether there is a change feed.
+    pub fn feeds(&self) -> bool {
+        !self.feed.is_zero()
+    }
+
     /// One step of a transaction, `COMMIT` aside.
     pub fn unit(&self) -> Duration {
         self.acquire + self.statement

@@ -53,6 +53,7 @@ use crate::domain::command::{
 };
 use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome};
 use crate::domain::event::StoredEvent;
+use crate::domain::feed::{FeedPage, FeedQuery, FeedScope};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
@@ -281,6 +282,19 @@ pub trait Store: Send + Sync + 'static {
 
     /// The key that signs receipts (PKCS#8): the same for every process. The first call stores its `draw`.
     async fn receipt_key(&self, draw: &[u8], deadline: Instant) -> Result<Vec<u8>, StoreError>;
+
+    /// Whether changes are recorded for the feed.
+    fn feeds(&self) -> bool;
+
+    /// Reads the change feed. It may look no longer than until `until` for changes that the query wants.
+    async fn feed(&self, query: &FeedQuery, until: Instant, deadline: Instant) -> Result<FeedPage, StoreError>;
+
+    /// Makes what was committed since the last call part of the feed, where that takes a tick; the last tick, and the names of apps and
+    /// users in the changes after the tick `after`, or none if these are too many.
+    async fn tick(&self, after: i64, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>), StoreError>;
+
+    /// Removes a chunk of what is too old for the feed; whether there is more to do.
+    async fn prune_feed(&self, now: Micros, deadline: Instant) -> Result<bool, StoreError>;
 
     /// What time the database thinks it is.
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock, StoreError>;

@@ -19,6 +19,7 @@ use crate::domain::command::{
 };
 use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome};
 use crate::domain::event::StoredEvent;
+use crate::domain::feed::{FeedBegin, FeedPage, FeedQuery, FeedScope, Tick};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
@@ -264,6 +265,27 @@ impl Store for Nowhere {
 
     async fn receipt_key(&self, _: &[u8], _: Instant) -> Result<Vec<u8>> {
         written()
+    }
+
+    fn feeds(&self) -> bool {
+        true
+    }
+
+    /// The feed of a database in which nothing has happened yet.
+    async fn feed(&self, query: &FeedQuery, _: Instant, _: Instant) -> Result<FeedPage> {
+        let position = Tick { number: 0, time: Micros(0), snapshot: String::new() }.end();
+        Ok(match query.begin {
+            FeedBegin::Behind(other) if other != position => FeedPage::Gone { oldest: position },
+            _ => FeedPage::Changes { changes: Vec::new(), position, up_to_date: true },
+        })
+    }
+
+    async fn tick(&self, _: i64, _: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
+        Ok((0, Some(Vec::new())))
+    }
+
+    async fn prune_feed(&self, _: Micros, _: Instant) -> Result<bool> {
+        Ok(false)
     }
 
     async fn clock(&self, _: Instant) -> Result<DatabaseClock> {

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use super::backend::{Backend, Tx};
 use super::error::{Cause, StoreError};
 use super::limits::{Deadline, StoreLimits};
-use crate::domain::writes::{Committed, Writes};
+use crate::domain::writes::{ChangeRow, Committed, Writes};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -31,6 +31,17 @@ pub enum End {
 impl End {
     /// Nobody waits for what was written.
     pub const UNTOLD: Self = Self::Commit(Vec::new());
+
+    /// What was told before this.
+    pub fn after(self, mut told: Vec<Committed>) -> Self {
+        match self {
+            Self::Commit(more) => {
+                told.extend(more);
+                Self::Commit(told)
+            }
+            Self::Release => Self::Release,
+        }
+    }
 }
 
 /// Applies writes in a transaction. The only way but for the optimistic append, so that none of their events can be left out
@@ -41,6 +52,15 @@ impl End {
 pub async fn apply<X: Tx>(tx: &mut X, writes: &Writes<'_>) -> Result<End> {
     tx.apply(writes).await?;
     Ok(End::Commit(writes.committed()))
+}
+
+/// Tells the change feed, if it is on, of what is about to be committed.
+///
+/// # Errors
+/// As of [`Tx::record`].
+pub async fn record<X: Tx>(tx: &mut X, told: &[Committed]) -> Result<()> {
+    let rows: Vec<ChangeRow<'_>> = told.iter().filter_map(Committed::row).collect();
+    if tx.feeds() && !rows.is_empty() { tx.record(&rows).await } else { Ok(()) }
 }
 
 pub struct Runner<B> {
@@ -138,13 +158,14 @@ impl<B: Backend> Runner<B> {
 
     /// # Errors
     /// Of a commit: the error says whether it may have happened.
-    pub async fn end(&self, tx: B::Tx, end: End, deadline: Deadline) -> Result<()> {
+    pub async fn end(&self, mut tx: B::Tx, end: End, deadline: Deadline) -> Result<()> {
         match end {
-            End::Commit(events) => {
+            End::Commit(told) => {
+                self.within(deadline, record(&mut tx, &told)).await?;
                 let done = timeout_at(deadline.commit(), tx.commit()).await.unwrap_or_else(|_| Err(out_of_time()));
                 let done = done.map_err(StoreError::in_commit);
                 if done.as_ref().map_or_else(|error| error.unclear, |()| true) {
-                    self.committed(|| events);
+                    self.committed(|| told);
                 }
                 done
             }

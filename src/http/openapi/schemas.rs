@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::access::Role;
 use crate::domain::event::ACTION_DEFAULTS;
+use crate::domain::feed::ChangeKind;
 use crate::domain::template::{Braces, MAX_NAMES, Missing};
 use crate::http::adk::{EVENT_DEFAULTS, action_fields, event_fields};
 
@@ -195,6 +196,8 @@ pub fn all() -> Map<String, Value> {
                 "description": "Frames `event`, `caught_up`, `metadata`, `state`, `trimmed`, `deleted`, `bye`: docs/live.md.",
             }),
         ),
+        ("ChangePage", change_page()),
+        ("Change", change()),
         ("ExportLines", lines("An object a line: docs/data.md.")),
         ("ImportLines", lines("The lines of an export.")),
         (
@@ -288,6 +291,49 @@ fn list(name: &str, item: Value) -> Value {
         "properties": {
             name: {"type": "array", "items": item},
             "nextPageToken": {"type": "string", "description": "There when there is more: the `pageToken` of the next request."},
+        },
+    })
+}
+
+fn change_page() -> Value {
+    json!({
+        "type": "object", "required": ["changes", "position", "upToDate"],
+        "properties": {
+            "changes": {"type": "array", "items": reference("Change")},
+            "position": {"type": "string", "maxLength": 64, "pattern": "^[A-Za-z0-9._-]+$"},
+            "upToDate": {"type": "boolean", "description": "There was nothing behind the position."},
+        },
+    })
+}
+
+fn change() -> Value {
+    json!({
+        "type": "object", "required": ["position", "time", "kind", "appName"],
+        "properties": {
+            "position": {"type": "string", "maxLength": 64, "pattern": "^[A-Za-z0-9._-]+$"},
+            "time": {"type": "number", "description": "When it was committed, about: Unix seconds."},
+            "kind": {"type": "string", "enum": ChangeKind::NAMES},
+            "appName": {"type": "string"},
+            "userId": {"type": "string"},
+            "subject": {"type": "string", "pattern": "^[0-9a-f]{64}$",
+                "description": "Stands for app and user, also where nothing names the user any more: a keyed hash."},
+            "sessionId": {"type": "string"},
+            "incarnation": {"type": "string", "pattern": "^[0-9a-f]{1,16}$",
+                "description": "Tells a session from another one of the same id."},
+            "revision": {"type": "integer", "minimum": 0},
+            "firstRevision": {"type": "integer", "minimum": 1},
+            "firstSequence": {"type": "integer", "minimum": 1},
+            "lastSequence": {"type": "integer", "minimum": 1},
+            "baseRevision": {"type": "integer", "minimum": 1},
+            "forkedFrom": {"type": "object", "required": ["sessionId", "revision"],
+                "properties": {"sessionId": {"type": "string"}, "revision": {"type": "integer", "minimum": 0}}},
+            "metadata": {"type": "object"},
+            "reason": {"type": "string", "enum": ["deleted", "expired", "retention"]},
+            "erasureId": {"type": "string"},
+            "events": {"type": "array", "items": reference("Event")},
+            "set": {"type": "object", "description": "Keys without prefix, with their values after the change."},
+            "removed": {"type": "array", "items": {"type": "string"}},
+            "gone": {"type": "boolean", "description": "A part of the content is not there any more."},
         },
     })
 }
@@ -1096,6 +1142,7 @@ fn problem() -> Value {
             "appRevision": {"type": "integer", "description": "That of the app's state, where a session was addressed."},
             "limit": {"type": "string", "description": "What refused: the rate of `app`, `key` or `user`, or the places of `watchers`."},
             "epoch": {"type": "integer", "description": "Of the session's lease, where that refused."},
+            "oldest": {"type": "string", "description": "The oldest position of the feed."},
             "owner": {"type": "string", "description": "Who holds the lease that is in the way."},
             "expireTime": {"type": "number", "description": "When the lease that is in the way expires."},
             "outcome": {

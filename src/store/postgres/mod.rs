@@ -20,8 +20,9 @@ use sqlx::migrate::{Migrate as _, Migration, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use statements::{
-    DROP_APP, DROP_USERS, EXPIRED, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS,
-    LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, READ_HEADS, READ_REVISIONS, VALUES,
+    DROP_APP, DROP_USERS, EXPIRED, FIRST_TICK, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS,
+    LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, PRUNE_CHANGES, PRUNE_TICKS, READ_HEADS, READ_REVISIONS, RECORD, RESTAMP,
+    TICK, TICKED, VALUES,
 };
 use url::Url;
 use words::{STATEMENTS, clock, pinned};
@@ -36,6 +37,7 @@ use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
 use super::migrations::{all_applied, statements};
 use super::pool::{Lease, Pool, PoolUse};
+use super::sql::feed::latest;
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
 use super::sql::query::{Query, Row, Sql, Value};
@@ -47,7 +49,7 @@ use crate::domain::loaded::{Loaded, LockedSession, Needs, Revisions, StateEntry}
 use crate::domain::query::{EventPage, SessionQuery, SessionView, StateFilter};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::writes::Writes;
+use crate::domain::writes::{ChangeRow, Writes};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -134,7 +136,7 @@ impl Postgres {
             }
             None => {}
         }
-        Ok(PgTx::new(conn, timeline, !self.options.pgbouncer, begin.is_some()))
+        Ok(PgTx::new(conn, timeline, !self.options.pgbouncer, begin.is_some(), self.limits.feeds()))
     }
 }
 
@@ -318,11 +320,18 @@ pub struct PgTx {
     made_users: Vec<UserKey>,
     made_apps: Vec<AppName>,
     in_transaction: bool,
+    feeds: bool,
 }
 
 impl PgTx {
-    fn new(conn: Lease<PgConnection>, timeline: Timeline, persistent: bool, in_transaction: bool) -> Self {
-        Self { conn, timeline, persistent, made_users: vec![], made_apps: vec![], in_transaction }
+    fn new(
+        conn: Lease<PgConnection>,
+        timeline: Timeline,
+        persistent: bool,
+        in_transaction: bool,
+        feeds: bool,
+    ) -> Self {
+        Self { conn, timeline, persistent, made_users: vec![], made_apps: vec![], in_transaction, feeds }
     }
 
     async fn end(mut self, statement: &'static str) -> Result<()> {
@@ -357,9 +366,9 @@ impl PgTx {
         Ok(row.is_some())
     }
 
-    /// Writes what a batch changes in one app, unless a head has changed.
-    async fn write_app(&mut self, app: &AppName, writes: &Writes<'_>) -> Result<Verdict> {
-        let row = write_call(app, writes).persistent(self.persistent).fetch_one(&mut *self.conn).await?;
+    /// Writes what a batch changes in one app, unless a head has changed; `feeds`: and tells the change feed.
+    async fn write_app(&mut self, app: &AppName, writes: &Writes<'_>, feeds: bool) -> Result<Verdict> {
+        let row = write_call(app, writes, feeds).persistent(self.persistent).fetch_one(&mut *self.conn).await?;
         row.verdict()
     }
 }
@@ -624,7 +633,7 @@ impl Tx for PgTx {
     async fn create_at_once(&mut self, inserts: &[SessionInsert<'_>]) -> Result<Vec<SessionView>> {
         let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
         rows.sort_by_key(|insert| &insert.creation.key);
-        let Some(mut statement) = create_sessions(&rows) else { return Ok(Vec::new()) };
+        let Some(mut statement) = create_sessions(&rows, self.feeds) else { return Ok(Vec::new()) };
         let rows: Vec<ViewRow> =
             statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
         let view = |row: ViewRow| {
@@ -637,7 +646,7 @@ impl Tx for PgTx {
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
         let mut apps = apps_of(writes).into_iter();
         match (apps.next(), apps.next()) {
-            (Some(app), None) => self.write_app(app, writes).await,
+            (Some(app), None) => self.write_app(app, writes, self.feeds).await,
             _ => Err(StoreError::new(Cause::Internal, "what is written at once is of one app")),
         }
     }
@@ -648,12 +657,54 @@ impl Tx for PgTx {
 
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
         for app in apps_of(writes) {
-            if !matches!(self.write_app(app, writes).await?, Verdict::Written(_)) {
+            if !matches!(self.write_app(app, writes, false).await?, Verdict::Written(_)) {
                 // A session that has expired since it was locked, or an id that the same session has under another key.
                 return Err(StoreError::new(Cause::Conflict, "a locked head is not what it was"));
             }
         }
         self.drop_unused_scopes(writes).await
+    }
+
+    fn feeds(&self) -> bool {
+        self.feeds
+    }
+
+    async fn record(&mut self, changes: &[ChangeRow<'_>]) -> Result<()> {
+        let rows = || changes.iter();
+        sqlx::query(RECORD)
+            .persistent(self.persistent)
+            .bind(rows().map(|row| row.kind.number()).collect::<Vec<_>>())
+            .bind(rows().map(|row| row.app.as_str()).collect::<Vec<_>>())
+            .bind(rows().map(|row| row.user.map(UserId::as_str)).collect::<Vec<_>>())
+            .bind(rows().map(|row| row.session.map(|(session, _)| session.as_str())).collect::<Vec<_>>())
+            .bind(rows().map(|row| row.session.map(|(_, incarnation)| incarnation)).collect::<Vec<_>>())
+            .bind(rows().map(|row| row.first).collect::<Vec<_>>())
+            .bind(rows().map(|row| row.last).collect::<Vec<_>>())
+            .bind(rows().map(|row| row.detail.as_deref()).collect::<Vec<_>>())
+            .execute(&mut *self.conn)
+            .await?;
+        Ok(())
+    }
+
+    async fn tick(&mut self) -> Result<i64> {
+        /// How many changes of a dump one tick takes in.
+        const RESTAMPED: i64 = 1000;
+        sqlx::query(TICK).persistent(self.persistent).execute(&mut *self.conn).await?;
+        sqlx::query(FIRST_TICK).persistent(self.persistent).execute(&mut *self.conn).await?;
+        sqlx::query(RESTAMP).persistent(self.persistent).bind(RESTAMPED).execute(&mut *self.conn).await?;
+        Ok(latest(self).await?.map_or(0, |tick| tick.number))
+    }
+
+    async fn ticked(&mut self, after: i64, through: i64, limit: i64) -> Result<Vec<(String, Option<String>)>> {
+        let names = sqlx::query_as(TICKED).persistent(self.persistent).bind(after).bind(through).bind(limit);
+        Ok(names.fetch_all(&mut *self.conn).await?)
+    }
+
+    async fn prune_feed(&mut self, _: Micros, age: i64, limit: i64) -> Result<u64> {
+        let ticks = sqlx::query(PRUNE_TICKS).persistent(self.persistent).bind(age).bind(limit);
+        let ticks = ticks.execute(&mut *self.conn).await?.rows_affected();
+        let changes = sqlx::query(PRUNE_CHANGES).persistent(self.persistent).bind(limit);
+        Ok(ticks + changes.execute(&mut *self.conn).await?.rows_affected())
     }
 
     async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {

@@ -129,9 +129,53 @@ pub const DROP_USERS: &str =
 
 pub const DROP_APP: &str = "delete from app_scopes where app_name = $1 and revision = 0";
 
+/// Adds changes to the feed.
+pub const RECORD: &str = "insert into changes (kind, app_name, user_id, session_id, incarnation, first_revision, last_revision, detail) \
+    select * from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[])";
+
+/// Adds a tick, if there is something that the last one did not show. Of two that come at once one is in vain. Not on a standby:
+/// its snapshots take what was running for finished.
+pub const TICK: &str = "insert into ticks (tick, since, snapshot) select t.tick + 1, t.snapshot, pg_current_snapshot() \
+    from (select tick, snapshot from ticks order by tick desc limit 1) as t \
+    where not pg_is_in_recovery() and pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) \
+      and (exists (select from changes c where c.tx >= pg_snapshot_xmax(t.snapshot)) \
+        or exists (select from pg_snapshot_xip(t.snapshot) as x(tx) cross join lateral \
+                     (select from changes c where c.tx = x.tx limit 1) as c)) \
+    on conflict do nothing";
+
+/// Adds the first tick: of a new database, or of one that was restored from a dump into a younger server.
+pub const FIRST_TICK: &str = "insert into ticks (tick, since, snapshot) \
+    select coalesce((select max(tick) from ticks), 0) + 1, pg_current_snapshot(), pg_current_snapshot() \
+    where not pg_is_in_recovery() and not exists (select from (select snapshot from ticks order by tick desc limit 1) as t \
+      where pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot())) on conflict do nothing";
+
+/// Changes of a dump from an older server seem to be of the future: the next tick shows them, up to `$1` of them.
+pub const RESTAMP: &str = "update changes set tx = pg_current_xact_id() where (tx, id) in (select tx, id from changes \
+    where tx >= pg_snapshot_xmax(pg_current_snapshot()) order by tx, id limit $1)";
+
+/// The names in the changes of the ticks after `$1` up to `$2`.
+pub const TICKED: &str = "select distinct c.app_name, c.user_id from ticks t cross join lateral ( \
+      select n.app_name, n.user_id from changes n where n.tx >= pg_snapshot_xmax(t.since) and n.tx < pg_snapshot_xmax(t.snapshot) \
+        and pg_visible_in_snapshot(n.tx, t.snapshot) \
+      union all select n.app_name, n.user_id from pg_snapshot_xip(t.since) as x(tx) cross join lateral ( \
+        select * from changes n where n.tx = x.tx and pg_visible_in_snapshot(n.tx, t.snapshot) offset 0) as n) as c \
+    where t.tick > $1 and t.tick <= $2 limit $3";
+
+/// Removes ticks that are older than `$1`, of the first `$2`; never the last one.
+pub const PRUNE_TICKS: &str = concat!(
+    "delete from ticks where tick < (select max(t.tick) from (select tick, time from ticks order by tick limit $2) as t where t.time < ",
+    clock!(),
+    " - $1)"
+);
+
+/// Removes up to `$1` of the changes up to the oldest tick.
+pub const PRUNE_CHANGES: &str = "delete from changes where (tx, id) in (select n.tx, n.id \
+    from (select snapshot from ticks order by tick limit 1) as t cross join lateral (select tx, id from changes n \
+      where n.tx < pg_snapshot_xmax(t.snapshot) and pg_visible_in_snapshot(n.tx, t.snapshot) order by tx, id limit $1) as n)";
+
 /// All of them, with their names.
 #[cfg(test)]
-pub const ALL: [(&str, &str); 16] = [
+pub const ALL: [(&str, &str); 23] = [
     ("lock_sessions", LOCK_SESSIONS),
     ("lock_sessions_skipping", LOCK_SESSIONS_SKIPPING),
     ("lock_users", LOCK_USERS),
@@ -148,4 +192,11 @@ pub const ALL: [(&str, &str); 16] = [
     ("hold_user_alone", HOLD_USER_ALONE),
     ("drop_users", DROP_USERS),
     ("drop_app", DROP_APP),
+    ("record", RECORD),
+    ("tick", TICK),
+    ("first_tick", FIRST_TICK),
+    ("restamp", RESTAMP),
+    ("ticked", TICKED),
+    ("prune_ticks", PRUNE_TICKS),
+    ("prune_changes", PRUNE_CHANGES),
 ];

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use crate::domain::query::ANY_TIME;
 use crate::domain::time::Micros;
+use crate::store::sql::feed::FeedWords;
 use crate::store::sql::statements::Statements;
 use crate::store::sql::words::Words;
 
@@ -16,6 +17,27 @@ macro_rules! clock {
     };
 }
 pub(super) use clock;
+
+/// What each tick added: what its snapshot shows, and the one before did not. Of the transactions that were running then, each is
+/// looked up.
+macro_rules! changes {
+    ($of:literal, $filter:literal) => {
+        concat!(
+            "select t.tick, t.time as tick_time, t.snapshot::text as snapshot, c.id, c.kind, c.app_name, c.user_id, c.session_id, \
+               c.incarnation, c.first_revision, c.last_revision, c.detail, c.time \
+             from (select * from ticks where tick >= $1 and tick <= $3 order by tick) as t cross join lateral ( \
+               select n.* from changes n where n.tx >= pg_snapshot_xmax(t.since) and n.tx < pg_snapshot_xmax(t.snapshot) \
+                 and pg_visible_in_snapshot(n.tx, t.snapshot)",
+            $of,
+            " union all select n.* from pg_snapshot_xip(t.since) as x(tx) cross join lateral ( \
+                 select * from changes n where n.tx = x.tx and pg_visible_in_snapshot(n.tx, t.snapshot)",
+            $of,
+            " offset 0) as n) as c where c.kind <> 0 and (t.tick > $1 or c.id > $2) ",
+            $filter,
+            " order by t.tick, c.id limit 0 + $4"
+        )
+    };
+}
 
 pub static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(&WORDS));
 
@@ -54,5 +76,14 @@ static WORDS: Words = Words {
     ttl_clock: clock!(),
     for_update: " for update",
     skip_locked: " for update skip locked",
+    feed: FeedWords {
+        ticks: "tick, time, snapshot::text as snapshot from ticks",
+        // A database that was restored from a dump begins with low transaction ids: what the ticks say of higher ones is of another.
+        valid: "where pg_snapshot_xmax(snapshot) <= pg_snapshot_xmax(pg_current_snapshot())",
+        changes: changes!("", "and ($5::text is null or c.app_name = $5)"),
+        changes_of_user: changes!(" and n.app_name = $5 and n.user_id = $6", ""),
+        window: 100,
+        is_row: false,
+    },
     label: |name| format!("(s.labels::jsonb ->> {name})"),
 };

@@ -10,6 +10,7 @@ use sqlx::{FromRow, Postgres};
 
 use super::statement::Statement;
 use super::words::clock;
+use crate::domain::feed::ChangeKind;
 use crate::domain::ids::{AppName, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::SessionHead;
@@ -23,7 +24,7 @@ use crate::store::sql::statements::ttl_correction;
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
-     $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51)";
+     $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52)";
 
 /// The result of a call: the verdict, and for each stored event the incarnation of its session and the revisions of user and
 /// app that the event records.
@@ -64,8 +65,12 @@ pub fn apps_of<'a>(writes: &Writes<'a>) -> BTreeSet<&'a AppName> {
     sessions.chain(users).chain(apps.keys().copied()).chain(events).chain(states).collect()
 }
 
-/// The call that writes what a batch changes in one app.
-pub fn write_call<'q>(app: &'q AppName, writes: &'q Writes<'_>) -> QueryAs<'q, Postgres, VerdictRow, PgArguments> {
+/// The call that writes what a batch changes in one app; `feeds`: and tells the change feed.
+pub fn write_call<'q>(
+    app: &'q AppName,
+    writes: &'q Writes<'_>,
+    feeds: bool,
+) -> QueryAs<'q, Postgres, VerdictRow, PgArguments> {
     let query = sqlx::query_as(CALL).bind(app.as_str());
 
     let rows: Vec<_> = writes.sessions.iter().filter(|(key, _)| key.app() == app).collect();
@@ -126,7 +131,7 @@ pub fn write_call<'q>(app: &'q AppName, writes: &'q Writes<'_>) -> QueryAs<'q, P
 
     let of_app = StateRows::of(&writes.app_state, |(name, _)| *name == app);
     let query = query.bind(texts(&of_app.keys, |(_, key)| key));
-    of_app.bind(query)
+    of_app.bind(query).bind(feeds)
 }
 
 fn texts<'t, T>(rows: &[T], part: impl Fn(&T) -> &'t str) -> Vec<&'t str> {
@@ -183,7 +188,7 @@ pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postg
 /// Inserts sessions as [`insert_sessions`] does, with their initial states, of session keys alone; returns those that it made,
 /// with their merged states. It makes none for a user who may not have one, or whom an erasure holds, or has erased since the
 /// statement began.
-pub fn create_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
+pub fn create_sessions(rows: &[&SessionInsert<'_>], feeds: bool) -> Option<QueryBuilder<Postgres>> {
     let mut statement = made_sessions(rows, ADMITTED, "*")?;
     let state =
         || rows.iter().flat_map(|row| row.creation.state.iter().map(|change| (row.creation.incarnation, change)));
@@ -199,6 +204,16 @@ pub fn create_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postg
           select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0 \
           from made m join k_state k on k.incarnation = m.incarnation)",
     );
+    if feeds {
+        statement.part(
+            "fed",
+            format_args!(
+                "(insert into changes (kind, app_name, user_id, session_id, incarnation, first_revision, last_revision) \
+                  select {}, $1, m.user_id, m.id, m.incarnation, 0, 0 from made m)",
+                ChangeKind::SessionCreated.number()
+            ),
+        );
+    }
     let mut sql = statement.end()?;
     // What the statement inserts, it does not see: the state of the session is that of its creation.
     sql.push(" select ").push(HEAD_COLUMNS);
@@ -314,8 +329,8 @@ pub fn composed() -> Vec<(String, String)> {
     let statements = [
         ("insert_session", insert_sessions(&[&insert()])),
         ("insert_sessions", insert_sessions(&[&insert(), &insert()])),
-        ("create_session", create_sessions(&[&insert()])),
-        ("create_sessions", create_sessions(&[&insert(), &insert()])),
+        ("create_session", create_sessions(&[&insert()], false)),
+        ("create_sessions", create_sessions(&[&insert(), &insert()], true)),
         ("read_session", read_statement(&[&query])),
         ("read_session_keys", read_statement(&[&keys])),
         ("read_sessions", read_statement(&[&query, &query])),

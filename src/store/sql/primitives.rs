@@ -29,6 +29,7 @@ use crate::domain::scope::join;
 use crate::domain::session::{MetadataPatch, SessionInfo};
 use crate::domain::tag::Tag;
 use crate::domain::time::{Micros, Timestamp};
+use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::error::{Cause, StoreError, corrupt};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -178,13 +179,13 @@ pub async fn purge_stubs(db: &mut impl Sql, session: &SessionInfo, time: Micros,
     Ok(old.count())
 }
 
-/// Removes the session's row and notes its incarnation for [`purge`].
-pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
+/// Removes the session's row and notes its incarnation for [`purge`]; what is to be told of it.
+pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64, removal: Removal) -> Result<Committed> {
     let statements = db.statements();
     for text in [&statements.unlist_update, &statements.unlist_session, &statements.bury_session] {
         db.execute(of(text, key, incarnation)).await?;
     }
-    Ok(())
+    Ok(Committed::Session { key: key.clone(), incarnation, change: SessionChange::Deleted(removal) })
 }
 
 /// Removes up to `limit` rows of each kind that a buried incarnation left; how many there were.

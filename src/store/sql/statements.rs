@@ -284,7 +284,7 @@ statements! { words,
     forget_buried: format!("delete from buried_sessions where {OF_INCARNATION}"),
     /// Locks the sessions of a user.
     sessions_of_user: format!(
-        "select id from sessions where app_name = $1 and user_id = $2 order by id{}",
+        "select id, incarnation from sessions where app_name = $1 and user_id = $2 order by id{}",
         words.for_update
     ),
     /// What was buried before becomes a part of the erasure `$3`.
@@ -456,9 +456,39 @@ statements! { words,
     ),
     token_secret: "select secret from token_secrets where name = 'current'",
     insert_token_secret: "insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing",
+    /// The tick `$1`, and others.
+    feed_tick: format!("select {} {} and {} = $1", words.feed.ticks, words.feed.valid, tick(words)),
+    feed_oldest: format!("select {} {} order by {} limit 1", words.feed.ticks, words.feed.valid, tick(words)),
+    feed_latest: format!("select {} {} order by {} desc limit 1", words.feed.ticks, words.feed.valid, tick(words)),
+    /// The last of `$2` ticks from `$1` on.
+    feed_window: format!(
+        "select tick, time, snapshot from (select {} {} and {tick} >= $1 order by {tick} limit 0 + $2) as t \
+         order by tick desc limit 1",
+        words.feed.ticks,
+        words.feed.valid,
+        tick = tick(words)
+    ),
+    feed_changes: words.feed.changes,
+    feed_changes_of_user: words.feed.changes_of_user,
+    /// The events from `$5` to `$6`, as far as they are there.
+    feed_events: format!(
+        "select e.sequence, e.commit_time, e.body from sessions s cross join events e where {OF_SESSION} and {OF_EVENT} \
+           and e.sequence >= $5 and e.sequence <= $6 and e.sequence > s.base_revision order by e.sequence"
+    ),
+    feed_user_state: "select revision, key, value from user_log where app_name = $1 and user_id = $2 and revision >= $3 \
+                      and revision <= $4 order by revision, key",
+    feed_app_state: "select revision, key, value from app_log where app_name = $1 and revision >= $2 and revision <= $3 \
+                     order by revision, key",
+    feed_forget_user: "update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null \
+                       where app_name = $1 and user_id = $2",
     token_epoch: "select epoch from token_epochs where app_name = $1 and subject = $2",
     revoke_tokens: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) \
                     on conflict (subject, app_name) do update set epoch = token_epochs.epoch + 1 returning epoch",
+}
+
+/// The column that numbers ticks.
+fn tick(words: &Words) -> &'static str {
+    if words.feed.is_row { "id" } else { "tick" }
 }
 
 /// The condition that finds the session of a query: its key, and that it has not expired.

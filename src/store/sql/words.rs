@@ -1,5 +1,7 @@
 //! The dialect of a database: the fragments in which otherwise common statements differ.
 
+use super::feed::FeedWords;
+
 /// What the databases say differently.
 pub struct Words {
     /// The clock that decides about expiry; `None`: the process's own.
@@ -34,6 +36,8 @@ pub struct Words {
     pub skip_locked: &'static str,
     /// The clause that locks the rows that are read.
     pub for_update: &'static str,
+    /// The change feed.
+    pub feed: FeedWords,
     /// A label's value, given the placeholder of its name.
     pub label: fn(name: &str) -> String,
 }

@@ -24,7 +24,7 @@ use sqlx::{Arguments as _, AssertSqlSafe, ConnectOptions as _, FromRow, Row as _
 use tokio::time::{Instant, timeout_at};
 use words::PLAIN_VIEW;
 use write::{
-    EXPIRED, NEXT_BURIED, find, insert_events, insert_sessions, parts, set_revisions, update_sessions, write_passed,
+    CHANGE_COLUMNS, EXPIRED, NEXT_BURIED, PRUNE_FEED, find, insert_events, insert_sessions, parts, set_revisions, update_sessions, write_passed,
     write_state,
 };
 
@@ -35,7 +35,9 @@ use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
 use super::migrations::all_applied;
 use super::pool::{Connect, Lease, Pool, PoolUse};
+use super::runner::record;
 use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
+use super::sql::feed::latest;
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
 use super::sql::query::{Query, Row, Sql, Value};
@@ -48,7 +50,7 @@ use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::writes::{Passed, StateWrite, Writes};
+use crate::domain::writes::{ChangeRow, Passed, StateWrite, Writes};
 
 pub use snapshots::Snapshots;
 #[cfg(test)]
@@ -126,7 +128,7 @@ impl Sqlite {
 
     async fn begin(&self, pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<SqliteTx> {
         self.file.check()?;
-        SqliteTx::begin(pool, begin).await
+        SqliteTx::begin(pool, begin, self.limits.feeds()).await
     }
 }
 
@@ -352,15 +354,16 @@ pub struct SqliteTx {
     begins: bool,
     /// [`Tx::commit_if_unchanged`] has reached its commit.
     committing: bool,
+    feeds: bool,
 }
 
 impl SqliteTx {
-    async fn begin(pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<Self> {
+    async fn begin(pool: &Pool<Opener>, begin: Option<&'static str>, feeds: bool) -> Result<Self> {
         let mut conn = pool.acquire().await?;
         if let Some(begin) = begin {
             sqlx::raw_sql(begin).execute(&mut *conn).await?;
         }
-        Ok(Self { conn, in_transaction: begin.is_some(), begins: false, committing: false })
+        Ok(Self { conn, in_transaction: begin.is_some(), begins: false, committing: false, feeds })
     }
 
     /// One session, with its events in the same statement if it can be.
@@ -645,6 +648,7 @@ impl Tx for SqliteTx {
             }
             return Err(error);
         }
+        record(self, &writes.committed()).await?;
         self.committing = true;
         self.try_commit().await.map_err(StoreError::in_commit)?;
         Ok(Verdict::Written(Seen::new()))
@@ -656,6 +660,33 @@ impl Tx for SqliteTx {
 
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
         self.write(writes).await
+    }
+
+    fn feeds(&self) -> bool {
+        self.feeds
+    }
+
+    async fn record(&mut self, changes: &[ChangeRow<'_>]) -> Result<()> {
+        for from in pieces([changes.len()]) {
+            let rows = piece(changes, from);
+            let mut statements = self.script([rows.len()]);
+            statements.insert("changes", CHANGE_COLUMNS, rows.iter(), "");
+            self.run(statements).await?;
+        }
+        Ok(())
+    }
+
+    async fn tick(&mut self) -> Result<i64> {
+        Ok(latest(self).await?.map_or(0, |tick| tick.number))
+    }
+
+    /// What this process commits is told without that, and no other one commits.
+    async fn ticked(&mut self, _: i64, _: i64, _: i64) -> Result<Vec<(String, Option<String>)>> {
+        Ok(Vec::new())
+    }
+
+    async fn prune_feed(&mut self, now: Micros, age: i64, limit: i64) -> Result<u64> {
+        self.execute(Query::new(PRUNE_FEED).bind(now.0 - age).bind(limit)).await
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
@@ -739,7 +770,7 @@ mod tests {
         sqlx::raw_sql("begin; select * from t").execute(&mut reader).await.unwrap();
 
         sqlx::raw_sql("begin immediate; insert into t values (1)").execute(&mut *conn).await.unwrap();
-        let mut tx = SqliteTx { conn, in_transaction: true, begins: false, committing: false };
+        let mut tx = SqliteTx { conn, in_transaction: true, begins: false, committing: false, feeds: false };
         let error = tx.try_commit().await.unwrap_err().in_commit();
         assert_eq!((error.cause, error.unclear, error.is_transient()), (Cause::Overloaded, false, false), "{error}");
 

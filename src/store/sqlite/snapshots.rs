@@ -31,6 +31,6 @@ impl Snapshots {
     /// # Errors
     /// The file cannot be opened.
     pub async fn begin(&self) -> Result<SqliteTx> {
-        SqliteTx::begin(&self.0, Some("begin")).await
+        SqliteTx::begin(&self.0, Some("begin"), false).await
     }
 }

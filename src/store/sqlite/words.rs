@@ -3,8 +3,20 @@
 use std::sync::LazyLock;
 
 use crate::store::sql::columns::{HEAD_COLUMNS, state_columns};
+use crate::store::sql::feed::FeedWords;
 use crate::store::sql::statements::{Statements, of_session};
 use crate::store::sql::words::Words;
+
+macro_rules! changes {
+    ($of:literal) => {
+        concat!(
+            "select id as tick, time as tick_time, '' as snapshot, id, kind, app_name, user_id, session_id, incarnation, \
+               first_revision, last_revision, detail, time from changes where ",
+            $of,
+            " and id > $1 and $2 is not null and id <= $3 and kind <> 0 order by id limit 0 + $4"
+        )
+    };
+}
 
 pub static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(&WORDS));
 
@@ -38,6 +50,14 @@ static WORDS: Words = Words {
     ttl_clock: "$10",
     for_update: "",
     skip_locked: "",
+    feed: FeedWords {
+        ticks: "id as tick, time, '' as snapshot from changes",
+        valid: "where id > 0",
+        changes: changes!("($5 is null or app_name = $5)"),
+        changes_of_user: changes!("app_name = $5 and user_id = $6"),
+        window: 2000,
+        is_row: true,
+    },
     label: |name| format!("json_extract(s.labels, '$.\"' || {name} || '\"')"),
 };
 

@@ -5,10 +5,10 @@ use std::sync::{Arc, LazyLock};
 
 use super::rows::{Columns, Script, Values};
 use crate::domain::history;
-use crate::domain::ids::{AppName, SessionKey, UserKey};
+use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::policy::DAY;
-use crate::domain::writes::{EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
+use crate::domain::writes::{ChangeRow, EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
 use crate::store::backend::SessionInsert;
 use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, Part, SESSION_COLUMNS, StateTables};
 
@@ -16,6 +16,25 @@ pub const EXPIRED: &str = "select app_name, user_id, id as session_id, incarnati
      where expire_time <= $1 limit 0 + $2";
 
 pub const NEXT_BURIED: &str = "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1";
+
+pub const CHANGE_COLUMNS: &str =
+    "kind, app_name, user_id, session_id, incarnation, first_revision, last_revision, detail";
+
+/// Removes the first `$2` changes, as far as they are of before `$1`, but for the last one, behind which the feed then begins.
+pub const PRUNE_FEED: &str = "delete from changes where id < (select max(id) from (select id, time from changes order by id \
+     limit 0 + $2) where time < $1)";
+
+impl Columns for ChangeRow<'_> {
+    fn add_to(&self, values: &mut Values) {
+        values.add(self.kind.number());
+        self.app.add_to(values);
+        values.add(self.user.map(UserId::to_arc));
+        values.add(self.session.map(|(session, _)| session.to_arc()));
+        values.add(self.session.map(|(_, incarnation)| incarnation));
+        (self.first, self.last).add_to(values);
+        values.add(self.detail.as_deref());
+    }
+}
 
 /// The node (domain/history.rs) of a span from `revision` to `first`: in the latter, all bits below the highest in which the
 /// two differ are cleared. Its place is counted in hexadecimal digits, for want of a logarithm.

@@ -14,7 +14,7 @@ use crate::domain::resolve::Mismatch;
 use crate::domain::scope_write::{ScopeWrite, decide_scope};
 use crate::domain::tag::IfMatch;
 use crate::domain::time::Micros;
-use crate::domain::writes::Committed;
+use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::StoreError;
 use crate::store::runner::{End, apply};
@@ -59,12 +59,20 @@ pub async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Resu
     if let Some(mismatch) = mismatch(tx, &row, update.if_match.as_ref()).await? {
         return Ok((UpdateOutcome::RevisionMismatch(mismatch), End::Release));
     }
-    let mut end = End::Release;
-    if !update.patch.is_empty() {
+    let changes = !update.patch.is_empty();
+    if changes {
         primitives::set_metadata(tx, &update.key, &update.patch, update.now).await?;
-        end = End::Commit(vec![Committed::Session(update.key.clone())]);
     }
-    Ok((view(tx, &whole_session(&update.key, update.now)).await.map(UpdateOutcome::Done)?, end))
+    let view = view(tx, &whole_session(&update.key, update.now)).await?;
+    let (key, incarnation) = (update.key.clone(), row.head.incarnation);
+    let end = match changes {
+        false => End::Release,
+        true => {
+            let change = SessionChange::Updated(view.head.metadata_json());
+            End::Commit(vec![Committed::Session { key, incarnation, change }])
+        }
+    };
+    Ok((UpdateOutcome::Done(view), end))
 }
 
 pub async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutcome, End)> {
@@ -78,8 +86,8 @@ pub async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Result<(DeleteOutco
     if let Some(mismatch) = mismatch(tx, &row, delete.if_match.as_ref()).await? {
         return Ok((DeleteOutcome::RevisionMismatch(mismatch), End::Release));
     }
-    primitives::bury(tx, &delete.key, row.head.incarnation).await?;
-    Ok((DeleteOutcome::Done, End::Commit(vec![Committed::Session(delete.key.clone())])))
+    let told = primitives::bury(tx, &delete.key, row.head.incarnation, Removal::Deleted).await?;
+    Ok((DeleteOutcome::Done, End::Commit(vec![told])))
 }
 
 pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite) -> Result<(ScopeOutcome, End)> {

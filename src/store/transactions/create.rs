@@ -23,7 +23,7 @@ use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::scope::Scope;
 use crate::domain::session::{Creation, IfExists};
 use crate::domain::time::Micros;
-use crate::domain::writes::Writes;
+use crate::domain::writes::{Committed, Removal, SessionChange, Writes};
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx};
 use crate::store::error::StoreError;
 use crate::store::limits::Deadline;
@@ -140,9 +140,11 @@ async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Resu
         return Ok((CreateOutcome::UserErased, End::Release));
     }
     // Others may delete and create the same id meanwhile. Each iteration sees what they have committed by then.
+    let mut told = Vec::new();
     while tx.insert_sessions(&inserts).await?.is_empty() {
         let request = creation.request.as_ref();
-        let outcome = match in_the_way(tx, &creation.key, request, creation.incarnation, creation.now).await? {
+        let found = in_the_way(tx, &creation.key, request, creation.incarnation, creation.now, &mut told).await?;
+        let outcome = match found {
             InTheWay::Nothing => continue,
             InTheWay::OurOwn => CreateOutcome::Created(view(tx, &query).await?),
             InTheWay::Retried(key) => CreateOutcome::Replayed(view(tx, &whole_session(&key, creation.now)).await?),
@@ -160,7 +162,7 @@ async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Resu
     }
     match populate(tx, &[(creation, events)]).await? {
         Err(refusal) => Ok((CreateOutcome::Refused(refusal), End::Release)),
-        Ok(end) => Ok((view(tx, &query).await.map(CreateOutcome::Created)?, end)),
+        Ok(end) => Ok((view(tx, &query).await.map(CreateOutcome::Created)?, end.after(told))),
     }
 }
 
@@ -237,7 +239,12 @@ async fn populate<X: Tx>(
     }
     // The rows were inserted with the revisions and times that they end with.
     writes.sessions.clear();
-    let end = apply(tx, &writes).await?;
+    let created = creations.iter().map(|(creation, events)| Committed::Session {
+        key: creation.key.clone(),
+        incarnation: creation.incarnation,
+        change: SessionChange::Created { revision: events.len() as i64, forked_from: None },
+    });
+    let end = apply(tx, &writes).await?.after(created.collect());
     for (key, user, app) in changed {
         primitives::set_created_revisions(tx, key, user, app).await?;
     }
@@ -258,15 +265,17 @@ pub enum InTheWay {
     Other,
 }
 
+/// What was in the way and had expired is gone, and told of in `told`.
 pub async fn in_the_way<X: Tx>(
     tx: &mut X,
     key: &SessionKey,
     request: Option<&RequestKey>,
     incarnation: i64,
     now: Micros,
+    told: &mut Vec<Committed>,
 ) -> Result<InTheWay> {
     if let Some(request) = request
-        && let Some(found) = made_before(tx, &key.user, request, incarnation, now).await?
+        && let Some(found) = made_before(tx, &key.user, request, incarnation, now, told).await?
     {
         return Ok(found);
     }
@@ -276,7 +285,7 @@ pub async fn in_the_way<X: Tx>(
     if existing.head.is_live(now) {
         return Ok(if existing.head.incarnation == incarnation { InTheWay::OurOwn } else { InTheWay::Other });
     }
-    primitives::bury(tx, key, existing.head.incarnation).await?;
+    told.push(primitives::bury(tx, key, existing.head.incarnation, Removal::Expired).await?);
     Ok(InTheWay::Nothing)
 }
 
@@ -287,13 +296,14 @@ pub async fn made_before<X: Tx>(
     request: &RequestKey,
     incarnation: i64,
     now: Micros,
+    told: &mut Vec<Committed>,
 ) -> Result<Option<InTheWay>> {
     // The session may be deleted meanwhile, and its key with it. Each iteration sees what is committed by then.
     while let Some((key, found, digest)) = primitives::made_by(tx, user, &request.key).await? {
         let row = tx.lock_sessions(&BTreeSet::from([&key]), OnLocked::Wait).await?.into_iter().next();
         let Some(row) = row.filter(|row| row.head.incarnation == found) else { continue };
         if !row.head.is_live(now) {
-            primitives::bury(tx, &key, found).await?;
+            told.push(primitives::bury(tx, &key, found, Removal::Expired).await?);
             continue;
         }
         return Ok(Some(if found == incarnation {

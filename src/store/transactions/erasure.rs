@@ -7,10 +7,11 @@
 use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome, Removed, Subject};
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserKey};
 use crate::domain::time::Micros;
-use crate::domain::writes::Committed;
+use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::backend::{Tx, UserLock};
 use crate::store::error::{Cause, StoreError, corrupt};
 use crate::store::runner::End;
+use crate::store::sql::feed;
 use crate::store::sql::primitives::{at_most_one, one};
 use crate::store::sql::query::Query;
 use crate::store::sql::rows::ErasureRow;
@@ -73,6 +74,7 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Result<(ErasureOutco
         receipt: None,
     };
     insert(tx, &erasure).await?;
+    committed.push(Committed::Erased { app: app.clone(), subject: *subject, erasure: erasing.id.clone() });
     Ok((ErasureOutcome::Accepted(erasure), End::Commit(committed)))
 }
 
@@ -87,7 +89,7 @@ fn replayed(found: Erasure, subject: &Subject) -> ErasureOutcome {
 async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Removed) -> Result<Vec<Committed>> {
     let statements = tx.statements();
     let of_user = |text: &'static str| Query::new(text).user(user);
-    let sessions: Vec<(String,)> = tx.fetch(of_user(&statements.sessions_of_user)).await?;
+    let sessions: Vec<(String, i64)> = tx.fetch(of_user(&statements.sessions_of_user)).await?;
     let claimed = tx.execute(of_user(&statements.claim_buried).bind(id)).await?;
     tx.execute(of_user(&statements.bury_sessions_of_user).bind(id)).await?;
     tx.execute(of_user(&statements.bury_imports_of_user).bind(id)).await?;
@@ -101,9 +103,11 @@ async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Remov
         removed.changes += tx.execute(of_user(text)).await? as i64;
     }
     tx.execute(of_user(&statements.forget_patches_of_user)).await?;
-    let told = |(session,): (String,)| {
+    feed::forget_user(tx, user).await?;
+    let told = |(session, incarnation): (String, i64)| {
         let session = SessionId::parse(&session).map_err(corrupt)?;
-        Ok(Committed::Session(SessionKey { user: user.clone(), session }))
+        let (key, change) = (SessionKey { user: user.clone(), session }, SessionChange::Deleted(Removal::Erased));
+        Ok(Committed::Session { key, incarnation, change })
     };
     sessions.into_iter().map(told).collect()
 }

@@ -6,7 +6,7 @@ use crate::domain::command::{LeaseCommand, LeaseOutcome};
 use crate::domain::ids::SessionKey;
 use crate::domain::lease::{LeaseDone, LeaseView};
 use crate::domain::time::Micros;
-use crate::domain::writes::Committed;
+use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
 use crate::store::runner::End;
@@ -38,7 +38,7 @@ pub async fn change<X: Tx>(tx: &mut X, command: &LeaseCommand) -> Result<(LeaseO
     let mut end = End::Release;
     if done != LeaseDone::Nothing {
         primitives::set_lease(tx, key, &lease).await?;
-        end = End::Commit(vec![Committed::Session(key.clone())]);
+        end = End::Commit(vec![Committed::Session { key: key.clone(), incarnation: view.head.incarnation, change: SessionChange::Leased }]);
     }
     Ok((LeaseOutcome::Done(done, LeaseView { lease, ..view }), end))
 }

@@ -8,6 +8,7 @@ mod append;
 mod change;
 mod create;
 mod erasure;
+mod feed;
 mod forget;
 mod lease;
 mod load;
@@ -44,6 +45,7 @@ use crate::domain::command::{
 };
 use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome, Subject};
 use crate::domain::event::StoredEvent;
+use crate::domain::feed::{FeedPage, FeedQuery, FeedScope};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
@@ -439,6 +441,27 @@ impl<B: Backend> Store for Transactions<B> {
             return Ok(next);
         }
         self.runner.write(deadline, async |tx| forget::forget(tx, forget).await).await
+    }
+
+    fn feeds(&self) -> bool {
+        self.runner.backend.limits().feeds()
+    }
+
+    async fn feed(&self, query: &FeedQuery, until: Instant, deadline: Instant) -> Result<FeedPage> {
+        if !self.feeds() {
+            return Ok(FeedPage::Disabled);
+        }
+        let page = async |tx: &mut B::Tx| feed::page(tx, query, until).await;
+        self.runner.read(false, self.runner.deadline(deadline), page).await
+    }
+
+    async fn tick(&self, after: i64, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| feed::tick(tx, after).await).await
+    }
+
+    async fn prune_feed(&self, now: Micros, deadline: Instant) -> Result<bool> {
+        let age = i64::try_from(self.runner.backend.limits().feed.as_micros()).unwrap_or(i64::MAX);
+        self.runner.write(self.runner.deadline(deadline), async |tx| feed::prune(tx, now, age).await).await
     }
 
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock> {

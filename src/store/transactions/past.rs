@@ -17,7 +17,7 @@ use crate::domain::query::{ANY_TIME, Moment, MomentQuery};
 use crate::domain::rewind::{self, Decision, Past, RewindOutcome, RewindRequest, RewindTarget};
 use crate::domain::tag::Tag;
 use crate::domain::time::Timestamp;
-use crate::domain::writes::{Committed, Writes};
+use crate::domain::writes::{Committed, SessionChange, Writes};
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
 use crate::store::runner::{End, apply};
@@ -32,9 +32,10 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(Fo
         // Erased, so nothing to fork is there.
         return Ok((ForkOutcome::SessionNotFound, End::Release));
     }
+    let mut told = Vec::new();
     // First, so that a retry is answered even if the source is gone by now.
     if let Some(request) = &fork.request
-        && let Some(found) = made_before(tx, &key.user, request, fork.incarnation, fork.now).await?
+        && let Some(found) = made_before(tx, &key.user, request, fork.incarnation, fork.now, &mut told).await?
         && let Some(outcome) = forked_before(tx, fork, &key, found).await?
     {
         return Ok((outcome, End::Release));
@@ -63,20 +64,21 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(Fo
         timestamp_of(&event_of(tx, &source, revision).await?)?
     };
     while !primitives::insert_fork(tx, &source, fork, revision, &update_time).await? {
-        let found = in_the_way(tx, &key, fork.request.as_ref(), fork.incarnation, fork.now).await?;
+        let found = in_the_way(tx, &key, fork.request.as_ref(), fork.incarnation, fork.now, &mut told).await?;
         if let Some(outcome) = forked_before(tx, fork, &key, found).await? {
             return Ok((outcome, End::Release));
         }
     }
     primitives::copy_history(tx, &source, fork, head.base_revision, revision).await?;
-    let events = Committed::Events {
-        key: key.clone(),
-        incarnation: fork.incarnation,
-        first: head.base_revision + 1,
-        last: revision,
-    };
-    let end = End::Commit(if revision > head.base_revision { vec![events] } else { Vec::new() });
-    Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, end))
+    let incarnation = fork.incarnation;
+    let forked_from = Some((fork.source.session.clone(), revision));
+    let change = SessionChange::Created { revision, forked_from };
+    told.push(Committed::Session { key: key.clone(), incarnation, change });
+    let (first, last) = (head.base_revision + 1, revision);
+    if first <= last {
+        told.push(Committed::Events { key: key.clone(), incarnation, first, last });
+    }
+    Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, End::Commit(told)))
 }
 
 /// The outcome of a fork whose row cannot be inserted.

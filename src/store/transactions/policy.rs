@@ -9,7 +9,7 @@ use crate::domain::json::Json;
 use crate::domain::policy::{Counts, Due, Found, Kept, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk, Walked};
 use crate::domain::query::ANY_TIME;
 use crate::domain::session::SessionInfo;
-use crate::domain::writes::Committed;
+use crate::domain::writes::Removal;
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::{Cause, StoreError, corrupt};
 use crate::store::runner::End;
@@ -97,9 +97,8 @@ pub async fn walk<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Found, End)> {
         let kept = Kept::from(&now);
         let due = walk.policy.judge(&kept);
         if due.expired {
-            primitives::bury(tx, &row.key, row.head.incarnation).await?;
+            told.push(primitives::bury(tx, &row.key, row.head.incarnation, Removal::Retention).await?);
             found.counts.expired += 1;
-            told.push(Committed::Session(row.key));
             continue;
         }
         if due.trims() {

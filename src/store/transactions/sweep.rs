@@ -2,7 +2,7 @@
 
 use crate::domain::erasure::Removed;
 use crate::domain::time::Micros;
-use crate::domain::writes::Committed;
+use crate::domain::writes::Removal;
 use crate::store::backend::{Buried, Tx};
 use crate::store::error::StoreError;
 use crate::store::runner::End;
@@ -24,8 +24,7 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
     let limit = if expired { SWEEP_SESSIONS } else { 0 };
     let mut gone = Vec::new();
     for (key, incarnation) in tx.expired(now, limit).await? {
-        primitives::bury(tx, &key, incarnation).await?;
-        gone.push(Committed::Session(key));
+        gone.push(primitives::bury(tx, &key, incarnation, Removal::Expired).await?);
     }
     let limit = if expired { SWEEP_ROWS } else { 0 };
     let forgotten = primitives::forget_patches(tx, now.plus(-REQUEST_MEMORY), limit).await?;

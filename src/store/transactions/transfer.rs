@@ -12,7 +12,7 @@ use crate::domain::loaded::Needs;
 use crate::domain::query::{SessionQuery, StateFilter};
 use crate::domain::time::Micros;
 use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport};
-use crate::domain::writes::Committed;
+use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
 use crate::store::runner::End;
@@ -66,16 +66,19 @@ pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Result<(Im
         return Ok((ImportOutcome::Blocked, End::Release));
     }
     if !transfer::forget_import(tx, key, incarnation).await? {
-        let ours = matches!(in_the_way(tx, key, None, incarnation, import.now).await?, InTheWay::OurOwn);
+        let found = in_the_way(tx, key, None, incarnation, import.now, &mut Vec::new()).await?;
+        let ours = matches!(found, InTheWay::OurOwn);
         return Ok((if ours { ImportOutcome::Created } else { ImportOutcome::Lost }, End::Release));
     }
+    let mut told = Vec::new();
     while !transfer::insert_session(tx, import).await? {
-        if !matches!(in_the_way(tx, key, None, incarnation, import.now).await?, InTheWay::Nothing) {
+        if !matches!(in_the_way(tx, key, None, incarnation, import.now, &mut told).await?, InTheWay::Nothing) {
             return Ok((ImportOutcome::Exists, End::Release));
         }
     }
     transfer::insert_state(tx, import).await?;
-    let mut told = vec![Committed::Session(key.clone())];
+    let change = SessionChange::Created { revision: import.revision, forked_from: None };
+    told.push(Committed::Session { key: key.clone(), incarnation, change });
     if import.revision > import.begin.base {
         let (first, last) = (import.begin.base + 1, import.revision);
         told.push(Committed::Events { key: key.clone(), incarnation, first, last });
@@ -104,7 +107,7 @@ pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Result<(()
         return Ok(((), End::Release));
     }
     transfer::insert_scope(tx, import).await?;
-    Ok(((), End::Commit(vec![Committed::Scope(import.scope.clone(), import.revision)])))
+    Ok(((), End::Commit(vec![Committed::Scope { key: import.scope.clone(), first: 1, last: import.revision }])))
 }
 
 /// Leaves the rows of one import that died to the sweep; whether there was one.

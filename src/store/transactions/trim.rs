@@ -7,7 +7,7 @@ use crate::domain::query::ANY_TIME;
 use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::domain::trim::{Cut, Trim, TrimOutcome, Trimmed, new_base};
-use crate::domain::writes::Committed;
+use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
 use crate::store::runner::End;
@@ -53,7 +53,8 @@ pub async fn trim<X: Tx>(tx: &mut X, trim: &Trim) -> Result<(TrimOutcome, End)> 
 pub async fn cut<X: Tx>(tx: &mut X, session: &SessionInfo, base: i64) -> Result<Committed> {
     primitives::cut(tx, session, base).await?;
     primitives::note_trim(tx, &session.key, session.incarnation, session.base_revision).await?;
-    Ok(Committed::Session(session.key.clone()))
+    let (key, incarnation) = (session.key.clone(), session.incarnation);
+    Ok(Committed::Session { key, incarnation, change: SessionChange::Trimmed(base) })
 }
 
 /// The last event before the first that was committed at `time` or later. Commit times grow with sequences but for the clocks

@@ -1,0 +1,131 @@
+//! Reads the change feed.
+
+use std::collections::BTreeMap;
+
+use tokio::time::Instant;
+
+use crate::domain::feed::{Change, ChangeKind, Content, FeedBegin, FeedPage, FeedQuery, FeedScope};
+use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
+use crate::domain::time::Micros;
+use crate::store::backend::Tx;
+use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::runner::End;
+use crate::store::sql::feed;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// How many changes one statement reads at most that the reader may not want.
+const LOOK: usize = 1000;
+
+/// A page. It may be empty and not be up to date: there was nothing for this reader in as much as one transaction looks at before
+/// `until`.
+pub async fn page<X: Tx>(tx: &mut X, query: &FeedQuery, until: Instant) -> Result<FeedPage> {
+    let lacking = || StoreError::new(Cause::Unavailable, "the change feed is not ready yet");
+    let oldest = feed::oldest(tx).await?.ok_or_else(lacking)?;
+    let latest = feed::latest(tx).await?.ok_or_else(lacking)?;
+    let mut position = match query.begin {
+        FeedBegin::Start => oldest.end(),
+        FeedBegin::Now => latest.end(),
+        FeedBegin::Behind(position) => {
+            let tick = feed::tick(tx, position.tick).await?;
+            if tick.is_none_or(|tick| tick.proof() != position.proof) {
+                return Ok(FeedPage::Gone { oldest: oldest.end() });
+            }
+            position
+        }
+    };
+    let mut changes: Vec<Change> = Vec::new();
+    let mut bytes = 0;
+    loop {
+        let window = feed::last_of_window(tx, position.tick).await?.ok_or_else(lacking)?;
+        let limit = LOOK.min(query.max_rows.saturating_mul(4));
+        let found = feed::changes(tx, &query.scope, &position, window.number, limit).await?;
+        let is_all = found.len() < limit;
+        for mut change in found {
+            if query.wants(change.kind, &change.app, change.user.as_ref()) {
+                if changes.len() == query.max_rows || bytes > query.max_bytes {
+                    return Ok(FeedPage::Changes { changes, position, up_to_date: false });
+                }
+                if query.with_content {
+                    bytes += fill(tx, &mut change).await?;
+                }
+                position = change.position;
+                changes.push(change);
+            } else {
+                position = change.position;
+            }
+        }
+        if is_all {
+            position = window.end();
+        }
+        let up_to_date = is_all && window.number == latest.number;
+        if up_to_date || !changes.is_empty() || Instant::now() >= until {
+            return Ok(FeedPage::Changes { changes, position, up_to_date });
+        }
+    }
+}
+
+/// Reads what a change holds; how many bytes that is.
+async fn fill<X: Tx>(tx: &mut X, change: &mut Change) -> Result<usize> {
+    let Change { kind, app, user, session, first, last, .. } = change;
+    let user = user.as_ref().map(|user| UserKey { app: app.clone(), user: user.clone() });
+    let mut bytes = 0;
+    change.content = match (*kind, user, session) {
+        (ChangeKind::Events, Some(user), Some((session, incarnation))) => {
+            let key = SessionKey { user, session: session.clone() };
+            let events = feed::events(tx, &key, *incarnation, *first, *last).await?;
+            bytes = events.iter().map(|event| event.body.len()).sum();
+            Content::Events { gone: (events.len() as i64) <= *last - *first, events }
+        }
+        (kind @ (ChangeKind::UserState | ChangeKind::AppState), user, _) => {
+            let user = user.filter(|_| kind == ChangeKind::UserState);
+            let rows = feed::state(tx, app, user.as_ref(), *first, *last).await?;
+            let mut revisions: Vec<i64> = rows.iter().map(|(revision, ..)| *revision).collect();
+            revisions.dedup();
+            let gone = (revisions.len() as i64) <= *last - *first;
+            // In order: the last change of a key counts.
+            let keys: BTreeMap<String, Option<String>> = rows.into_iter().map(|(_, key, value)| (key, value)).collect();
+            let (mut set, mut removed) = (Vec::new(), Vec::new());
+            for (key, value) in keys {
+                bytes += key.len() + value.as_ref().map_or(0, String::len);
+                match value {
+                    Some(value) => set.push((key, value)),
+                    None => removed.push(key),
+                }
+            }
+            Content::State { set, removed, gone }
+        }
+        _ => Content::None,
+    };
+    Ok(bytes)
+}
+
+/// How many names one tick tells of.
+const NAMES: i64 = 1000;
+
+pub async fn tick<X: Tx>(tx: &mut X, after: i64) -> Result<((i64, Option<Vec<FeedScope>>), End)> {
+    let latest = tx.tick().await?;
+    if latest == after {
+        return Ok(((latest, Some(Vec::new())), End::UNTOLD));
+    }
+    let names = tx.ticked(after, latest, NAMES).await?;
+    let is_all = (names.len() as i64) < NAMES;
+    let scope = |(app, user): (String, Option<String>)| {
+        let app = AppName::parse(&app).map_err(corrupt)?;
+        Ok(match user {
+            Some(user) => FeedScope::User(UserKey { app, user: UserId::parse(&user).map_err(corrupt)? }),
+            None => FeedScope::App(app),
+        })
+    };
+    let scopes = names.into_iter().map(scope).collect::<Result<Vec<_>>>()?;
+    Ok(((latest, is_all.then_some(scopes)), End::UNTOLD))
+}
+
+/// How much one transaction removes.
+const PRUNED: i64 = 1000;
+
+/// Removes what is older than `age`, in microseconds.
+pub async fn prune<X: Tx>(tx: &mut X, now: Micros, age: i64) -> Result<(bool, End)> {
+    let removed = tx.prune_feed(now, age, PRUNED).await?;
+    Ok((removed > 0, if removed > 0 { End::UNTOLD } else { End::Release }))
+}
