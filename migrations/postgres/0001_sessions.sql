@@ -356,7 +356,7 @@ create table changes (
 create index changes_by_user on changes (app_name, user_id, tx) where user_id is not null;
 
 -- Moments of the feed. Behind a tick comes what its snapshot shows, and the one before, `since`, did not: all readers get the same,
--- no commit is late for it, and none waits.
+-- no commit is late for it, and none waits. The first one shows nothing.
 create table ticks (
     tick     bigint not null,
     since    pg_snapshot not null,
@@ -364,6 +364,7 @@ create table ticks (
     time     bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
     constraint ticks_pkey primary key (tick)
 );
+insert into ticks (tick, since, snapshot) values (1, '3:3:', '3:3:');
 
 -- Whether a session may be made for a user, by a statement that saw this revision of the user's state: nobody is erasing the
 -- user, who is not blocked, and nobody has since the statement began. Until the transaction ends, nobody can begin to. Each

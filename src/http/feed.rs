@@ -35,12 +35,15 @@ const DESCRIPTION: &str = "One sequence of changes, the same for every reader an
     scope are in the order of their commits. A page of JSON, which with `wait` waits for its first change; or, with `Accept: \
     text/event-stream`, a stream whose `id` is the position. A position that is not in the feed any more, or never was: 410 with \
     `oldest`. docs/feed.md has the kinds and the guarantees. A browser sends its user token as `access_token`.";
-const ANSWERS: &[Reply] = &[Reply {
-    status: StatusCode::OK,
-    about: "Changes, and the position behind them. `upToDate`: there is nothing behind it.",
-    schema: Some("ChangePage"),
-    headers: &[],
-}];
+const ANSWERS: &[Reply] = &[
+    Reply {
+        status: StatusCode::OK,
+        about: "Changes, and the position behind them. `upToDate`: there is nothing behind it.",
+        schema: Some("ChangePage"),
+        headers: &[],
+    },
+    Reply { status: StatusCode::OK, about: "The stream.", schema: Some("EventStream"), headers: &[] },
+];
 const ERRORS: &[Code] = &[Code::FeedDisabled, Code::PositionGone, Code::RateLimited];
 
 const fn operation(id: &'static str, summary: &'static str) -> Operation {

@@ -155,8 +155,14 @@ fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
             "content": {media_type(body.schema): {"schema": reference(body.schema)}},
         });
     }
-    let mut answers: BTreeMap<String, Value> =
-        described.answers.iter().map(|reply| (reply.status.as_str().to_owned(), success(reply))).collect();
+    let mut answers: BTreeMap<String, Value> = BTreeMap::new();
+    for reply in described.answers {
+        let answer = answers.entry(reply.status.as_str().to_owned()).or_insert_with(|| success(reply));
+        // Another type of the same answer.
+        if let Some(name) = reply.schema {
+            answer["content"][media_type(name)] = json!({"schema": reference(name)});
+        }
+    }
     if described.headers.contains(&Header::IfNoneMatch) {
         let about = "The client has it already: `If-None-Match` names what is there.";
         let unchanged = Reply { status: StatusCode::NOT_MODIFIED, about, schema: None, headers: &["ETag"] };

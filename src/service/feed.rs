@@ -92,7 +92,7 @@ impl Service {
     pub(super) async fn prune_feed(&self, limit: Duration) -> std::result::Result<(), crate::store::error::StoreError> {
         loop {
             let begun = Instant::now();
-            if !self.store.feeds() || !self.store.prune_feed(self.clock.now(), begun + limit).await? {
+            if !self.store.prune_feed(self.clock.now(), begun + limit).await? {
                 return Ok(());
             }
             super::sweep::rest(begun).await;

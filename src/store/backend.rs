@@ -132,8 +132,10 @@ pub trait Tx: Sql {
         through: i64,
         limit: i64,
     ) -> impl Future<Output = Result<Vec<(String, Option<String>)>>> + Send;
-    /// Removes ticks that are older, in microseconds, and up to `limit` changes before the oldest tick that is left; how many there were. `now` counts
-    /// where the database has no clock.
+    /// Changes are not recorded any more: if some were, no position of them holds.
+    fn end_feed(&mut self) -> impl Future<Output = Result<()>> + Send;
+    /// Removes ticks that are older, in microseconds, but for the last one, and up to `limit` changes before the oldest that is left; how
+    /// many there were. `now` counts where the database has no clock.
     fn prune_feed(&mut self, now: Micros, age: i64, limit: i64) -> impl Future<Output = Result<u64>> + Send;
 
     /// The state rows of these keys, of sessions with their incarnations; keys that are not there are left out.

@@ -193,7 +193,7 @@ pub fn all() -> Map<String, Value> {
             "EventStream",
             json!({
                 "type": "string", "contentMediaType": "text/event-stream",
-                "description": "Frames `event`, `caught_up`, `metadata`, `state`, `trimmed`, `deleted`, `bye`: docs/live.md.",
+                "description": "Frames `event`, `caught_up`, `metadata`, `state`, `trimmed`, `deleted`, `bye` of a session (docs/live.md), `change`, `caught_up`, `bye` of a feed (docs/feed.md).",
             }),
         ),
         ("ChangePage", change_page()),

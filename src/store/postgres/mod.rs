@@ -20,7 +20,7 @@ use sqlx::migrate::{Migrate as _, Migration, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use statements::{
-    DROP_APP, DROP_USERS, EXPIRED, FIRST_TICK, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS,
+    DROP_APP, DROP_USERS, END_FEED, EXPIRED, FIRST_TICK, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS,
     LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, PRUNE_CHANGES, PRUNE_TICKS, READ_HEADS, READ_REVISIONS, RECORD, RESTAMP,
     TICK, TICKED, VALUES,
 };
@@ -698,6 +698,11 @@ impl Tx for PgTx {
     async fn ticked(&mut self, after: i64, through: i64, limit: i64) -> Result<Vec<(String, Option<String>)>> {
         let names = sqlx::query_as(TICKED).persistent(self.persistent).bind(after).bind(through).bind(limit);
         Ok(names.fetch_all(&mut *self.conn).await?)
+    }
+
+    async fn end_feed(&mut self) -> Result<()> {
+        sqlx::query(END_FEED).persistent(self.persistent).execute(&mut *self.conn).await?;
+        Ok(())
     }
 
     async fn prune_feed(&mut self, _: Micros, age: i64, limit: i64) -> Result<u64> {

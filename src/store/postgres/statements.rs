@@ -143,9 +143,9 @@ pub const TICK: &str = "insert into ticks (tick, since, snapshot) select t.tick 
                      (select from changes c where c.tx = x.tx limit 1) as c)) \
     on conflict do nothing";
 
-/// Adds the first tick: of a new database, or of one that was restored from a dump into a younger server.
+/// Adds a tick that shows nothing: the first one of a database that was restored from a dump into a younger server.
 pub const FIRST_TICK: &str = "insert into ticks (tick, since, snapshot) \
-    select coalesce((select max(tick) from ticks), 0) + 1, pg_current_snapshot(), pg_current_snapshot() \
+    select coalesce((select max(tick) from ticks), 0) + 1, '3:3:', '3:3:' \
     where not pg_is_in_recovery() and not exists (select from (select snapshot from ticks order by tick desc limit 1) as t \
       where pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot())) on conflict do nothing";
 
@@ -161,6 +161,10 @@ pub const TICKED: &str = "select distinct c.app_name, c.user_id from ticks t cro
         select * from changes n where n.tx = x.tx and pg_visible_in_snapshot(n.tx, t.snapshot) offset 0) as n) as c \
     where t.tick > $1 and t.tick <= $2 limit $3";
 
+/// Ends a feed in which changes begin to be missing, if there is one: no position behind which there were some is in it any more.
+pub const END_FEED: &str = "insert into ticks (tick, since, snapshot) select tick + 1, pg_current_snapshot(), pg_current_snapshot() \
+    from (select tick from ticks order by tick desc limit 1) as t where exists (select from changes) on conflict do nothing";
+
 /// Removes ticks that are older than `$1`, of the first `$2`; never the last one.
 pub const PRUNE_TICKS: &str = concat!(
     "delete from ticks where tick < (select max(t.tick) from (select tick, time from ticks order by tick limit $2) as t where t.time < ",
@@ -175,7 +179,7 @@ pub const PRUNE_CHANGES: &str = "delete from changes where (tx, id) in (select n
 
 /// All of them, with their names.
 #[cfg(test)]
-pub const ALL: [(&str, &str); 23] = [
+pub const ALL: [(&str, &str); 24] = [
     ("lock_sessions", LOCK_SESSIONS),
     ("lock_sessions_skipping", LOCK_SESSIONS_SKIPPING),
     ("lock_users", LOCK_USERS),
@@ -197,6 +201,7 @@ pub const ALL: [(&str, &str); 23] = [
     ("first_tick", FIRST_TICK),
     ("restamp", RESTAMP),
     ("ticked", TICKED),
+    ("end_feed", END_FEED),
     ("prune_ticks", PRUNE_TICKS),
     ("prune_changes", PRUNE_CHANGES),
 ];

@@ -24,7 +24,7 @@ use sqlx::{Arguments as _, AssertSqlSafe, ConnectOptions as _, FromRow, Row as _
 use tokio::time::{Instant, timeout_at};
 use words::PLAIN_VIEW;
 use write::{
-    CHANGE_COLUMNS, EXPIRED, NEXT_BURIED, PRUNE_FEED, find, insert_events, insert_sessions, parts, set_revisions, update_sessions, write_passed,
+    CHANGE_COLUMNS, END_FEED, EXPIRED, NEXT_BURIED, PRUNE_FEED, find, insert_events, insert_sessions, parts, set_revisions, update_sessions, write_passed,
     write_state,
 };
 
@@ -683,6 +683,10 @@ impl Tx for SqliteTx {
     /// What this process commits is told without that, and no other one commits.
     async fn ticked(&mut self, _: i64, _: i64, _: i64) -> Result<Vec<(String, Option<String>)>> {
         Ok(Vec::new())
+    }
+
+    async fn end_feed(&mut self) -> Result<()> {
+        self.execute(Query::new(END_FEED)).await.map(drop)
     }
 
     async fn prune_feed(&mut self, now: Micros, age: i64, limit: i64) -> Result<u64> {

@@ -20,6 +20,10 @@ pub const NEXT_BURIED: &str = "select app_name, user_id, session_id, incarnation
 pub const CHANGE_COLUMNS: &str =
     "kind, app_name, user_id, session_id, incarnation, first_revision, last_revision, detail";
 
+/// Ends a feed in which changes begin to be missing, if there is one.
+pub const END_FEED: &str = "insert into changes (kind, app_name, first_revision, last_revision) \
+    select 0, '', 0, 0 from changes where id = (select max(id) from changes) and id > (select min(id) from changes)";
+
 /// Removes the first `$2` changes, as far as they are of before `$1`, but for the last one, behind which the feed then begins.
 pub const PRUNE_FEED: &str = "delete from changes where id < (select max(id) from (select id, time from changes order by id \
      limit 0 + $2) where time < $1)";

@@ -124,8 +124,12 @@ pub async fn tick<X: Tx>(tx: &mut X, after: i64) -> Result<((i64, Option<Vec<Fee
 /// How much one transaction removes.
 const PRUNED: i64 = 1000;
 
-/// Removes what is older than `age`, in microseconds.
-pub async fn prune<X: Tx>(tx: &mut X, now: Micros, age: i64) -> Result<(bool, End)> {
+/// Removes what is older than `age`, in microseconds; all, if the feed is off.
+pub async fn prune<X: Tx>(tx: &mut X, now: Micros, mut age: i64) -> Result<(bool, End)> {
+    if !tx.feeds() {
+        tx.end_feed().await?;
+        age = i64::MIN / 2;
+    }
     let removed = tx.prune_feed(now, age, PRUNED).await?;
     Ok((removed > 0, if removed > 0 { End::UNTOLD } else { End::Release }))
 }

@@ -13,7 +13,7 @@ use crate::support::server::TestServer;
 const ADMIN: &str = "an-admin-key-of-a-test_0123456789abcdef";
 
 /// A server with an admin key in a file.
-struct Guarded {
+pub struct Guarded {
     server: TestServer,
     file: std::path::PathBuf,
 }
@@ -42,12 +42,16 @@ impl Deref for Guarded {
 }
 
 impl Guarded {
-    fn with(&self, credential: &str, method: &str, path: &str) -> Request {
+    pub fn admin(&self, method: &str, path: &str) -> Request {
+        self.with(ADMIN, method, path)
+    }
+
+    pub fn with(&self, credential: &str, method: &str, path: &str) -> Request {
         let request = self.request(Method::from_bytes(method.as_bytes()).expect("a method"), path);
         request.header("authorization", format!("Bearer {credential}"))
     }
 
-    async fn key(&self, grant: Value) -> String {
+    pub async fn key(&self, grant: Value) -> String {
         let mut body = json!({"name": "a test"});
         body.as_object_mut().expect("an object").extend(grant.as_object().expect("an object").clone());
         let answer = self.with(ADMIN, "POST", "/v1/keys").json(body).await.expect(201);

@@ -9,6 +9,7 @@ mod erasure;
 mod errors;
 mod events;
 mod expiry;
+mod feed;
 mod fidelity;
 mod fork;
 mod idempotency;

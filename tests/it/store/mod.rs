@@ -47,6 +47,7 @@ use crate::support::databases::{Fixture, Place};
 
 /// Limits so long that a slow machine never meets them.
 const LIMITS: StoreLimits = StoreLimits {
+    feed: Duration::ZERO,
     statement: Duration::from_secs(50),
     lock_wait: Duration::from_secs(50),
     acquire: Duration::from_secs(50),

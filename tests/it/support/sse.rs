@@ -178,7 +178,7 @@ impl Watch {
         loop {
             match self.part().await {
                 Ok(Part::Frame(frame)) => {
-                    let has_id = matches!(&*frame.event, "event" | "caught_up");
+                    let has_id = matches!(&*frame.event, "event" | "change" | "caught_up");
                     assert_eq!(frame.id.is_some(), has_id, "{frame:?}");
                     return frame;
                 }
