@@ -58,31 +58,9 @@ impl TestServer {
         Self::serve(self.place.clone(), flags).await
     }
 
-    /// Stops the last server on a database, and leaves that as it is.
-    pub async fn halt(mut self) -> Place {
-        self.end().await;
-        Arc::into_inner(self.place).expect("the last server")
-    }
-
-    async fn end(&mut self) {
-        if let Some((stop, task)) = self.running.take() {
-            let _ = stop.send(());
-            self.client.hang_up();
-            task.await.expect("the server ends well");
-        }
-    }
-
     async fn serve(place: Arc<Place>, flags: &[&str]) -> Self {
-        // What a server before this one leaves behind lets go of its file before long.
-        let prepared = async {
-            loop {
-                match startup::prepare(config(&place.url(), flags)).await {
-                    Err(error) if error.to_string().contains("another process") => sleep(Duration::from_millis(10)).await,
-                    prepared => return prepared.expect("prepare"),
-                }
-            }
-        };
-        let prepared = timeout(PATIENCE, prepared).await.expect("a free database");
+        let config = config(&place.url(), flags);
+        let prepared = startup::prepare(config).await.expect("prepare");
         let address = prepared.address().expect("a bound address");
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(async move {
@@ -104,7 +82,11 @@ impl Fixture for TestServer {
     /// Stops the server and waits until it has. Its client cannot be reached any more. The last one on a database leaves
     /// nothing in it that its events do not say.
     async fn stop(mut self) {
-        self.end().await;
+        if let Some((stop, task)) = self.running.take() {
+            let _ = stop.send(());
+            self.client.hang_up();
+            task.await.expect("the server ends well");
+        }
         if let Some(place) = Arc::into_inner(self.place) {
             place.finish().await;
         }
