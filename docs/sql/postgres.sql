@@ -951,10 +951,10 @@ insert into ticks (tick, since, snapshot) select t.tick + 1, t.snapshot, pg_curr
     cross join lateral (select from changes c where c.tx = x.tx limit 1) as c)) on conflict do nothing;
 
 -- first_tick
-insert into ticks (tick, since, snapshot) select coalesce((select max(tick) from ticks), 0) + 1,
-    pg_current_snapshot(), pg_current_snapshot() where not pg_is_in_recovery() and not exists (select from
-    (select snapshot from ticks order by tick desc limit 1) as t where pg_snapshot_xmax(t.snapshot) <=
-    pg_snapshot_xmax(pg_current_snapshot())) on conflict do nothing;
+insert into ticks (tick, since, snapshot) select coalesce((select max(tick) from ticks), 0) + 1, '3:3:', '3:3:'
+    where not pg_is_in_recovery() and not exists (select from (select snapshot from ticks order by tick desc
+    limit 1) as t where pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot())) on conflict do
+    nothing;
 
 -- restamp
 update changes set tx = pg_current_xact_id() where (tx, id) in (select tx, id from changes where tx >=
@@ -966,6 +966,11 @@ select distinct c.app_name, c.user_id from ticks t cross join lateral ( select n
     pg_visible_in_snapshot(n.tx, t.snapshot) union all select n.app_name, n.user_id from
     pg_snapshot_xip(t.since) as x(tx) cross join lateral ( select * from changes n where n.tx = x.tx and
     pg_visible_in_snapshot(n.tx, t.snapshot) offset 0) as n) as c where t.tick > $1 and t.tick <= $2 limit $3;
+
+-- end_feed
+insert into ticks (tick, since, snapshot) select tick + 1, pg_current_snapshot(), pg_current_snapshot() from
+    (select tick from ticks order by tick desc limit 1) as t where exists (select from changes) on conflict do
+    nothing;
 
 -- prune_ticks
 delete from ticks where tick < (select max(t.tick) from (select tick, time from ticks order by tick limit $2)

@@ -34,6 +34,9 @@ async fn migrate(place: &Place) {
     assert!(status.success(), "{status}\n{}", process.log());
 }
 
+/// Tables in which they differ on purpose: PostgreSQL's commits have no order, so its feed has ticks.
+const FEED: [&str; 2] = ["changes", "ticks"];
+
 /// Table, place, column, and whether it may be null.
 type Columns = Vec<(String, i64, String, bool)>;
 
@@ -139,11 +142,16 @@ async fn both_databases_have_the_same_tables() {
     let (postgres, sqlite) = (Place::postgres().await, Place::sqlite());
     migrate(&postgres).await;
     migrate(&sqlite).await;
-    let columns = (columns(&postgres).await, columns(&sqlite).await);
+    let mut columns = (columns(&postgres).await, columns(&sqlite).await);
+    columns.0.retain(|(table, ..)| !FEED.contains(&&**table));
+    columns.1.retain(|(table, ..)| !FEED.contains(&&**table));
     assert!(columns.0.iter().any(|(table, ..)| table == "events"));
     assert_eq!(columns.0, columns.1);
 
-    let (postgres, sqlite) = (indexes(&postgres).await, indexes(&sqlite).await);
+    let (mut postgres, mut sqlite) = (indexes(&postgres).await, indexes(&sqlite).await);
+    for indexes in [&mut postgres, &mut sqlite] {
+        indexes.retain(|_, index| !FEED.contains(&&*index.table));
+    }
     for (name, has) in [("events(id, incarnation, user_id, app_name)", "unique"), ("events_rewinds", "partial")] {
         let index = postgres.get(name).unwrap_or_else(|| panic!("no {name} in {postgres:#?}"));
         assert!(index.is_unique == (has == "unique") && index.is_partial == (has == "partial"), "{index:?}");
