@@ -45,13 +45,13 @@ def main() -> None:
 def measure(options: argparse.Namespace, folder: Path) -> dict:
     results = {}
     if options.only != "postgres":
-        urls = [f"sqlite://{folder}/{name}.db" for name in ("on", "off")]
+        urls = [f"sqlite://{folder}/{name}.db" for name in ("with_feed", "without")]
         results["sqlite"] = {"cost": cost(options, folder, urls)}
     if options.only != "sqlite":
         postgresql = PostgreSQL(folder)
         try:
-            urls = [postgresql.fresh(name) for name in ("on", "off")]
-            results["postgresql"] = {"cost": cost(options, folder, urls), "behind": behind(options, folder, urls[0])}
+            urls = [postgresql.fresh(name) for name in ("with_feed", "without")]
+            results["postgresql"] = {"cost": cost(options, folder, urls), "behind": behind(options, folder, postgresql, urls[0])}
         finally:
             postgresql.stop()
     return results
@@ -79,11 +79,12 @@ def cost(options: argparse.Namespace, folder: Path, urls: list[str]) -> list[dic
     return found
 
 
-def behind(options: argparse.Namespace, folder: Path, url: str) -> dict:
+def behind(options: argparse.Namespace, folder: Path, postgresql: PostgreSQL, url: str) -> dict:
     load = Load((options.programs / "sessiond-load").resolve(), 1024, 256)
     homes = [folder / name for name in ("writer", "reader")]
     for home in homes:
         home.mkdir()
+    postgresql.settle(written_much=True)
     writer = Sessiond(options.sessiond.resolve(), url, homes[0], ON)
     reader = Sessiond(options.sessiond.resolve(), url, homes[1], ON)
     with writer, reader:
@@ -92,10 +93,11 @@ def behind(options: argparse.Namespace, folder: Path, url: str) -> dict:
         threading.Thread(target=follow, args=(reader.url, delays, caught_up), daemon=True).start()
         caught_up.wait()
         # A tenth of the load that it can take: what is behind is the feed, and not the processors.
-        load(writer, "append", app="feed", connections=2, seconds=10, warmup=0)
+        appends = load(writer, "append", app="feed", connections=2, seconds=10, warmup=0)
         time.sleep(1)
         quantiles = statistics.quantiles(delays, n=1000)
-        result = {"changes": len(delays), "p50": quantiles[499], "p99": quantiles[989], "max": max(delays)}
+        result = {"changes": len(delays), "p50": quantiles[499], "p99": quantiles[989], "max": max(delays),
+                  "slowest_append": appends["max"] / 1000}
         say(f"behind by {result}")
         return result
 

@@ -197,9 +197,16 @@ pub enum Content {
     /// It was not asked for, or there is none.
     #[default]
     None,
-    Events { events: Vec<StoredEvent>, gone: bool },
+    Events {
+        events: Vec<StoredEvent>,
+        gone: bool,
+    },
     /// Keys without a prefix. `gone`: a part of it is not known any more.
-    State { set: Vec<(String, String)>, removed: Vec<String>, gone: bool },
+    State {
+        set: Vec<(String, String)>,
+        removed: Vec<String>,
+        gone: bool,
+    },
 }
 
 /// What a reader gets.
@@ -248,7 +255,18 @@ mod tests {
 
     #[test]
     fn what_is_no_position_is_refused() {
-        for bad in ["", "1", "1-", "1-2", "-1-12345678", "1-1234567", "1-123456789", "1-1234567G", "1-2-3-12345678", "+1-12345678"] {
+        for bad in [
+            "",
+            "1",
+            "1-",
+            "1-2",
+            "-1-12345678",
+            "1-1234567",
+            "1-123456789",
+            "1-1234567G",
+            "1-2-3-12345678",
+            "+1-12345678",
+        ] {
             assert!(FeedPosition::parse(bad).is_err(), "{bad}");
         }
     }

@@ -116,7 +116,10 @@ pub enum Committed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionChange {
     /// With events up to this revision, which are told of by themselves; of a fork, its source.
-    Created { revision: i64, forked_from: Option<(SessionId, i64)> },
+    Created {
+        revision: i64,
+        forked_from: Option<(SessionId, i64)>,
+    },
     /// Its metadata are this JSON object.
     Updated(String),
     /// Its log begins behind this revision.
@@ -183,7 +186,11 @@ impl Committed {
                         source.push("revision", &at.to_string());
                         Cow::Owned(source.close())
                     });
-                    ChangeRow { last: *revision, detail: source, ..ChangeRow::of(ChangeKind::SessionCreated, key, *incarnation) }
+                    ChangeRow {
+                        last: *revision,
+                        detail: source,
+                        ..ChangeRow::of(ChangeKind::SessionCreated, key, *incarnation)
+                    }
                 }
                 SessionChange::Updated(metadata) => {
                     let detail = Some(Cow::Borrowed(&**metadata));

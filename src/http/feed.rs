@@ -28,7 +28,8 @@ const INCLUDE: Param = Param {
     kind: Kind::OneOf(&["events", "none"]),
     about: "`events`, the default: with the events and the values; `none`: without.",
 };
-const KINDS: Param = Param { name: "kinds", kind: Kind::Text, about: "Only changes of these kinds, separated by commas." };
+const KINDS: Param =
+    Param { name: "kinds", kind: Kind::Text, about: "Only changes of these kinds, separated by commas." };
 
 const QUERY: &[Param] = &[AFTER, INCLUDE, KINDS, WAIT, PAGE_SIZE];
 const DESCRIPTION: &str = "One sequence of changes, the same for every reader and every process, in which those of a session and of a \
@@ -109,7 +110,11 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
         // What is wrong with the position is said before the stream begins.
         let first = call.service.feed(&feed, call.deadline).await?;
         let service = call.service.clone();
-        return stream::answer(&call, accepts, Feed { service, query: feed, news, first: Some(first), caught_up: false });
+        return stream::answer(
+            &call,
+            accepts,
+            Feed { service, query: feed, news, first: Some(first), caught_up: false },
+        );
     }
     let mut wait = wait.map(|wait| Wait::on(&call, wait, news));
     loop {
@@ -151,7 +156,8 @@ fn kinds(text: &str) -> Result<Vec<ChangeKind>, Problem> {
 }
 
 fn page_object(page: &Changes) -> String {
-    let changes: Vec<String> = page.changes.iter().map(|(change, subject)| change_object(change, subject.as_ref())).collect();
+    let changes: Vec<String> =
+        page.changes.iter().map(|(change, subject)| change_object(change, subject.as_ref())).collect();
     let mut object = ObjectText::default();
     object.push("changes", &format!("[{}]", changes.join(",")));
     object.push_str("position", &page.position.to_string());

@@ -50,7 +50,10 @@ const ADK_GUIDE: &str = "The paths of ADK's own server, in its shapes, over the 
 const TAGS: &[(&str, &str)] = &[
     ("Sessions", "Create, read, list, change and delete sessions."),
     ("Events", "The log of a session. Appending an event is how its state changes."),
-    ("Changes", "What was committed, as one sequence, for whoever keeps something beside it: an index, an audit, a cache."),
+    (
+        "Changes",
+        "What was committed, as one sequence, for whoever keeps something beside it: an index, an audit, a cache.",
+    ),
     ("Export and import", "Sessions with all that belongs to them, as lines of JSON."),
     ("Policies", "How long the data of an app is kept."),
     ("State", "The merged state of a session, single keys of it, and app and user state on their own."),

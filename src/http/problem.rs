@@ -424,9 +424,7 @@ impl From<Error> for Problem {
                     "what user and app state were then is no longer kept; `scope=session` shows the state of the session alone",
                 )
             },
-            Error::FeedDisabled => {
-                Self::new(Code::FeedDisabled, "the server keeps no change feed (--feed-retention)")
-            }
+            Error::FeedDisabled => Self::new(Code::FeedDisabled, "the server keeps no change feed (--feed-retention)"),
             Error::FeedGone { oldest } => Self {
                 tells: Some(Box::new(Tells::Feed { oldest })),
                 ..Self::new(

@@ -304,10 +304,7 @@ impl Call {
     }
 
     /// Where a stream of events goes on. An empty header is none: a browser sends it before its first event.
-    pub fn last_event_id<T>(
-        &self,
-        parse: impl Fn(&str) -> Result<T, &'static str>,
-    ) -> Result<Option<T>, Problem> {
+    pub fn last_event_id<T>(&self, parse: impl Fn(&str) -> Result<T, &'static str>) -> Result<Option<T>, Problem> {
         let position = |text: &str| (!text.is_empty()).then(|| parse(text)).transpose();
         Ok(self.header(Header::LastEventId, position)?.flatten())
     }

@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep};
 use super::live::Live;
 use super::{Error, Result, Service};
 use crate::domain::erasure::Subject;
-use crate::domain::feed::{FeedPage, FeedPosition, FeedQuery, FeedScope};
 use crate::domain::feed::Change;
+use crate::domain::feed::{FeedPage, FeedPosition, FeedQuery, FeedScope};
 use crate::domain::ids::UserKey;
 
 /// How long one request looks for changes that its reader wants, among others.

@@ -336,7 +336,8 @@ impl Service {
         for keys in scopes.chunks(KEYS_AT_ONCE) {
             self.metrics.polled();
             let found = self.store.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
-            let found: Vec<_> = found.into_iter().map(|(key, last)| Committed::Scope { key, first: last, last }).collect();
+            let found: Vec<_> =
+                found.into_iter().map(|(key, last)| Committed::Scope { key, first: last, last }).collect();
             self.live.committed(&found);
         }
         Ok(())

@@ -58,7 +58,7 @@ pub async fn apply<X: Tx>(tx: &mut X, writes: &Writes<'_>) -> Result<End> {
 ///
 /// # Errors
 /// As of [`Tx::record`].
-pub async fn record<X: Tx>(tx: &mut X, told: &[Committed]) -> Result<()> {
+async fn record<X: Tx>(tx: &mut X, told: &[Committed]) -> Result<()> {
     let rows: Vec<ChangeRow<'_>> = told.iter().filter_map(Committed::row).collect();
     if tx.feeds() && !rows.is_empty() { tx.record(&rows).await } else { Ok(()) }
 }

@@ -77,8 +77,10 @@ async fn the_examples_of_the_operations_are_answers() {
     fs::write(&key_file, KEY).expect("write the key");
     fs::set_permissions(&key_file, Permissions::from_mode(0o600)).expect("make the key a secret");
     let key_file = key_file.to_str().expect("UTF-8");
-    let mut guarded =
-        Sessiond::spawn(&["--listen", "127.0.0.1:0", "--metrics-listen", "off", "--feed-retention", "1h", "--admin-key-file", key_file], &[]);
+    let mut guarded = Sessiond::spawn(
+        &["--listen", "127.0.0.1:0", "--metrics-listen", "off", "--feed-retention", "1h", "--admin-key-file", key_file],
+        &[],
+    );
     let guarded_url = guarded.base_url().await;
 
     let document = read(NAME);

@@ -20,9 +20,9 @@ use sqlx::migrate::{Migrate as _, Migration, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use statements::{
-    DROP_APP, DROP_USERS, END_FEED, EXPIRED, FIRST_TICK, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS,
-    LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, PRUNE_CHANGES, PRUNE_TICKS, READ_HEADS, READ_REVISIONS, RECORD, RESTAMP,
-    TICK, TICKED, VALUES,
+    DROP_APP, DROP_USERS, END_FEED, EXPIRED, FIRST_TICK, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP,
+    LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, PRUNE_CHANGES, PRUNE_TICKS,
+    READ_HEADS, READ_REVISIONS, RECORD, RESTAMP, TICK, TICKED, VALUES,
 };
 use url::Url;
 use words::{STATEMENTS, clock, pinned};
@@ -324,13 +324,7 @@ pub struct PgTx {
 }
 
 impl PgTx {
-    fn new(
-        conn: Lease<PgConnection>,
-        timeline: Timeline,
-        persistent: bool,
-        in_transaction: bool,
-        feeds: bool,
-    ) -> Self {
+    fn new(conn: Lease<PgConnection>, timeline: Timeline, persistent: bool, in_transaction: bool, feeds: bool) -> Self {
         Self { conn, timeline, persistent, made_users: vec![], made_apps: vec![], in_transaction, feeds }
     }
 

@@ -141,8 +141,7 @@ pub async fn events(
     first: i64,
     last: i64,
 ) -> Result<Vec<StoredEvent>> {
-    let query =
-        Query::new(&*db.statements().feed_events).session(key).bind(incarnation).bind(first).bind(last);
+    let query = Query::new(&*db.statements().feed_events).session(key).bind(incarnation).bind(first).bind(last);
     let rows: Vec<EventRow> = db.fetch(query).await?;
     Ok(rows.into_iter().map(StoredEvent::from).collect())
 }

@@ -24,8 +24,8 @@ use sqlx::{Arguments as _, AssertSqlSafe, ConnectOptions as _, FromRow, Row as _
 use tokio::time::{Instant, timeout_at};
 use words::PLAIN_VIEW;
 use write::{
-    CHANGE_COLUMNS, END_FEED, EXPIRED, NEXT_BURIED, PRUNE_FEED, find, insert_events, insert_sessions, parts, set_revisions, update_sessions, write_passed,
-    write_state,
+    END_FEED, EXPIRED, NEXT_BURIED, PRUNE_FEED, find, insert_events, insert_sessions, parts, record, set_revisions,
+    update_sessions, write_passed, write_state,
 };
 
 use super::backend::{
@@ -35,7 +35,6 @@ use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
 use super::migrations::all_applied;
 use super::pool::{Connect, Lease, Pool, PoolUse};
-use super::runner::record;
 use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
 use super::sql::feed::latest;
 use super::sql::heads::{HeadsQuery, HeadsRow};
@@ -50,7 +49,7 @@ use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::writes::{ChangeRow, Passed, StateWrite, Writes};
+use crate::domain::writes::{ChangeRow, Committed, Passed, StateWrite, Writes};
 
 pub use snapshots::Snapshots;
 #[cfg(test)]
@@ -457,8 +456,8 @@ impl SqliteTx {
         statements
     }
 
-    /// Writes all that a batch changes, heads last, as events are compared with them.
-    async fn write(&mut self, writes: &Writes<'_>) -> Result<()> {
+    /// Writes all that a batch changes, heads last, as events are compared with them, and what the feed is told.
+    async fn write(&mut self, writes: &Writes<'_>, told: &[Committed]) -> Result<()> {
         let (set, removed) = parts(&writes.session_state);
         let (of_users, removed_of_users) = parts(&writes.user_state);
         let (of_apps, removed_of_apps) = parts(&writes.app_state);
@@ -478,12 +477,15 @@ impl SqliteTx {
         let sessions: Vec<_> = writes.sessions.iter().collect();
         let users: Vec<_> = writes.users.iter().filter(|(_, update)| update.was != update.revision).collect();
         let apps: Vec<_> = writes.apps.iter().filter(|(_, update)| update.was != update.revision).collect();
-        for from in pieces([sessions.len(), users.len(), apps.len()]) {
+        let changes: Vec<_> = told.iter().filter_map(Committed::row).collect();
+        for from in pieces([sessions.len(), users.len(), apps.len(), changes.len()]) {
             let (sessions, users, apps) = (piece(&sessions, from), piece(&users, from), piece(&apps, from));
-            let mut statements = self.script([sessions.len(), users.len(), apps.len()]);
+            let changes = piece(&changes, from);
+            let mut statements = self.script([sessions.len(), users.len(), apps.len(), changes.len()]);
             update_sessions(&mut statements, sessions);
             set_revisions(&mut statements, "user_scopes", USER_STATE.owner, users);
             set_revisions(&mut statements, "app_scopes", APP_STATE.owner, apps);
+            record(&mut statements, changes);
             self.run(statements).await?;
         }
         Ok(())
@@ -641,14 +643,14 @@ impl Tx for SqliteTx {
 
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
         self.begins = true;
-        if let Err(error) = self.write(writes).await {
+        let told = if self.feeds { writes.committed() } else { Vec::new() };
+        if let Err(error) = self.write(writes, &told).await {
             if error.cause == Cause::Conflict {
                 sqlx::raw_sql("rollback").execute(&mut *self.conn).await?;
                 return Ok(Verdict::Conflict);
             }
             return Err(error);
         }
-        record(self, &writes.committed()).await?;
         self.committing = true;
         self.try_commit().await.map_err(StoreError::in_commit)?;
         Ok(Verdict::Written(Seen::new()))
@@ -659,7 +661,7 @@ impl Tx for SqliteTx {
     }
 
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
-        self.write(writes).await
+        self.write(writes, &[]).await
     }
 
     fn feeds(&self) -> bool {
@@ -670,7 +672,7 @@ impl Tx for SqliteTx {
         for from in pieces([changes.len()]) {
             let rows = piece(changes, from);
             let mut statements = self.script([rows.len()]);
-            statements.insert("changes", CHANGE_COLUMNS, rows.iter(), "");
+            record(&mut statements, rows);
             self.run(statements).await?;
         }
         Ok(())

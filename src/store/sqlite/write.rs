@@ -8,7 +8,9 @@ use crate::domain::history;
 use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::policy::DAY;
-use crate::domain::writes::{ChangeRow, EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes};
+use crate::domain::writes::{
+    ChangeRow, EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes,
+};
 use crate::store::backend::SessionInsert;
 use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, Part, SESSION_COLUMNS, StateTables};
 
@@ -16,9 +18,6 @@ pub const EXPIRED: &str = "select app_name, user_id, id as session_id, incarnati
      where expire_time <= $1 limit 0 + $2";
 
 pub const NEXT_BURIED: &str = "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1";
-
-pub const CHANGE_COLUMNS: &str =
-    "kind, app_name, user_id, session_id, incarnation, first_revision, last_revision, detail";
 
 /// Ends a feed in which changes begin to be missing, if there is one.
 pub const END_FEED: &str = "insert into changes (kind, app_name, first_revision, last_revision) \
@@ -208,6 +207,14 @@ pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionU
         "update session_updates as o set update_time = k.update_time from k where o.app_name = k.app_name \
            and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id = k.id",
     );
+}
+
+/// Tells the change feed.
+pub fn record(statements: &mut Script, changes: &[ChangeRow<'_>]) {
+    let columns = "kind, app_name, user_id, session_id, incarnation, first_revision, last_revision, detail";
+    if !changes.is_empty() {
+        statements.insert("changes", columns, changes.iter(), "");
+    }
 }
 
 pub fn set_revisions<K: Columns>(statements: &mut Script, scopes: &str, owner: &str, rows: &[(&&K, &ScopeUpdate)]) {

@@ -38,7 +38,11 @@ pub async fn change<X: Tx>(tx: &mut X, command: &LeaseCommand) -> Result<(LeaseO
     let mut end = End::Release;
     if done != LeaseDone::Nothing {
         primitives::set_lease(tx, key, &lease).await?;
-        end = End::Commit(vec![Committed::Session { key: key.clone(), incarnation: view.head.incarnation, change: SessionChange::Leased }]);
+        end = End::Commit(vec![Committed::Session {
+            key: key.clone(),
+            incarnation: view.head.incarnation,
+            change: SessionChange::Leased,
+        }]);
     }
     Ok((LeaseOutcome::Done(done, LeaseView { lease, ..view }), end))
 }

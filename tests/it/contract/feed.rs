@@ -391,7 +391,7 @@ async fn end(mut server: Server) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restored_file_has_other_positions() {
     let place = Place::sqlite();
-    let Place::Sqlite(folder) = &place else { unreachable!() };
+    let Place::Sqlite(folder) = &place else { panic!("a file") };
     let (file, copy) = (folder.join("data.db"), folder.join("copy.db"));
     let server = serve(&place, &[FED]).await;
     server.create("{}").await;
