@@ -69,7 +69,8 @@ impl Service {
         if !self.store.feeds() || !self.store.is_shared() {
             return;
         }
-        let (mut last, mut failed) = (0, false);
+        // Nobody waits for what was there before.
+        let (mut last, mut failed) = (i64::MAX, false);
         loop {
             match self.store.tick(last, Instant::now() + TICK_LIMIT).await {
                 Ok((tick, scopes)) => {
