@@ -86,6 +86,8 @@ pub async fn of_user(call: Call) -> Result<Response, Problem> {
 
 async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Result<Response, Problem> {
     let query = call.take_query();
+    let (service, is_within) = call.whole();
+    let service = service.clone();
     let limits = call.limits();
     let mut feed = FeedQuery {
         begin: begin(&call, &query)?,
@@ -94,11 +96,12 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
         max_rows: query.page_rows(&limits)?,
         max_bytes: limits.page_bytes,
         scope,
-        apps,
+        // Outside of the grant there is nothing at any position of the feed; but these are the same for all.
+        apps: if is_within { apps } else { Names::literal([]) },
         users,
     };
     // Before the first read, so that nothing is missed between it and the first wait.
-    let news = call.service.subscribe_feed(&feed.scope);
+    let news = service.subscribe_feed(&feed.scope);
     let accepts = Accepts::find(&call).filter(|accepts| *accepts != Accepts::Any);
     let wait = query.wait().filter(|wait| !wait.is_zero());
     if let Some(accepts) = accepts {
@@ -108,8 +111,7 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
             }
         }
         // What is wrong with the position is said before the stream begins.
-        let first = call.service.feed(&feed, call.deadline).await?;
-        let service = call.service.clone();
+        let first = service.feed(&feed, call.deadline).await?;
         return stream::answer(
             &call,
             accepts,
@@ -118,7 +120,7 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
     }
     let mut wait = wait.map(|wait| Wait::on(&call, wait, news));
     loop {
-        let page = call.service.feed(&feed, call.deadline).await?;
+        let page = service.feed(&feed, call.deadline).await?;
         // There is more to look through.
         let is_behind = page.changes.is_empty() && !page.up_to_date && Instant::now() < call.deadline;
         if let Some(wait) = wait.as_mut().filter(|_| page.changes.is_empty() && !is_behind) {

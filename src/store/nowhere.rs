@@ -19,7 +19,7 @@ use crate::domain::command::{
 };
 use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome};
 use crate::domain::event::StoredEvent;
-use crate::domain::feed::{FeedBegin, FeedPage, FeedQuery, FeedScope, Tick};
+use crate::domain::feed::{FeedPage, FeedQuery, FeedScope};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
@@ -268,16 +268,11 @@ impl Store for Nowhere {
     }
 
     fn feeds(&self) -> bool {
-        true
+        false
     }
 
-    /// The feed of a database in which nothing has happened yet.
-    async fn feed(&self, query: &FeedQuery, _: Instant, _: Instant) -> Result<FeedPage> {
-        let position = Tick { number: 0, time: Micros(0), snapshot: String::new() }.end();
-        Ok(match query.begin {
-            FeedBegin::Behind(other) if other != position => FeedPage::Gone { oldest: position },
-            _ => FeedPage::Changes { changes: Vec::new(), position, up_to_date: true },
-        })
+    async fn feed(&self, _: &FeedQuery, _: Instant, _: Instant) -> Result<FeedPage> {
+        Ok(FeedPage::Disabled)
     }
 
     async fn tick(&self, _: i64, _: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
