@@ -33,7 +33,8 @@ pub const READY: Operation = Operation {
     serving: Serving { always: true, database: true, ..Serving::PROCESS },
     access: Access::Open,
     summary: "Whether requests can be served",
-    description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails.",
+    description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails. \
+                  `warning`: a standby is there, and commits do not wait for it.",
     query: &[],
     headers: &[],
     body: None,
@@ -45,13 +46,21 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
     if call.app.is_stopping() {
         return Err(Problem::new(Code::Overloaded, "the server is stopping"));
     }
-    if let Err(error) = call.service.ready(call.deadline).await {
+    let standby = call.service.ready(call.deadline).await.map_err(|error| {
         // Whatever is wrong with the database, migrations that are missing included, traffic must go elsewhere.
         let mut problem = Problem::new(Code::StorageUnavailable, "the database does not answer, or is not migrated");
         problem.cause = Some(error.to_string());
-        return Err(problem);
+        problem
+    })?;
+    let mut status = ObjectText::default();
+    status.push_str("status", "ready");
+    if standby == Standby::NotAwaited {
+        status.push_str(
+            "warning",
+            "commits wait for no standby: if one takes over, what was acknowledged last may be lost",
+        );
     }
-    Ok(Answer::ok().json("{\"status\":\"ready\"}"))
+    Ok(Answer::ok().json(status.close()))
 }
 
 pub const OPENAPI: Operation = Operation {

@@ -48,6 +48,7 @@ use crate::domain::tag::IfMatch;
 use crate::domain::{Limits, Rejected};
 use crate::metrics::Metrics;
 use crate::store::Store;
+pub use crate::store::backend::Standby;
 use crate::store::error::StoreError;
 use crate::store::nowhere::Nowhere;
 
@@ -211,11 +212,11 @@ impl Service {
         &self.limits
     }
 
-    /// Whether requests can be served: the database answers and is migrated.
+    /// Whether requests can be served: the database answers and is migrated. And whether a standby has what is acknowledged.
     ///
     /// # Errors
     /// Only [`Error::Store`]: they cannot.
-    pub async fn ready(&self, deadline: Instant) -> Result<()> {
+    pub async fn ready(&self, deadline: Instant) -> Result<Standby> {
         Ok(self.store.check(deadline).await?)
     }
 }

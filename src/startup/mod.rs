@@ -150,8 +150,13 @@ async fn ready(store: &dyn Store, config: &Config, migrate: bool) -> Result<(), 
     let give_up = Instant::now() + patience;
     let mut report = Instant::now();
     loop {
-        let attempt = if migrate { store.migrate().await } else { store.check(Instant::now() + DATABASE_CHECK).await };
-        match attempt {
+        let attempt = async {
+            if migrate {
+                store.migrate().await?;
+            }
+            store.check(Instant::now() + DATABASE_CHECK).await.map(drop)
+        };
+        match attempt.await {
             Err(error) if error.cause.may_pass() && Instant::now() + DATABASE_PAUSE < give_up => {
                 if Instant::now() >= report {
                     tracing::warn!(%error, "waiting for the database");

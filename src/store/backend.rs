@@ -27,7 +27,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Whether [`Tx::create_at_once`] can be used.
     fn creates_at_once(&self) -> bool;
     fn migrate(&self) -> impl Future<Output = Result<()>> + Send;
-    fn check(&self) -> impl Future<Output = Result<()>> + Send;
+    fn check(&self) -> impl Future<Output = Result<Standby>> + Send;
     fn clock(&self) -> impl Future<Output = Result<DatabaseClock>> + Send;
     /// Whether [`Tx::views`] answers the query with one statement.
     fn is_one_statement(&self, query: &SessionQuery) -> bool;
@@ -204,6 +204,17 @@ pub struct Batching {
     pub one_app: bool,
     /// How many transactions may run at once.
     pub writers: usize,
+}
+
+/// Whether a standby has what is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standby {
+    /// There is none.
+    Absent,
+    /// Commits wait for one.
+    Awaited,
+    /// There is one, and commits do not wait for it: it may lack what was acknowledged last.
+    NotAwaited,
 }
 
 /// The clock of a database.

@@ -38,7 +38,7 @@ mod url;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use backend::{DatabaseClock, Scrubbed};
+use backend::{DatabaseClock, Scrubbed, Standby};
 use error::StoreError;
 use pool::PoolUse;
 use runner::{OnCommit, OnWait};
@@ -80,7 +80,7 @@ pub trait Store: Send + Sync + 'static {
     async fn migrate(&self) -> Result<(), StoreError>;
 
     /// Reachable, and every migration of this binary applied.
-    async fn check(&self, deadline: Instant) -> Result<(), StoreError>;
+    async fn check(&self, deadline: Instant) -> Result<Standby, StoreError>;
 
     /// Creates a session, or finds it.
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome, StoreError>;

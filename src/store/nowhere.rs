@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::Store;
-use super::backend::{DatabaseClock, Scrubbed};
+use super::backend::{DatabaseClock, Scrubbed, Standby};
 use super::error::{Cause, StoreError};
 use super::pool::PoolUse;
 use super::runner::{OnCommit, OnWait};
@@ -52,8 +52,8 @@ impl Store for Nowhere {
         written()
     }
 
-    async fn check(&self, _: Instant) -> Result<()> {
-        Ok(())
+    async fn check(&self, _: Instant) -> Result<Standby> {
+        Ok(Standby::Absent)
     }
 
     async fn create(&self, _: &Arc<Creation>, _: Instant) -> Result<CreateOutcome> {

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::time::{sleep, timeout};
 
 use crate::support::{
-    binary::Server,
+    binary::{Server, log_says},
     client::PATIENCE,
     databases::verify,
     load::{self, Load, check_log},
@@ -54,6 +54,16 @@ impl Pair {
         timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("never: {condition}"));
     }
 
+    /// From now on commits wait for the standby.
+    async fn await_standby(&self) {
+        let mut connection = PgConnection::connect(&self.primary.url("postgres")).await.unwrap();
+        for statement in ["alter system set synchronous_standby_names = '*'", "select pg_reload_conf()"] {
+            sqlx::query(statement).execute(&mut connection).await.unwrap();
+        }
+        connection.close().await.unwrap();
+        self.primary_says("select count(*) > 0 from pg_stat_replication where sync_state = 'sync'").await;
+    }
+
     /// The standby has all that there is.
     pub async fn catch_up(&self) {
         self.primary_says("select count(*) > 0 from pg_stat_replication where replay_lsn >= pg_current_wal_lsn()")
@@ -73,6 +83,19 @@ impl Pair {
 fn event(id: &str, timestamp: u32) -> Value {
     let delta = json!({"k": id, "user:k": id, "app:k": id});
     json!({"id": id, "timestamp": timestamp, "author": "a", "actions": {"stateDelta": delta}})
+}
+
+/// Whoever asks whether a server is ready learns that a standby may lack what was acknowledged.
+#[tokio::test(flavor = "multi_thread")]
+async fn readiness_tells_of_a_standby_that_commits_do_not_wait_for() {
+    let pair = Pair::start().await;
+    let server = Server::start(&pair.url(), &[]).await;
+    pair.catch_up().await;
+    let warning = async || server.get("/readyz").await.expect(200).json()["warning"].is_string();
+    assert!(warning().await);
+    log_says(&server.process, "commits wait for no standby").await;
+    pair.await_standby().await;
+    assert!(!warning().await);
 }
 
 async fn what_was_lost_matches_nothing(pgbouncer: bool) {
@@ -163,12 +186,7 @@ async fn what_an_asynchronous_standby_lost_matches_nothing_behind_pgbouncer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_synchronous_standby_has_all_that_was_acknowledged() {
     let mut pair = Pair::start().await;
-    let mut connection = PgConnection::connect(&pair.primary.url("postgres")).await.unwrap();
-    for statement in ["alter system set synchronous_standby_names = '*'", "select pg_reload_conf()"] {
-        sqlx::query(statement).execute(&mut connection).await.unwrap();
-    }
-    connection.close().await.unwrap();
-    pair.primary_says("select count(*) > 0 from pg_stat_replication where sync_state = 'sync'").await;
+    pair.await_standby().await;
     let hasty =
         ["--lock-timeout=400ms", "--acquire-timeout=400ms", "--statement-timeout=800ms", "--request-timeout=2s"];
     let server = Server::start(&pair.url(), &hasty).await;

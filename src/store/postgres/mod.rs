@@ -10,7 +10,7 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use connect::{Server, durable};
 use futures_util::TryStreamExt as _;
@@ -31,7 +31,7 @@ pub use write::composed;
 use write::{apps_of, create_sessions, insert_sessions, write_call};
 
 use super::backend::{
-    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, SessionInsert, Tx, UserLock, Verdict,
+    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, SessionInsert, Standby, Tx, UserLock, Verdict,
 };
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
@@ -55,6 +55,11 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 
+/// Whether the schema is there, the server is a standby, commits wait for one, and there is one. Any role may ask.
+const CHECK: &str = "select to_regclass('_sqlx_migrations')::text, pg_is_in_recovery(), \
+    current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') in ('on', 'remote_apply'), \
+    exists (select from pg_stat_replication where state is distinct from 'backup')";
+
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
 
@@ -66,6 +71,8 @@ pub struct Postgres {
     limits: StoreLimits,
     begin_read: String,
     begin_write: String,
+    /// As it was at the last check.
+    standby: Mutex<Option<Standby>>,
 }
 
 impl Postgres {
@@ -101,7 +108,7 @@ impl Postgres {
             if options.pgbouncer { connect.clone() } else { connect.clone().options(settings).options(plans) };
         let server = Arc::new(Server::new(with_settings, options.pgbouncer));
         let pool = Pool::new(server.clone(), limits.connections, limits.acquire);
-        Ok(Self { pool, server, connect, options, limits, begin_read, begin_write })
+        Ok(Self { pool, server, connect, options, limits, begin_read, begin_write, standby: Mutex::new(None) })
     }
 
     /// sqlx's migrator prepares its statements by name, whatever the settings say. PgBouncer passes them on with the server's
@@ -234,14 +241,11 @@ impl Backend for Postgres {
         Ok(())
     }
 
-    async fn check(&self) -> Result<()> {
+    async fn check(&self) -> Result<Standby> {
         let mut tx = self.begin(Some(&self.begin_read)).await?;
-        let (table, standby): (Option<String>, bool) =
-            sqlx::query_as("select to_regclass('_sqlx_migrations')::text, pg_is_in_recovery()")
-                .persistent(tx.persistent)
-                .fetch_one(&mut *tx.conn)
-                .await?;
-        if standby {
+        let (table, is_standby, awaits, has_standby): (Option<String>, bool, bool, bool) =
+            sqlx::query_as(CHECK).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
+        if is_standby {
             return Err(StoreError::new(Cause::Unavailable, "the server is a standby, which cannot be written to"));
         }
         let applied: Vec<i64> = match table {
@@ -255,7 +259,19 @@ impl Backend for Postgres {
             }
         };
         tx.rollback().await?;
-        all_applied(&MIGRATOR, &applied)
+        all_applied(&MIGRATOR, &applied)?;
+        let standby = match (has_standby, awaits) {
+            (_, true) => Standby::Awaited,
+            (true, false) => Standby::NotAwaited,
+            (false, false) => Standby::Absent,
+        };
+        let before = self.standby.lock().unwrap_or_else(PoisonError::into_inner).replace(standby);
+        if before != Some(standby) && standby == Standby::NotAwaited {
+            tracing::warn!(
+                "commits wait for no standby, though there is one: if it takes over, what was acknowledged last may be lost"
+            );
+        }
+        Ok(standby)
     }
 
     async fn clock(&self) -> Result<DatabaseClock> {

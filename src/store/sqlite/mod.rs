@@ -29,7 +29,7 @@ use write::{
 };
 
 use super::backend::{
-    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, Seen, SessionInsert, Tx, UserLock, Verdict,
+    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx, UserLock, Verdict,
 };
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
@@ -231,7 +231,7 @@ impl Backend for Sqlite {
         Ok(())
     }
 
-    async fn check(&self) -> Result<()> {
+    async fn check(&self) -> Result<Standby> {
         let mut tx = self.read(true).await?;
         let tables: i64 =
             sqlx::query_scalar("select count(*) from sqlite_master where type = 'table' and name = '_sqlx_migrations'")
@@ -243,7 +243,8 @@ impl Backend for Sqlite {
             sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(&mut *tx.conn).await?
         };
         tx.rollback().await?;
-        all_applied(&MIGRATOR, &applied)
+        all_applied(&MIGRATOR, &applied)?;
+        Ok(Standby::Absent)
     }
 
     /// The rows that were made last have the highest numbers.

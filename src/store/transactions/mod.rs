@@ -27,7 +27,7 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use super::Store;
-use super::backend::{Backend, DatabaseClock, Scrubbed, Tx};
+use super::backend::{Backend, DatabaseClock, Scrubbed, Standby, Tx};
 use super::error::{StoreError, corrupt};
 use super::limits::Deadline;
 use super::pool::PoolUse;
@@ -117,7 +117,7 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.backend.migrate().await
     }
 
-    async fn check(&self, deadline: Instant) -> Result<()> {
+    async fn check(&self, deadline: Instant) -> Result<Standby> {
         self.runner.within(self.runner.deadline(deadline), self.runner.backend.check()).await
     }
 
