@@ -86,8 +86,7 @@ pub async fn of_user(call: Call) -> Result<Response, Problem> {
 
 async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Result<Response, Problem> {
     let query = call.take_query();
-    let (service, is_within) = call.whole();
-    let service = service.clone();
+    let service = call.service.clone();
     let limits = call.limits();
     let mut feed = FeedQuery {
         begin: begin(&call, &query)?,
@@ -96,8 +95,7 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
         max_rows: query.page_rows(&limits)?,
         max_bytes: limits.page_bytes,
         scope,
-        // Outside of the grant there is nothing at any position of the feed; but these are the same for all.
-        apps: if is_within { apps } else { Names::literal([]) },
+        apps,
         users,
     };
     // Before the first read, so that nothing is missed between it and the first wait.

@@ -203,12 +203,6 @@ impl Call {
         judge(&self.app.rates, payers).map_err(|limited| limited.problem(|limit| self.app.clock.jitter(limit)))
     }
 
-    /// The service of all that is stored, and whether the names of the path are within the client's grant: for what has an answer of
-    /// its own where nothing is to be seen.
-    pub fn whole(&self) -> (&Arc<Service>, bool) {
-        (self.app.service(true), self.is_within)
-    }
-
     /// The limits on what the client may write.
     pub fn limits(&self) -> Limits {
         let writer = if self.client.grant.role == Role::User { Writer::User } else { Writer::Anyone };

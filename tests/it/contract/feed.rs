@@ -284,9 +284,10 @@ on_both_databases! {
         let some = json!({"role": "reader", "apps": ["a*"], "users": ["u*"]});
         assert_eq!(seen(some.clone(), ALL).await, [created("a1", "u1"), state("a1"), state("a1")]);
         assert_eq!(seen(some.clone(), "/v1/apps/a1/users/u1/feed").await, [created("a1", "u1")]);
-        // Outside of the grant is as if there were nothing.
+        // Outside of the grant there is none.
+        let some_key = server.key(some.clone()).await;
         for feed in ["/v1/apps/a1/feed", "/v1/apps/b1/feed", "/v1/apps/b1/users/u1/feed", "/v1/apps/a1/users/v1/feed"] {
-            assert_eq!(seen(some.clone(), feed).await, [] as [String; 0], "{feed}");
+            server.with(&some_key, "GET", feed).await.problem(404, "feed_disabled");
         }
         assert_eq!(seen(json!({"role": "reader", "apps": ["b1"]}), "/v1/apps/b1/feed").await, [created("b1", "u1"), state("b1")]);
     }
