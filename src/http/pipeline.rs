@@ -265,7 +265,7 @@ fn request_id(request: &Request, app: &App) -> String {
     }
 }
 
-/// One line a request, but for the refusals that [`report_refusals`](super::admission::report_refusals) counts. Never a path (it
+/// One line a request, of a probe that succeeds at `debug`, but for the refusals that [`report_refusals`](super::admission::report_refusals) counts. Never a path (it
 /// holds ids and state keys), a query, a header or a body.
 fn log(
     method: &Method,
@@ -279,11 +279,18 @@ fn log(
     let duration_ms = took.as_secs_f64() * 1000.0;
     let code = problem.map(|problem| problem.code.entry().0);
     let cause = problem.and_then(|problem| problem.cause.as_deref());
-    if status >= 500 {
+    if status < 400 && route_is_probe(route) {
+        tracing::debug!(%method, route, status, duration_ms, request_id, trace_id, "request");
+    } else if status >= 500 {
         tracing::error!(%method, route, status, duration_ms, request_id, trace_id, code, cause, "request");
     } else {
         tracing::info!(%method, route, status, duration_ms, request_id, trace_id, code, "request");
     }
+}
+
+/// What is asked every few seconds, whether anybody uses the server or not.
+fn route_is_probe(route: &str) -> bool {
+    super::always_served().contains(&route)
 }
 
 /// The problem document of an answer that no handler gives, and the id under which it goes: see [`Refusal`].

@@ -920,3 +920,22 @@ async fn what_another_program_does_to_the_file_is_found_out() {
     execute(&place, "delete from session_updates; delete from sessions").await;
     server.post(EVENTS).json(&append).await.expect(404);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn probes_that_succeed_are_logged_at_debug() {
+    for (level, logged) in [("info", false), ("debug", true)] {
+        let place = Place::sqlite();
+        let server = Server::start(&place.url(), &[&format!("--log={level}")]).await;
+        for path in ["/healthz", "/readyz"] {
+            let headers = [("x-request-id", path)];
+            server.send("GET", path, &headers, None).await.unwrap().expect(200);
+        }
+        server.send("GET", "/version", &[("x-request-id", "last")], None).await.unwrap();
+        let log = log_says(&server.process, "\"request_id\":\"last\"").await;
+        for path in ["/healthz", "/readyz"] {
+            assert_eq!(log.contains(&format!("\"request_id\":\"{path}\"")), logged, "at {level}: {log}");
+        }
+        drop(server);
+        place.finish().await;
+    }
+}
