@@ -263,15 +263,17 @@ fn welcome(address: &SocketAddr, settings: &HttpSettings, database: &str) {
     let _ = writeln!(out, "\n  {}\n", lines.join("\n  "));
 }
 
-/// Opens the access log anew at each SIGHUP, which without one keeps its effect: it ends the process.
+/// Opens the access log anew at each SIGHUP, which without one does nothing.
 async fn reopen_at_hangup(audit: Option<Arc<Audit>>) {
-    let Some(audit) = audit else { return };
     match signal(SignalKind::hangup()) {
         Ok(mut hangups) => {
             while hangups.recv().await.is_some() {
-                audit.reopen();
+                match &audit {
+                    Some(audit) => audit.reopen(),
+                    None => tracing::debug!("SIGHUP: no access log is written"),
+                }
             }
         }
-        Err(error) => tracing::warn!(%error, "SIGHUP cannot be handled: the access log is never opened anew"),
+        Err(error) => tracing::warn!(%error, "SIGHUP cannot be handled: it ends the process"),
     }
 }

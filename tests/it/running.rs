@@ -939,3 +939,15 @@ async fn probes_that_succeed_are_logged_at_debug() {
         place.finish().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hangup_without_an_access_log_changes_nothing() {
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), &["--log=debug"]).await;
+    let hangup = format!("kill -HUP {}", server.process.pid());
+    assert!(std::process::Command::new("sh").args(["-c", &hangup]).status().expect("run sh").success());
+    log_says(&server.process, "SIGHUP: no access log is written").await;
+    server.get("/readyz").await.expect(200);
+    drop(server);
+    place.finish().await;
+}
