@@ -141,8 +141,11 @@ class PostgreSQL:
             self.user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
             os.chown(self.folder, entry.pw_uid, entry.pw_gid)
             folder.chmod(0o711)
+        self._run("initdb", "-D", "data", "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C")
+        self._start()
+
+    def _start(self) -> None:
         data = self.folder / "data"
-        self._run("initdb", "-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C")
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         self.settings = {
             "fsync": "on",
