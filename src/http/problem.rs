@@ -424,7 +424,10 @@ impl From<Error> for Problem {
                     "what user and app state were then is no longer kept; `scope=session` shows the state of the session alone",
                 )
             },
-            Error::FeedDisabled => Self::new(Code::FeedDisabled, "there is no feed: the server keeps none (--feed-retention), or the credential is not for these names"),
+            Error::FeedDisabled => Self::new(
+                Code::FeedDisabled,
+                "there is no feed: the server keeps none (--feed-retention), or the credential is not for these names",
+            ),
             Error::FeedGone { oldest } => Self {
                 tells: Some(Box::new(Tells::Feed { oldest })),
                 ..Self::new(

@@ -8,6 +8,8 @@ use super::describe::{Access, Operation, Reply, Serving};
 use super::openapi::PAGE_POLICY;
 use super::problem::{Code, Problem};
 use super::request::Call;
+use crate::domain::json::ObjectText;
+use crate::service::Standby;
 
 pub const HEALTH: Operation = Operation {
     id: "health",

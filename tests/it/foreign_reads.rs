@@ -187,6 +187,10 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
                 if template.ends_with("/watch") {
                     continue;
                 }
+                // Off, as its ticks would be in the log at any time.
+                if template.ends_with("/feed") {
+                    continue;
+                }
                 // Its lines are read as they are taken, and here none is.
                 if template.ends_with("/export") && method == Method::HEAD {
                     continue;
