@@ -246,29 +246,25 @@ impl Source for Feed {
 
     async fn read(&mut self, deadline: Instant) -> service::Result<Frames> {
         let mut out = Frames::default();
-        loop {
-            let page = match self.first.take() {
-                Some(page) => page,
-                None => match self.service.feed(&self.query, deadline).await {
-                    Ok(page) => page,
-                    // Whoever comes back learns it from the answer.
-                    Err(Error::FeedGone { .. }) => return Ok(Frames { ended: Some("position_gone"), ..out }),
-                    Err(error) => return Err(error),
-                },
-            };
-            for (change, subject) in &page.changes {
-                out.push("change", Some(&change.position), &change_object(change, subject.as_ref()));
-            }
-            self.query.begin = FeedBegin::Behind(page.position);
-            if page.up_to_date && !std::mem::replace(&mut self.caught_up, true) {
-                let mut object = ObjectText::default();
-                object.push_str("position", &page.position.to_string());
-                out.push("caught_up", Some(&page.position), &object.close());
-            }
-            // What is behind is sent in parts, as the client takes them.
-            if page.up_to_date || !out.text.is_empty() {
-                return Ok(out);
-            }
+        let page = match self.first.take() {
+            Some(page) => page,
+            None => match self.service.feed(&self.query, deadline).await {
+                Ok(page) => page,
+                // Whoever comes back learns it from the answer.
+                Err(Error::FeedGone { .. }) => return Ok(Frames { ended: Some("position_gone"), ..out }),
+                Err(error) => return Err(error),
+            },
+        };
+        for (change, subject) in &page.changes {
+            out.push("change", Some(&change.position), &change_object(change, subject.as_ref()));
         }
+        self.query.begin = FeedBegin::Behind(page.position);
+        out.more = !page.up_to_date;
+        if page.up_to_date && !std::mem::replace(&mut self.caught_up, true) {
+            let mut object = ObjectText::default();
+            object.push_str("position", &page.position.to_string());
+            out.push("caught_up", Some(&page.position), &object.close());
+        }
+        Ok(out)
     }
 }

@@ -48,6 +48,8 @@ pub trait Source: Send + 'static {
 pub struct Frames {
     /// Empty: nothing for now.
     pub text: String,
+    /// There is more to read at once.
+    pub more: bool,
     /// Nothing follows, and why.
     pub ended: Option<&'static str>,
 }
@@ -253,11 +255,14 @@ impl<S: Source> Stream<S> {
             }
             let deadline = Instant::now() + self.app.settings.request_timeout;
             match self.source.read(deadline).await {
-                Ok(Frames { text, ended }) => {
+                Ok(Frames { text, more, ended }) => {
                     self.failing = None;
                     self.ended = ended;
                     if !text.is_empty() || ended.is_some() {
                         return (!text.is_empty()).then_some(text);
+                    }
+                    if more && self.beat > Instant::now() {
+                        continue;
                     }
                 }
                 Err(error) if !error.may_pass() => return self.cut(&error),

@@ -20,6 +20,9 @@ const LOOK: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(50);
 const IDLE_TICK: Duration = Duration::from_secs(1);
 
+/// How often all who follow a feed look, whether there is something for them or not: so nobody falls behind by more ticks than that.
+const REFRESH: Duration = Duration::from_secs(30);
+
 /// How long one tick may take, and the pause after one that failed.
 const TICK_LIMIT: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(1);
@@ -71,11 +74,16 @@ impl Service {
         }
         // Nobody waits for what was there before.
         let (mut last, mut failed) = (i64::MAX, false);
+        let mut refreshed = Instant::now();
         loop {
             match self.store.tick(last, Instant::now() + TICK_LIMIT).await {
                 Ok((tick, scopes)) => {
                     (last, failed) = (tick, false);
-                    self.live.tell_feeds(scopes.as_deref());
+                    let is_due = refreshed.elapsed() > REFRESH;
+                    if is_due {
+                        refreshed = Instant::now();
+                    }
+                    self.live.tell_feeds(scopes.filter(|_| !is_due).as_deref());
                     self.live.until_feed(TICK, IDLE_TICK / 2 + self.clock.jitter(IDLE_TICK)).await;
                 }
                 Err(error) => {

@@ -83,6 +83,7 @@ static WORDS: Words = Words {
         changes: changes!("", "and ($5::text is null or c.app_name = $5)"),
         changes_of_user: changes!(" and n.app_name = $5 and n.user_id = $6", ""),
         window: 100,
+        window_of_user: 1000,
         is_row: false,
     },
     label: |name| format!("(s.labels::jsonb ->> {name})"),

@@ -25,8 +25,9 @@ pub struct FeedWords {
     pub changes: &'static str,
     /// Those of the user `$6`.
     pub changes_of_user: &'static str,
-    /// How many ticks one statement goes through.
+    /// How many ticks one statement goes through, and one that looks for those of a user.
     pub window: i64,
+    pub window_of_user: i64,
     /// Each change is a tick.
     pub is_row: bool,
 }
@@ -98,9 +99,11 @@ pub async fn latest(db: &mut impl Sql) -> Result<Option<Tick>> {
 }
 
 /// The last of the ticks that one statement goes through.
-pub async fn last_of_window(db: &mut impl Sql, from: i64) -> Result<Option<Tick>> {
+pub async fn last_of_window(db: &mut impl Sql, scope: &FeedScope, from: i64) -> Result<Option<Tick>> {
     let statements = db.statements();
-    let query = Query::new(&*statements.feed_window).bind(from).bind(statements.words.feed.window);
+    let feed = &statements.words.feed;
+    let ticks = if matches!(scope, FeedScope::User(_)) { feed.window_of_user } else { feed.window };
+    let query = Query::new(&*statements.feed_window).bind(from).bind(ticks);
     Ok(at_most_one::<TickRow>(db, query).await?.map(Tick::from))
 }
 

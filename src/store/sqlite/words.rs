@@ -56,6 +56,7 @@ static WORDS: Words = Words {
         changes: changes!("($5 is null or app_name = $5)"),
         changes_of_user: changes!("app_name = $5 and user_id = $6"),
         window: 2000,
+        window_of_user: 2000,
         is_row: true,
     },
     label: |name| format!("json_extract(s.labels, '$.\"' || {name} || '\"')"),

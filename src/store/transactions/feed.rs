@@ -37,7 +37,7 @@ pub async fn page<X: Tx>(tx: &mut X, query: &FeedQuery, until: Instant) -> Resul
     let mut changes: Vec<Change> = Vec::new();
     let mut bytes = 0;
     loop {
-        let window = feed::last_of_window(tx, position.tick).await?.ok_or_else(lacking)?;
+        let window = feed::last_of_window(tx, &query.scope, position.tick).await?.ok_or_else(lacking)?;
         let limit = LOOK.min(query.max_rows.saturating_mul(4));
         let found = feed::changes(tx, &query.scope, &position, window.number, limit).await?;
         let is_all = found.len() < limit;
