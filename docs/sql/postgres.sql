@@ -667,10 +667,9 @@ select t.tick, t.time as tick_time, t.snapshot::text as snapshot, c.id, c.kind, 
     or c.id > $2) order by t.tick, c.id limit 0 + $4;
 
 -- feed_events
-select e.sequence, e.commit_time, e.body from sessions s cross join events e where s.app_name = $1 and
-    s.user_id = $2 and s.id = $3 and s.incarnation = $4 and e.app_name = $1 and e.user_id = $2 and e.session_id
-    = $3 and e.incarnation = $4 and e.sequence >= $5 and e.sequence <= $6 and e.sequence > s.base_revision
-    order by e.sequence;
+select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence >= $5 and sequence <= $6 and sequence > (select s.base_revision from sessions
+    s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4) order by sequence;
 
 -- feed_user_state
 select revision, key, value from user_log where app_name = $1 and user_id = $2 and revision >= $3 and revision

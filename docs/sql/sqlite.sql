@@ -646,10 +646,9 @@ select id as tick, time as tick_time, '' as snapshot, id, kind, app_name, user_i
     and $2 is not null and id <= $3 and kind <> 0 order by id limit 0 + $4;
 
 -- feed_events
-select e.sequence, e.commit_time, e.body from sessions s cross join events e where s.app_name = $1 and
-    s.user_id = $2 and s.id = $3 and s.incarnation = $4 and e.app_name = $1 and e.user_id = $2 and e.session_id
-    = $3 and e.incarnation = $4 and e.sequence >= $5 and e.sequence <= $6 and e.sequence > s.base_revision
-    order by e.sequence;
+select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence >= $5 and sequence <= $6 and sequence > (select s.base_revision from sessions
+    s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4) order by sequence;
 
 -- feed_user_state
 select revision, key, value from user_log where app_name = $1 and user_id = $2 and revision >= $3 and revision

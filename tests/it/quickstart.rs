@@ -22,7 +22,8 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const TRANSCRIPTS: &[&str] = &["README.md", "docs/tour.md", "docs/live.md", "docs/adk.md"];
 
 async fn server() -> (Sessiond, String) {
-    let mut server = Sessiond::spawn(&["--listen", "127.0.0.1:0", "--metrics-listen", "off", "--feed-retention", "1h"], &[]);
+    let mut server =
+        Sessiond::spawn(&["--listen", "127.0.0.1:0", "--metrics-listen", "off", "--feed-retention", "1h"], &[]);
     let url = server.base_url().await;
     (server, url)
 }

@@ -472,8 +472,8 @@ statements! { words,
     feed_changes_of_user: words.feed.changes_of_user,
     /// The events from `$5` to `$6`, as far as they are there.
     feed_events: format!(
-        "select e.sequence, e.commit_time, e.body from sessions s cross join events e where {OF_SESSION} and {OF_EVENT} \
-           and e.sequence >= $5 and e.sequence <= $6 and e.sequence > s.base_revision order by e.sequence"
+        "select sequence, commit_time, body from events where {OF_INCARNATION} and sequence >= $5 and sequence <= $6 \
+           and sequence > (select s.base_revision from sessions s where {OF_SESSION}) order by sequence"
     ),
     feed_user_state: "select revision, key, value from user_log where app_name = $1 and user_id = $2 and revision >= $3 \
                       and revision <= $4 order by revision, key",
