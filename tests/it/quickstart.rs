@@ -269,6 +269,13 @@ fn mask(word: &str) -> String {
     {
         return format!("{sequence}-CURSOR");
     }
+    if let [tick, proof] = word.split('-').collect::<Vec<_>>()[..]
+        && tick.bytes().all(|b| b.is_ascii_digit())
+        && proof.len() == 8
+        && is_hex(proof)
+    {
+        return format!("{tick}-PROOF");
+    }
     let (before, last) = word.rsplit_once('.').map_or(("", word), |(before, last)| (before, last));
     let (mark, metadata) =
         last.split_once('-').map_or((last, String::new()), |(mark, rest)| (mark, format!("-{rest}")));

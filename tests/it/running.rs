@@ -616,7 +616,7 @@ async fn an_open_address_needs_consent() {
         }
     };
     timeout(PATIENCE, serving).await.expect("it serves");
-    assert!(process.log().contains("no authentication"), "{}", process.log());
+    log_says(&process, "no authentication").await;
 }
 
 /// One word that is in everything that a client sends, and must be in nothing that is logged.
