@@ -8,6 +8,8 @@ use super::describe::{Access, Operation, Reply, Serving};
 use super::openapi::PAGE_POLICY;
 use super::problem::{Code, Problem};
 use super::request::Call;
+use crate::domain::json::ObjectText;
+use crate::service::Nodes;
 
 pub const HEALTH: Operation = Operation {
     id: "health",
@@ -33,7 +35,8 @@ pub const READY: Operation = Operation {
     serving: Serving { always: true, database: true, ..Serving::PROCESS },
     access: Access::Open,
     summary: "Whether requests can be served",
-    description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails.",
+    description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails. \
+                  `warning`: some nodes of a distributed database do not answer; apps on the others are served.",
     query: &[],
     headers: &[],
     body: None,
@@ -51,7 +54,12 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
         problem.cause = Some(error.to_string());
         return Err(problem);
     }
-    Ok(Answer::ok().json("{\"status\":\"ready\"}"))
+    let mut status = ObjectText::default();
+    status.push_str("status", "ready");
+    if let Some(Nodes { all, gone: gone @ 1.. }) = call.service.database_nodes() {
+        status.push_str("warning", &format!("{gone} of {all} nodes of the database do not answer: their apps cannot be served"));
+    }
+    Ok(Answer::ok().json(status.close()))
 }
 
 pub const OPENAPI: Operation = Operation {

@@ -48,6 +48,7 @@ use crate::metrics::Metrics;
 use crate::store::Store;
 use crate::store::error::StoreError;
 use crate::store::nowhere::Nowhere;
+pub use crate::store::pool::Nodes;
 
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
@@ -210,5 +211,10 @@ impl Service {
     /// Only [`Error::Store`]: they cannot.
     pub async fn ready(&self, deadline: Instant) -> Result<()> {
         Ok(self.store.check(deadline).await?)
+    }
+
+    /// The nodes of a distributed database, as they were when [`Service::ready`] asked last.
+    pub fn database_nodes(&self) -> Option<Nodes> {
+        self.store.nodes()
     }
 }

@@ -172,7 +172,8 @@ pub fn all() -> Map<String, Value> {
         (
             "Status",
             json!({"type": "object", "required": ["status"],
-            "properties": {"status": {"type": "string", "enum": ["ok", "ready"]}}}),
+            "properties": {"status": {"type": "string", "enum": ["ok", "ready"]},
+                "warning": {"type": "string", "description": "What an operator should know, and no reason to send no traffic."}}}),
         ),
         ("Problem", problem()),
         ("AdkSession", adk_session(true)),

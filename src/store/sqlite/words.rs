@@ -37,6 +37,7 @@ static WORDS: Words = Words {
     // The clock of its one process is never wrong by its own.
     ttl_clock: "$10",
     for_update: "",
+    claims: None,
     skip_locked: "",
     label: |name| format!("json_extract(s.labels, '$.\"' || {name} || '\"')"),
 };
