@@ -57,7 +57,10 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
     let mut status = ObjectText::default();
     status.push_str("status", "ready");
     if let Some(Nodes { all, gone: gone @ 1.. }) = call.service.database_nodes() {
-        status.push_str("warning", &format!("{gone} of {all} nodes of the database do not answer: their apps cannot be served"));
+        status.push_str(
+            "warning",
+            &format!("{gone} of {all} nodes of the database do not answer: their apps cannot be served"),
+        );
     }
     Ok(Answer::ok().json(status.close()))
 }

@@ -2,9 +2,9 @@
 
 use std::io::ErrorKind;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgRow, PgSslMode};
@@ -12,9 +12,9 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, PgConnection, Row as _};
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
+use super::distributed::distributed;
 use crate::domain::tag::Timeline;
 use crate::store::error::{Cause, StoreError};
-use super::distributed::distributed;
 use crate::store::pool::{Connect, Nodes};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -83,7 +83,11 @@ impl Server {
     pub fn set_nodes(&self, nodes: Nodes) {
         let before = self.nodes.lock().unwrap_or_else(PoisonError::into_inner).replace(nodes);
         if nodes.gone != before.map_or(0, |before| before.gone) {
-            tracing::warn!(nodes = nodes.all, gone = nodes.gone, "the nodes of the database that do not answer have changed");
+            tracing::warn!(
+                nodes = nodes.all,
+                gone = nodes.gone,
+                "the nodes of the database that do not answer have changed"
+            );
         }
     }
 

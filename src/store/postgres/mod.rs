@@ -22,8 +22,9 @@ use sqlx::migrate::{Migrate as _, Migration, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use statements::{
-    CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS,
-    LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, NEXT_BURIED_UNLOCKED, READ_HEADS, READ_REVISIONS, VALUES,
+    CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP,
+    LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, NEXT_BURIED_UNLOCKED,
+    READ_HEADS, READ_REVISIONS, VALUES,
 };
 use url::Url;
 use words::{DISTRIBUTED, STATEMENTS, clock, pinned};
@@ -274,10 +275,7 @@ impl Backend for Postgres {
     async fn check(&self) -> Result<()> {
         let mut tx = self.begin(Some(self.begin_read())).await?;
         let (table, standby, distributed): (Option<String>, bool, bool) =
-            sqlx::query_as(DISTRIBUTED_BY_APP)
-                .persistent(tx.persistent)
-                .fetch_one(&mut *tx.conn)
-                .await?;
+            sqlx::query_as(DISTRIBUTED_BY_APP).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
         if standby {
             return Err(StoreError::new(Cause::Unavailable, "the server is a standby, which cannot be written to"));
         }
@@ -721,7 +719,9 @@ impl Tx for PgTx {
         let row: Option<BuriedRow> =
             sqlx::query_as(text).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
         let found = row.map(BuriedRow::decode).transpose()?;
-        let Some(Buried { key, incarnation, .. }) = found.as_ref().filter(|_| self.distributed) else { return Ok(found) };
+        let Some(Buried { key, incarnation, .. }) = found.as_ref().filter(|_| self.distributed) else {
+            return Ok(found);
+        };
         let row: Option<BuriedRow> = sqlx::query_as(CLAIM_BURIED)
             .persistent(self.persistent)
             .bind(key.app().as_str())
