@@ -260,6 +260,8 @@ mod tests {
 
     #[test]
     fn codes_have_meanings() {
+        assert!(in_doubt("XX000", "could not commit transaction on any active node"));
+        assert!(!in_doubt("XX000", "could not open relation"));
         assert_eq!(of_sqlstate("40P01"), Cause::Conflict);
         assert_eq!(of_sqlstate("53300"), Cause::Unavailable);
         assert_eq!(of_sqlstate("08006"), Cause::ConnectionLost);
