@@ -65,7 +65,11 @@ pub enum Command {
     #[default]
     Serve,
     /// Apply pending database migrations and exit
-    Migrate,
+    Migrate {
+        /// Then distribute all tables by app over the nodes of Citus; a second time, only what is new
+        #[arg(long)]
+        citus: bool,
+    },
     /// Print the OpenAPI document of the HTTP API (YAML) and exit
     Openapi {
         /// That of the paths of ADK

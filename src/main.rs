@@ -63,7 +63,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
     if let Command::Openapi { adk } = command {
         return print(if adk { sessiond::openapi_adk_yaml() } else { sessiond::openapi_yaml() });
     }
-    if matches!(command, Command::Serve | Command::Migrate) {
+    if matches!(command, Command::Serve | Command::Migrate { .. }) {
         telemetry::init(cli.config.log_format(), &cli.config.log).map_err(|error| Failure::new(error.to_string()))?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -73,7 +73,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
     let result = runtime.block_on(async {
         match command {
             Command::Serve => serve(cli.config).await,
-            Command::Migrate => migrate(cli.config).await,
+            Command::Migrate { citus } => migrate(cli.config, citus).await,
             Command::Healthcheck => healthcheck(cli.config).await,
             Command::Verify => verify(cli.config).await,
             Command::Keys(command) => keys(cli.config, command).await,
@@ -99,11 +99,11 @@ async fn serve(config: Config) -> Result<(), Failure> {
     startup::serve(prepared, stop).await.map_err(|error| Failure::new(error.to_string()))
 }
 
-async fn migrate(config: Config) -> Result<(), Failure> {
+async fn migrate(config: Config, citus: bool) -> Result<(), Failure> {
     let mut stop = stop_signals()?;
     tokio::select! {
         _ = stop.next() => Err(Failure::new("stopped before the migrations were done")),
-        done = startup::migrate(&config) => Ok(done?),
+        done = startup::migrate(&config, citus) => Ok(done?),
     }
 }
 

@@ -18,7 +18,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::server::ConnectionObserver;
-use crate::store::pool::PoolUse;
+use crate::store::pool::{Nodes, PoolUse};
 
 /// Seconds. From what SQLite needs for one row to the default request timeout.
 const BUCKETS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -118,6 +118,7 @@ pub struct Metrics {
     rejections: Family<Label, Counter>,
     credentials_refused: Family<Label, Counter>,
     database_connections: Family<Label, Gauge>,
+    database_nodes: Family<Label, Gauge>,
     database_wait: Histogram,
     database_retries: Family<Label, Counter>,
     unknown_outcomes: Counter,
@@ -130,6 +131,7 @@ pub struct Metrics {
     watch_polls: Counter,
     leases: Family<Label, Counter>,
     fenced: Counter,
+    nodes: OnceLock<Box<dyn Fn() -> Option<Nodes> + Send + Sync>>,
     pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
 }
 
@@ -167,6 +169,12 @@ impl Metrics {
             "sessiond_database_connections",
             "Database connections open now, by what they do",
             database_connections.clone(),
+        );
+        let database_nodes = Family::default();
+        registry.register(
+            "sessiond_database_nodes",
+            "Nodes of a distributed database, by whether they answered when readiness was last asked for",
+            database_nodes.clone(),
         );
         let database_wait = latency();
         registry.register_with_unit(
@@ -233,6 +241,7 @@ impl Metrics {
             rejections,
             credentials_refused,
             database_connections,
+            database_nodes,
             database_wait,
             database_retries,
             unknown_outcomes,
@@ -245,6 +254,7 @@ impl Metrics {
             watch_polls,
             leases,
             fenced,
+            nodes: OnceLock::new(),
             pool: OnceLock::new(),
         };
         // A series that is there at 0 tells "never" from "not measured", and rate() sees its first step.
@@ -267,6 +277,12 @@ impl Metrics {
             drop(metrics.database_connections.get_or_create(&[("state", state)]));
         }
         metrics
+    }
+
+    /// Where each scrape asks for the nodes of the database. The first call counts.
+    pub fn watch_nodes(&self, nodes: impl Fn() -> Option<Nodes> + Send + Sync + 'static) {
+        // As of a second pool.
+        let _ = self.nodes.set(Box::new(nodes));
     }
 
     /// Where each scrape asks for the use of the connection pool. The first call counts.
@@ -380,6 +396,11 @@ impl Metrics {
             let counts = [idle.min(open), open.saturating_sub(idle)];
             for (state, connections) in CONNECTION_STATES.into_iter().zip(counts) {
                 self.database_connections.get_or_create(&[("state", state)]).set(connections.into());
+            }
+        }
+        if let Some(Nodes { all, gone }) = self.nodes.get().and_then(|nodes| nodes()) {
+            for (state, nodes) in [("answering", all.saturating_sub(gone)), ("gone", gone)] {
+                self.database_nodes.get_or_create(&[("state", state)]).set(nodes.into());
             }
         }
         let mut text = String::new();

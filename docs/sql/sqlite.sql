@@ -268,6 +268,9 @@ delete from imports where app_name = $1 and user_id = $2 and session_id = $3 and
 -- dead_import
 select app_name, user_id, session_id, incarnation from imports where time < $1 limit 1;
 
+-- claim_import
+select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
 -- insert_imported
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
@@ -299,6 +302,9 @@ insert into trims (app_name, user_id, session_id, incarnation, emptied) values (
 
 -- next_trim
 select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
+
+-- claim_trim
+select emptied from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
 -- empty_events
 update events set author = '', branch = null, body = '' where app_name = $1 and user_id = $2 and session_id =
@@ -402,9 +408,9 @@ select id, app_name, subject, request, reference, block, blocked, request_time, 
 -- erasures_to_finish
 select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
     state_keys, changes, receipt from erasures e where done_time is null and not exists (select 1 from
-    buried_sessions b where b.erasure = e.id) and not exists (select 1 from erasures l where l.app_name =
-    e.app_name and l.subject = e.subject and l.done_time is null and (l.request_time, l.id) < (e.request_time,
-    e.id)) order by request_time, id limit 0 + $1;
+    buried_sessions b where b.app_name = e.app_name and b.erasure = e.id) and not exists (select 1 from
+    erasures l where l.app_name = e.app_name and l.subject = e.subject and l.done_time is null and
+    (l.request_time, l.id) < (e.request_time, e.id)) order by request_time, id limit 0 + $1;
 
 -- insert_erasure
 insert into erasures (id, app_name, subject, request, reference, block, blocked, request_time, done_time,

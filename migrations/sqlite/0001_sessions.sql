@@ -312,7 +312,7 @@ create table erasures (
     state_keys   integer not null,
     changes      integer not null,
     receipt      text,
-    constraint erasures_pkey primary key (id)
+    constraint erasures_pkey primary key (id, app_name)
 ) without rowid;
 create unique index erasures_request on erasures (request, app_name) where request is not null;
 create index erasures_running on erasures (subject, app_name, request_time, id) where done_time is null;

@@ -9,7 +9,7 @@ use super::openapi::PAGE_POLICY;
 use super::problem::{Code, Problem};
 use super::request::Call;
 use crate::domain::json::ObjectText;
-use crate::service::Standby;
+use crate::service::{Nodes, Standby};
 
 pub const HEALTH: Operation = Operation {
     id: "health",
@@ -36,7 +36,8 @@ pub const READY: Operation = Operation {
     access: Access::Open,
     summary: "Whether requests can be served",
     description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails. \
-                  `warning`: a standby is there, and commits do not wait for it.",
+                  `warning`: a standby is there, and commits do not wait for it; or some nodes of a distributed database do not \
+                  answer, while apps on the others are served.",
     query: &[],
     headers: &[],
     body: None,
@@ -56,7 +57,12 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
     })?;
     let mut status = ObjectText::default();
     status.push_str("status", "ready");
-    if standby == Standby::NotAwaited {
+    if let Some(Nodes { all, gone: gone @ 1.. }) = call.service.database_nodes() {
+        status.push_str(
+            "warning",
+            &format!("{gone} of {all} nodes of the database do not answer: their apps cannot be served"),
+        );
+    } else if standby == Standby::NotAwaited {
         status.push_str(
             "warning",
             "commits wait for no standby: if one takes over, what was acknowledged last may be lost",

@@ -51,6 +51,7 @@ use crate::store::Store;
 pub use crate::store::backend::Standby;
 use crate::store::error::StoreError;
 use crate::store::nowhere::Nowhere;
+pub use crate::store::pool::Nodes;
 
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
@@ -218,5 +219,10 @@ impl Service {
     /// Only [`Error::Store`]: they cannot.
     pub async fn ready(&self, deadline: Instant) -> Result<Standby> {
         Ok(self.store.check(deadline).await?)
+    }
+
+    /// The nodes of a distributed database, as they were when [`Service::ready`] asked last.
+    pub fn database_nodes(&self) -> Option<Nodes> {
+        self.store.nodes()
     }
 }

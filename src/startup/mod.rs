@@ -120,9 +120,12 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
 ///
 /// # Errors
 /// It cannot be opened or migrated.
-pub async fn migrate(config: &Config) -> Result<(), StartError> {
+pub async fn migrate(config: &Config, citus: bool) -> Result<(), StartError> {
     let store = open(config).await?;
     ready(&*store, config, true).await?;
+    if citus {
+        store.distribute().await?;
+    }
     store.close().await;
     tracing::info!("the database is migrated");
     Ok(())
@@ -191,6 +194,8 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     }
     let watched = store.clone();
     metrics.watch_pool(move || watched.pool());
+    let watched = store.clone();
+    metrics.watch_nodes(move || watched.nodes());
     let measured = metrics.clone();
     store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
     let service = Arc::new(Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone()));

@@ -5,7 +5,7 @@ use std::future::Future;
 
 use super::error::StoreError;
 use super::limits::StoreLimits;
-use super::pool::PoolUse;
+use super::pool::{Nodes, PoolUse};
 use super::sql::query::Sql;
 use crate::domain::erasure::Subject;
 use crate::domain::ids::{AppName, SessionKey, StateAddress, UserKey};
@@ -27,6 +27,14 @@ pub trait Backend: Send + Sync + 'static {
     /// Whether [`Tx::create_at_once`] can be used.
     fn creates_at_once(&self) -> bool;
     fn migrate(&self) -> impl Future<Output = Result<()>> + Send;
+    /// Distributes the tables by app over the nodes of the database.
+    fn distribute(&self) -> impl Future<Output = Result<()>> + Send {
+        async { Err(StoreError::config("only PostgreSQL can be distributed")) }
+    }
+    /// As of the last [`Backend::check`], if the database is distributed.
+    fn nodes(&self) -> Option<Nodes> {
+        None
+    }
     fn check(&self) -> impl Future<Output = Result<Standby>> + Send;
     fn clock(&self) -> impl Future<Output = Result<DatabaseClock>> + Send;
     /// Whether [`Tx::views`] answers the query with one statement.

@@ -159,7 +159,7 @@ impl From<Error> for StoreError {
         let cause = match &error {
             Error::Database(error) => match error.code().as_deref() {
                 Some(code) if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() => {
-                    of_sqlstate(code)
+                    if in_doubt(code, error.message()) { Cause::ConnectionLost } else { of_sqlstate(code) }
                 }
                 Some(code) => of_sqlite(code),
                 None if error.kind() == ErrorKind::UniqueViolation => Cause::Conflict,
@@ -188,6 +188,11 @@ impl From<sqlx::migrate::MigrateError> for StoreError {
 }
 
 const LACKS_PRIVILEGE: &str = "42501";
+
+/// Citus lost the node at COMMIT, which may have been done there.
+fn in_doubt(code: &str, message: &str) -> bool {
+    code == "XX000" && message.starts_with("could not commit transaction")
+}
 
 /// PostgreSQL, appendix A: the codes that a healthy service can meet.
 fn of_sqlstate(code: &str) -> Cause {
@@ -255,6 +260,8 @@ mod tests {
 
     #[test]
     fn codes_have_meanings() {
+        assert!(in_doubt("XX000", "could not commit transaction on any active node"));
+        assert!(!in_doubt("XX000", "could not open relation"));
         assert_eq!(of_sqlstate("40P01"), Cause::Conflict);
         assert_eq!(of_sqlstate("53300"), Cause::Unavailable);
         assert_eq!(of_sqlstate("08006"), Cause::ConnectionLost);

@@ -40,7 +40,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use backend::{DatabaseClock, Scrubbed, Standby};
 use error::StoreError;
-use pool::PoolUse;
+use pool::{Nodes, PoolUse};
 use runner::{OnCommit, OnWait};
 use together::Sharing;
 use tokio::time::Instant;
@@ -78,6 +78,12 @@ use crate::domain::trim::{Trim, TrimOutcome};
 pub trait Store: Send + Sync + 'static {
     /// Applies pending migrations, one process at a time; none pending is fine.
     async fn migrate(&self) -> Result<(), StoreError>;
+
+    /// Distributes the tables by app over the nodes of the database; those that are distributed stay so.
+    async fn distribute(&self) -> Result<(), StoreError>;
+
+    /// The nodes of the database as of the last [`Store::check`], if it is distributed.
+    fn nodes(&self) -> Option<Nodes>;
 
     /// Reachable, and every migration of this binary applied.
     async fn check(&self, deadline: Instant) -> Result<Standby, StoreError>;

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::Store;
 use super::backend::{DatabaseClock, Scrubbed, Standby};
 use super::error::{Cause, StoreError};
-use super::pool::PoolUse;
+use super::pool::{Nodes, PoolUse};
 use super::runner::{OnCommit, OnWait};
 use super::together::Sharing;
 use crate::domain::access::{ApiKey, Names};
@@ -50,6 +50,14 @@ fn written<T>() -> Result<T> {
 impl Store for Nowhere {
     async fn migrate(&self) -> Result<()> {
         written()
+    }
+
+    async fn distribute(&self) -> Result<()> {
+        written()
+    }
+
+    fn nodes(&self) -> Option<Nodes> {
+        None
     }
 
     async fn check(&self, _: Instant) -> Result<Standby> {

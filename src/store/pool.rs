@@ -38,6 +38,14 @@ pub struct PoolUse {
     pub idle: u32,
 }
 
+/// The nodes of a distributed database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nodes {
+    pub all: u32,
+    /// Those that did not answer when they were last asked.
+    pub gone: u32,
+}
+
 /// A limited number of connections, opened on demand. Waiters are served in order of arrival.
 pub struct Pool<C: Connect> {
     connect: C,

@@ -9,7 +9,7 @@ use sqlx::{Connection as _, PgConnection, Row as _, SqliteConnection};
 use crate::support::binary::spawn;
 use crate::support::databases::{Place, on_both_databases};
 
-on_both_databases!(migrating_again_changes_nothing);
+on_both_databases!(migrating_again_changes_nothing, only_citus_distributes);
 
 /// `NNNN_name.sql`
 fn files(database: &str) -> BTreeSet<String> {
@@ -26,6 +26,21 @@ fn both_databases_have_the_same_migrations() {
     let numbers: Vec<_> = postgres.iter().map(|file| file.split_once('_').expect("NNNN_name.sql").0).collect();
     let expected: Vec<_> = (1..=numbers.len()).map(|number| format!("{number:04}")).collect();
     assert_eq!(numbers, expected);
+}
+
+async fn only_citus_distributes(place: Place) {
+    let mut process = spawn(&place.url(), &["migrate", "--citus"]);
+    let status = process.wait().await;
+    let log = process.log();
+    assert_eq!(status.code(), Some(1), "{log}");
+    let why = match &place {
+        Place::Sqlite(_) => "only PostgreSQL can be distributed",
+        Place::Postgres(_) => "the database has no Citus",
+    };
+    assert!(log.contains(why), "{log}");
+    // And the database is migrated, and of use, all the same.
+    migrate(&place).await;
+    place.finish().await;
 }
 
 async fn migrate(place: &Place) {

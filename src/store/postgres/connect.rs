@@ -2,9 +2,9 @@
 
 use std::io::ErrorKind;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgRow, PgSslMode};
@@ -12,9 +12,10 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, PgConnection, Row as _};
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
+use super::distributed::distributed;
 use crate::domain::tag::Timeline;
 use crate::store::error::{Cause, StoreError};
-use crate::store::pool::Connect;
+use crate::store::pool::{Connect, Nodes};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -39,6 +40,14 @@ pub(super) use durable;
 const TIMELINE: &str =
     "select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline";
 
+/// What is set on a connection. Citus plans nothing without values.
+const SETTINGS: &str = concat!(
+    durable!("false"),
+    "; select set_config('plan_cache_mode', case when ",
+    distributed!(),
+    " then 'force_custom_plan' else current_setting('plan_cache_mode') end, false)"
+);
+
 /// What a server answers that keeps its timeline to itself: feature_not_supported, insufficient_privilege,
 /// undefined_function, object_not_in_prerequisite_state.
 const KEEPS_TIMELINE: [&str; 4] = ["0A000", "42501", "42883", "55000"];
@@ -48,11 +57,38 @@ pub struct Server {
     options: PgConnectOptions,
     pgbouncer: bool,
     tells_timeline: AtomicBool,
+    distributed: AtomicBool,
+    nodes: Mutex<Option<Nodes>>,
 }
 
 impl Server {
     pub fn new(options: PgConnectOptions, pgbouncer: bool) -> Self {
-        Self { options, pgbouncer, tells_timeline: AtomicBool::new(true) }
+        let distributed = AtomicBool::new(false);
+        Self { options, pgbouncer, tells_timeline: AtomicBool::new(true), distributed, nodes: Mutex::new(None) }
+    }
+
+    /// As of the last look: when the process started, or was asked whether it is ready.
+    pub fn is_distributed(&self) -> bool {
+        self.distributed.load(Relaxed)
+    }
+
+    pub fn set_distributed(&self, distributed: bool) {
+        self.distributed.store(distributed, Relaxed);
+    }
+
+    pub fn nodes(&self) -> Option<Nodes> {
+        *self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn set_nodes(&self, nodes: Nodes) {
+        let before = self.nodes.lock().unwrap_or_else(PoisonError::into_inner).replace(nodes);
+        if nodes.gone != before.map_or(0, |before| before.gone) {
+            tracing::warn!(
+                nodes = nodes.all,
+                gone = nodes.gone,
+                "the nodes of the database that do not answer have changed"
+            );
+        }
     }
 
     /// Runs statements, and returns the timeline on which they ran.
@@ -118,7 +154,7 @@ impl Connect for Arc<Server> {
         let mut conn = connected.map_err(|_| last.unwrap_or_else(|| silent(&self.options)))??;
         let mut timeline = Timeline::default();
         if !self.pgbouncer {
-            let set = self.run_and_tell(&mut conn, durable!("false"));
+            let set = self.run_and_tell(&mut conn, SETTINGS);
             timeline = timeout_at(until, set).await.map_err(|_| silent(&self.options))??;
         }
         Ok((conn, timeline))

@@ -1,6 +1,7 @@
 //! PostgreSQL, 13 and later, also behind PgBouncer in transaction mode.
 
 pub mod connect;
+mod distributed;
 mod read;
 mod snapshots;
 mod statement;
@@ -13,6 +14,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use connect::{Server, durable};
+use distributed::{distributed, is_distributed};
 use futures_util::TryStreamExt as _;
 use read::{ReadRow, read_statement};
 pub use snapshots::Snapshots;
@@ -20,12 +22,13 @@ use sqlx::migrate::{Migrate as _, Migration, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use statements::{
-    DROP_APP, DROP_USERS, END_FEED, EXPIRED, FIRST_TICK, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP,
-    LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, PRUNE_CHANGES, PRUNE_TICKS,
-    READ_HEADS, READ_REVISIONS, RECORD, RESTAMP, TICK, TICKED, VALUES,
+    CLAIM_BURIED, DROP_APP, DROP_USERS, END_FEED, EXPIRED, EXPIRED_UNLOCKED, FIRST_TICK, HOLD_USER, HOLD_USER_ALONE,
+    KEEP_SESSION, LOCK_APP, LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED,
+    NEXT_BURIED_UNLOCKED, PRUNE_CHANGES, PRUNE_TICKS, READ_HEADS, READ_REVISIONS, RECORD, RESTAMP, TICK, TICKED,
+    VALUES,
 };
 use url::Url;
-use words::{STATEMENTS, clock, pinned};
+use words::{DISTRIBUTED, STATEMENTS, clock, pinned};
 #[cfg(test)]
 pub use write::composed;
 use write::{apps_of, create_sessions, insert_sessions, write_call};
@@ -36,7 +39,7 @@ use super::backend::{
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
 use super::migrations::{all_applied, statements};
-use super::pool::{Lease, Pool, PoolUse};
+use super::pool::{Lease, Nodes, Pool, PoolUse};
 use super::sql::feed::latest;
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
@@ -55,10 +58,14 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 
-/// Whether the schema is there, the server is a standby, commits wait for one, and there is one. Any role may ask.
-const CHECK: &str = "select to_regclass('_sqlx_migrations')::text, pg_is_in_recovery(), \
+/// Whether the schema is there, the server is a standby, commits wait for one, there is one, and the schema is distributed. Any role
+/// may ask.
+const CHECK: &str = concat!(
+    "select to_regclass('_sqlx_migrations')::text, pg_is_in_recovery(), \
     current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') in ('on', 'remote_apply'), \
-    exists (select from pg_stat_replication where state is distinct from 'backup')";
+    exists (select from pg_stat_replication where state is distinct from 'backup'), ",
+    distributed!()
+);
 
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
@@ -69,8 +76,9 @@ pub struct Postgres {
     connect: PgConnectOptions,
     options: PostgresOptions,
     limits: StoreLimits,
-    begin_read: String,
-    begin_write: String,
+    /// On one server, and on one that distributes.
+    begin_read: [String; 2],
+    begin_write: [String; 2],
     /// As it was at the last check.
     standby: Mutex<Option<Standby>>,
 }
@@ -97,13 +105,15 @@ impl Postgres {
             ("jit", "off"),
         ];
         // PgBouncer refuses these as start-up parameters, and a setting that outlives its transaction would leak to others.
-        let local: String = match options.pgbouncer {
-            false => String::new(),
-            true => settings.iter().map(|(name, limit)| format!("; set local {name} = {limit}")).collect(),
-        };
-        let begin_read = format!("begin isolation level repeatable read, read only{local}");
+        let each: String = settings.iter().map(|(name, limit)| format!("; set local {name} = {limit}")).collect();
+        let local = if options.pgbouncer { each.as_str() } else { "" };
         let durable = if options.pgbouncer { concat!("; ", durable!("true")) } else { "" };
-        let begin_write = format!("begin isolation level read committed{local}{durable}");
+        // The nodes where the rows are have no settings of ours but those of the transaction.
+        let distributed = format!("; set local citus.propagate_set_commands = 'local'{each}");
+        let begin_read =
+            [local, &distributed].map(|set| format!("begin isolation level repeatable read, read only{set}"));
+        let begin_write =
+            [local, &distributed].map(|set| format!("begin isolation level read committed{set}{durable}"));
         let with_settings =
             if options.pgbouncer { connect.clone() } else { connect.clone().options(settings).options(plans) };
         let server = Arc::new(Server::new(with_settings, options.pgbouncer));
@@ -143,7 +153,19 @@ impl Postgres {
             }
             None => {}
         }
-        Ok(PgTx::new(conn, timeline, !self.options.pgbouncer, begin.is_some(), self.limits.feeds()))
+        let mut tx = PgTx::new(conn, timeline, !self.options.pgbouncer, begin.is_some(), self.limits.feeds());
+        tx.distributed = self.server.is_distributed();
+        Ok(tx)
+    }
+
+    fn begin_read(&self) -> &str {
+        let [one, distributed] = &self.begin_read;
+        if self.server.is_distributed() { distributed } else { one }
+    }
+
+    fn begin_write(&self) -> &str {
+        let [one, distributed] = &self.begin_write;
+        if self.server.is_distributed() { distributed } else { one }
     }
 }
 
@@ -200,8 +222,9 @@ impl Backend for Postgres {
         !self.options.pgbouncer
     }
 
+    /// Not where it is distributed: erasures hold users on the server that all ask, and the rows are elsewhere.
     fn creates_at_once(&self) -> bool {
-        self.is_optimistic()
+        self.is_optimistic() && !self.server.is_distributed()
     }
 
     /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
@@ -214,6 +237,7 @@ impl Backend for Postgres {
         let mut tx = conn.begin().await?;
         // Looking takes `select` alone, so a role that may not create tables can start a server.
         if is_migrated(&mut tx).await? {
+            self.server.set_distributed(is_distributed(&mut tx).await?);
             tx.rollback().await?;
             return Ok(conn.close().await?);
         }
@@ -236,14 +260,34 @@ impl Backend for Postgres {
         // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
         migrator.run_direct(None, &mut *tx, false).await.map_err(|error| not_allowed(error.into()))?;
         self.deallocate(&mut tx).await?;
+        let distributed = is_distributed(&mut tx).await?;
         tx.commit().await?;
         conn.close().await?;
+        if distributed {
+            // What was just made is to go where the rest is.
+            self.distribute().await?;
+        }
         Ok(())
     }
 
+    async fn distribute(&self) -> Result<()> {
+        let options = self.connect.clone().statement_cache_capacity(0);
+        let mut conn = connect::connect(&options, self.limits.unit()).await?;
+        sqlx::raw_sql("set statement_timeout = 0; set lock_timeout = 0").execute(&mut conn).await?;
+        sqlx::query("select pg_advisory_lock($1)").persistent(false).bind(MIGRATION_LOCK).execute(&mut conn).await?;
+        distributed::distribute(&mut conn).await?;
+        conn.close().await?;
+        self.server.set_distributed(true);
+        Ok(())
+    }
+
+    fn nodes(&self) -> Option<Nodes> {
+        self.server.nodes()
+    }
+
     async fn check(&self) -> Result<Standby> {
-        let mut tx = self.begin(Some(&self.begin_read)).await?;
-        let (table, is_standby, awaits, has_standby): (Option<String>, bool, bool, bool) =
+        let mut tx = self.begin(Some(self.begin_read())).await?;
+        let (table, is_standby, awaits, has_standby, distributed): (Option<String>, bool, bool, bool, bool) =
             sqlx::query_as(CHECK).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
         if is_standby {
             return Err(StoreError::new(Cause::Unavailable, "the server is a standby, which cannot be written to"));
@@ -258,6 +302,15 @@ impl Backend for Postgres {
                     .await?
             }
         };
+        self.server.set_distributed(distributed);
+        if distributed {
+            if self.limits.feeds() {
+                return Err(StoreError::config(
+                    "a distributed database has no change feed: run without --feed-retention",
+                ));
+            }
+            self.server.set_nodes(distributed::nodes(&mut tx.conn, tx.persistent).await?);
+        }
         tx.rollback().await?;
         all_applied(&MIGRATOR, &applied)?;
         let standby = match (has_standby, awaits) {
@@ -291,12 +344,12 @@ impl Backend for Postgres {
     }
 
     async fn read(&self, single: bool) -> Result<PgTx> {
-        let begin = if single && !self.options.pgbouncer { None } else { Some(&*self.begin_read) };
+        let begin = if single && !self.options.pgbouncer { None } else { Some(self.begin_read()) };
         self.begin(begin).await
     }
 
     async fn write(&self) -> Result<PgTx> {
-        self.begin(Some(&self.begin_write)).await
+        self.begin(Some(self.begin_write())).await
     }
 
     async fn optimistic(&self) -> Result<PgTx> {
@@ -332,6 +385,8 @@ pub struct PgTx {
     conn: Lease<PgConnection>,
     timeline: Timeline,
     persistent: bool,
+    /// By Citus: rows are locked by their keys alone.
+    distributed: bool,
     /// Scope rows that may have been created just to be locked.
     made_users: Vec<UserKey>,
     made_apps: Vec<AppName>,
@@ -341,7 +396,8 @@ pub struct PgTx {
 
 impl PgTx {
     fn new(conn: Lease<PgConnection>, timeline: Timeline, persistent: bool, in_transaction: bool, feeds: bool) -> Self {
-        Self { conn, timeline, persistent, made_users: vec![], made_apps: vec![], in_transaction, feeds }
+        let (made_users, made_apps) = (vec![], vec![]);
+        Self { conn, timeline, persistent, distributed: false, made_users, made_apps, in_transaction, feeds }
     }
 
     async fn end(mut self, statement: &'static str) -> Result<()> {
@@ -399,7 +455,7 @@ fn counted<T>(rows: &[T], n: i64) -> Option<&T> {
 
 impl Sql for PgTx {
     fn statements(&self) -> &'static Statements {
-        &STATEMENTS
+        if self.distributed { &DISTRIBUTED } else { &STATEMENTS }
     }
 
     async fn fetch<R: Row>(&mut self, query: Query<'_>) -> Result<Vec<R>> {
@@ -723,14 +779,36 @@ impl Tx for PgTx {
     }
 
     async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
+        let text = if self.distributed { EXPIRED_UNLOCKED } else { EXPIRED };
         let rows: Vec<IncarnationRow> =
-            sqlx::query_as(EXPIRED).persistent(self.persistent).bind(limit).fetch_all(&mut *self.conn).await?;
-        rows.into_iter().map(IncarnationRow::decode).collect()
+            sqlx::query_as(text).persistent(self.persistent).bind(limit).fetch_all(&mut *self.conn).await?;
+        let found: Vec<(SessionKey, i64)> = rows.into_iter().map(IncarnationRow::decode).collect::<Result<_>>()?;
+        if !self.distributed {
+            return Ok(found);
+        }
+        let keys = found.iter().map(|(key, _)| key).collect();
+        let locked = self.lock_sessions(&keys, OnLocked::Skip).await?;
+        // Only of one that has expired does a locked row tell a time.
+        let expired = locked.into_iter().filter(|row| row.head.expire_time.is_some());
+        Ok(expired.map(|row| (row.key, row.head.incarnation)).collect())
     }
 
     async fn next_buried(&mut self) -> Result<Option<Buried>> {
+        let text = if self.distributed { NEXT_BURIED_UNLOCKED } else { NEXT_BURIED };
         let row: Option<BuriedRow> =
-            sqlx::query_as(NEXT_BURIED).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
+            sqlx::query_as(text).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
+        let found = row.map(BuriedRow::decode).transpose()?;
+        let Some(Buried { key, incarnation, .. }) = found.as_ref().filter(|_| self.distributed) else {
+            return Ok(found);
+        };
+        let row: Option<BuriedRow> = sqlx::query_as(CLAIM_BURIED)
+            .persistent(self.persistent)
+            .bind(key.app().as_str())
+            .bind(key.user.user.as_str())
+            .bind(key.session.as_str())
+            .bind(*incarnation)
+            .fetch_optional(&mut *self.conn)
+            .await?;
         row.map(BuriedRow::decode).transpose()
     }
 

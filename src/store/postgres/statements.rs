@@ -119,6 +119,17 @@ pub const EXPIRED: &str = concat!(
 pub const NEXT_BURIED: &str =
     "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1 for update skip locked";
 
+/// Where rows can be locked by their keys alone: what the two above look for, to be locked one by one.
+pub const EXPIRED_UNLOCKED: &str = concat!(
+    "select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= ",
+    clock!(),
+    " order by app_name, user_id, id limit $1"
+);
+pub const NEXT_BURIED_UNLOCKED: &str =
+    "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1";
+pub const CLAIM_BURIED: &str = "select app_name, user_id, session_id, incarnation, erasure from buried_sessions \
+    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 for update skip locked";
+
 /// Until the transaction ends.
 pub const HOLD_USER: &str = "select pg_advisory_xact_lock_shared($1)";
 pub const HOLD_USER_ALONE: &str = "select pg_advisory_xact_lock($1)";

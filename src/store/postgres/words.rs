@@ -41,6 +41,22 @@ macro_rules! changes {
 
 pub static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(&WORDS));
 
+/// On Citus, distributed by app. It locks rows by their keys alone, cuts no recursive query by app, and wants to know before it sends
+/// an update what a `case` compares.
+pub static DISTRIBUTED: LazyLock<Statements> = LazyLock::new(|| {
+    let mut statements = Statements::new(&DISTRIBUTED_WORDS);
+    let with_clock = format!(" from (select {} as now) as n where ", clock!());
+    statements.set_metadata = statements.set_metadata.replace(clock!(), "n.now").replace(" where ", &with_clock);
+    let names = ["sessions", "app_scopes", "user_scopes"].map(|table| {
+        format!("select distinct app_name as name from {table} where app_name >= $1 and coalesce(app_name < $3, true)")
+    });
+    statements.apps = format!("select name from ({}) as names order by name limit 0 + $2", names.join(" union "));
+    statements
+});
+
+static DISTRIBUTED_WORDS: LazyLock<Words> =
+    LazyLock::new(|| Words { claims: Some(" for update skip locked"), skip_locked: "", ..WORDS });
+
 /// The time of a query that does not leave it to the database's clock.
 pub fn pinned(now: Micros) -> Option<i64> {
     (now == ANY_TIME).then_some(now.0)
@@ -75,6 +91,7 @@ static WORDS: Words = Words {
     remembered: |now| format!("greatest({now}, {})", clock!()),
     ttl_clock: clock!(),
     for_update: " for update",
+    claims: None,
     skip_locked: " for update skip locked",
     feed: FeedWords {
         ticks: "tick, time, snapshot::text as snapshot from ticks",

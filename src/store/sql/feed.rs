@@ -16,6 +16,7 @@ use crate::store::error::{StoreError, corrupt};
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// The texts in which the databases differ. Changes are those after the row `$2` of the tick `$1`, up to the tick `$3`, `$4` of them.
+#[derive(Clone, Copy)]
 pub struct FeedWords {
     /// Columns of a tick, and where ticks are.
     pub ticks: &'static str,

@@ -138,7 +138,11 @@ pub async fn note_trim(db: &mut impl Sql, key: &SessionKey, incarnation: i64, em
 pub async fn next_trim(db: &mut impl Sql) -> Result<Option<(SessionKey, i64, i64)>> {
     let Some(row) = at_most_one::<TrimRow>(db, Query::new(&*db.statements().next_trim)).await? else { return Ok(None) };
     let (key, incarnation) = row.session.decode()?;
-    Ok(Some((key, incarnation, row.emptied)))
+    if db.statements().words.claims.is_none() {
+        return Ok(Some((key, incarnation, row.emptied)));
+    }
+    let claimed: Option<(i64,)> = at_most_one(db, of(&db.statements().claim_trim, &key, incarnation)).await?;
+    Ok(claimed.map(|(emptied,)| (key, incarnation, emptied)))
 }
 
 /// Makes stubs of the events after one sequence, up to another.

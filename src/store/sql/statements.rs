@@ -227,6 +227,8 @@ statements! { words,
     forget_import: format!("delete from imports where {OF_INCARNATION}"),
     /// An import that wrote nothing since `$1`.
     dead_import: format!("select {OWNER} from imports where time < $1 limit 1{}", words.skip_locked),
+    /// Locks the row of an import, where [`Words::claims`].
+    claim_import: format!("select 1 from imports where {OF_INCARNATION}{}", words.claims.unwrap_or_default()),
     /// Makes an imported session visible, and notes the revisions that shared state has by now.
     insert_imported: (words.listed)(
         &format!(
@@ -258,6 +260,8 @@ statements! { words,
          do update set emptied = case when trims.emptied < excluded.emptied then trims.emptied else excluded.emptied end"
     ),
     next_trim: format!("select {OWNER}, emptied from trims limit 1{}", words.skip_locked),
+    /// Locks the row of a trim, where [`Words::claims`], and reads how far it is.
+    claim_trim: format!("select emptied from trims where {OF_INCARNATION}{}", words.claims.unwrap_or_default()),
     empty_events: format!(
         "update events set author = '', branch = null, body = '' where {OF_INCARNATION} \
          and sequence > $5 and sequence <= $6"
@@ -309,7 +313,7 @@ statements! { words,
     /// Up to `$1` erasures of which no row is left, nor of an earlier one of the same user.
     erasures_to_finish: format!(
         "select {ERASURE} from erasures e where done_time is null \
-           and not exists (select 1 from buried_sessions b where b.erasure = e.id) \
+           and not exists (select 1 from buried_sessions b where b.app_name = e.app_name and b.erasure = e.id) \
            and not exists (select 1 from erasures l where l.app_name = e.app_name and l.subject = e.subject \
              and l.done_time is null and (l.request_time, l.id) < (e.request_time, e.id)) \
          order by request_time, id limit 0 + $1"

@@ -70,7 +70,12 @@ pub async fn abandon_import(db: &mut impl Sql, key: &SessionKey, incarnation: i6
 /// An import that wrote nothing since this time.
 pub async fn dead_import(db: &mut impl Sql, before: Micros) -> Result<Option<(SessionKey, i64)>> {
     let row: Option<IncarnationRow> = at_most_one(db, Query::new(&*db.statements().dead_import).bind(before.0)).await?;
-    row.map(IncarnationRow::decode).transpose()
+    let Some((key, incarnation)) = row.map(IncarnationRow::decode).transpose()? else { return Ok(None) };
+    if db.statements().words.claims.is_some() {
+        let claimed: Option<(i32,)> = at_most_one(db, of(&db.statements().claim_import, &key, incarnation)).await?;
+        return Ok(claimed.map(|_| (key, incarnation)));
+    }
+    Ok(Some((key, incarnation)))
 }
 
 /// Writes rows of a session that is not visible; those that are there already stay.

@@ -3,6 +3,7 @@
 use super::feed::FeedWords;
 
 /// What the databases say differently.
+#[derive(Clone, Copy)]
 pub struct Words {
     /// The clock that decides about expiry; `None`: the process's own.
     pub clock: Option<&'static str>,
@@ -32,6 +33,8 @@ pub struct Words {
     pub remembered: fn(now: &str) -> String,
     /// The clock to compare with the time from which a time to live was counted.
     pub ttl_clock: &'static str,
+    /// How rows are locked one by one, by their keys, that were found without a lock; `None`: they are locked as they are found.
+    pub claims: Option<&'static str>,
     /// The clause that skips rows that others have locked.
     pub skip_locked: &'static str,
     /// The clause that locks the rows that are read.

@@ -49,6 +49,7 @@ static WORDS: Words = Words {
     // The clock of its one process is never wrong by its own.
     ttl_clock: "$10",
     for_update: "",
+    claims: None,
     skip_locked: "",
     feed: FeedWords {
         ticks: "id as tick, time, '' as snapshot from changes",

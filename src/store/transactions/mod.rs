@@ -30,7 +30,7 @@ use super::Store;
 use super::backend::{Backend, DatabaseClock, Scrubbed, Standby, Tx};
 use super::error::{StoreError, corrupt};
 use super::limits::Deadline;
-use super::pool::PoolUse;
+use super::pool::{Nodes, PoolUse};
 use super::remembered::Remembered;
 use super::runner::{OnCommit, OnWait, Runner};
 use super::sql::primitives;
@@ -115,6 +115,14 @@ impl<B: Backend> Transactions<B> {
 impl<B: Backend> Store for Transactions<B> {
     async fn migrate(&self) -> Result<()> {
         self.runner.backend.migrate().await
+    }
+
+    async fn distribute(&self) -> Result<()> {
+        self.runner.backend.distribute().await
+    }
+
+    fn nodes(&self) -> Option<Nodes> {
+        self.runner.backend.nodes()
     }
 
     async fn check(&self, deadline: Instant) -> Result<Standby> {

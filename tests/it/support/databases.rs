@@ -72,11 +72,7 @@ impl Place {
         let mut server = Url::parse(url).expect("a database URL");
         let name = server.path().trim_start_matches('/').to_owned();
         server.set_path("postgres");
-        if let Ok(mut connection) = PgConnection::connect(server.as_str()).await {
-            let drop = AssertSqlSafe(format!("DROP DATABASE {name} WITH (FORCE)"));
-            let _ = sqlx::raw_sql(drop).execute(&mut connection).await;
-            let _ = connection.close().await;
-        }
+        let _ = postgres::on_all_nodes(server.as_str(), &format!("DROP DATABASE {name} WITH (FORCE)")).await;
     }
 }
 

@@ -36,14 +36,25 @@ pub async fn database() -> Database {
         _ => SHARED.get_or_init(|| Server::create("fsync = off")).url("postgres"),
     };
     let name = format!("sessiond_test_{}", Uuid::new_v4().simple());
-    let create = format!("CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0");
-    let mut connection = PgConnection::connect(&server).await.expect("connect to the PostgreSQL of the tests");
-    sqlx::raw_sql(AssertSqlSafe(create)).execute(&mut connection).await.expect("create a database");
-    connection.close().await.expect("close the connection");
+    let template = env::var("TEST_DATABASE_TEMPLATE").unwrap_or_else(|_| "template0".into());
+    let create = format!("CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE {template}");
+    on_all_nodes(&server, &create).await.expect("create a database");
 
     let mut url = Url::parse(&server).expect("TEST_DATABASE_URL is a URL");
     url.set_path(&name);
     Database { url: url.into() }
+}
+
+/// Runs a statement on a server, and on the other nodes (`TEST_DATABASE_NODES`) if it is the coordinator of a distributed
+/// database. There, tests copy a template (`TEST_DATABASE_TEMPLATE`) that is the same on all nodes.
+pub async fn on_all_nodes(server: &str, statement: &str) -> sqlx::Result<()> {
+    let nodes = env::var("TEST_DATABASE_NODES").unwrap_or_default();
+    for url in [server].into_iter().chain(nodes.split_whitespace()) {
+        let mut connection = PgConnection::connect(url).await?;
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await?;
+        connection.close().await?;
+    }
+    Ok(())
 }
 
 /// A running server for one test alone, with `fsync = on`, to be crashed and started again. Blocks its thread for a
