@@ -108,8 +108,10 @@ impl Postgres {
         let each: String = settings.iter().map(|(name, limit)| format!("; set local {name} = {limit}")).collect();
         let local = if options.pgbouncer { each.as_str() } else { "" };
         let durable = if options.pgbouncer { concat!("; ", durable!("true")) } else { "" };
-        // The nodes where the rows are have no settings of ours but those of the transaction.
-        let distributed = format!("; set local citus.propagate_set_commands = 'local'{each}");
+        // The nodes where the rows are have no settings of ours but those of the transaction. Citus sends them the text that has
+        // the command, which must be no more than the command.
+        let distributed =
+            format!("; set local citus.propagate_set_commands = 'local'; do $$begin {}; end$$", &each[2..]);
         let begin_read =
             [local, &distributed].map(|set| format!("begin isolation level repeatable read, read only{set}"));
         let begin_write =

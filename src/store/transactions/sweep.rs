@@ -1,5 +1,9 @@
 //! Removes what has expired or was deleted, a chunk at a time.
 
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 use crate::domain::erasure::Removed;
 use crate::domain::time::Micros;
 use crate::domain::writes::Removal;
@@ -15,11 +19,14 @@ const SWEEP_SESSIONS: i64 = 50;
 
 const SWEEP_ROWS: i64 = 1000;
 
+/// Within this time, one transaction removes several small sessions: one that others wait for, and one that they don't.
+const SWEEP_TIMES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(50)];
+
 /// How long idempotency keys of scopes are kept, in microseconds: 24 hours, plus one for clocks that differ.
 const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
 
-/// Buries expired sessions, if `expired`, removes old idempotency keys, then removes rows of one buried incarnation, or
-/// empties trimmed events.
+/// Buries expired sessions, if `expired`, removes old idempotency keys, then removes rows of buried incarnations, or empties
+/// trimmed events.
 pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(bool, End)> {
     let limit = if expired { SWEEP_SESSIONS } else { 0 };
     let mut gone = Vec::new();
@@ -28,17 +35,26 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
     }
     let limit = if expired { SWEEP_ROWS } else { 0 };
     let forgotten = primitives::forget_patches(tx, now.plus(-REQUEST_MEMORY), limit).await?;
-    let Some(Buried { key, incarnation, erasure }) = tx.next_buried().await? else {
-        let buried = expired && super::transfer::bury_dead(tx, now).await?;
-        let emptied = super::trim::empty(tx, SWEEP_ROWS).await?;
-        let more = buried || emptied || forgotten > 0 || !gone.is_empty();
-        return Ok((more, if more { End::Commit(gone) } else { End::Release }));
-    };
-    let purged = primitives::purge(tx, &key, incarnation, SWEEP_ROWS).await?;
-    if purged == Removed::default() {
-        primitives::finish_purge(tx, &key, incarnation).await?;
-    } else if let Some(erasure) = erasure {
-        super::erasure::count(tx, key.app(), &erasure, &purged).await?;
+    let begun = Instant::now();
+    let mut purged_one = false;
+    while let Some(Buried { key, incarnation, erasure }) = tx.next_buried().await? {
+        purged_one = true;
+        let purged = primitives::purge(tx, &key, incarnation, SWEEP_ROWS).await?;
+        if let Some(erasure) = erasure.filter(|_| purged != Removed::default()) {
+            super::erasure::count(tx, key.app(), &erasure, &purged).await?;
+        }
+        if purged.events.max(purged.state_keys).max(purged.changes) < SWEEP_ROWS {
+            primitives::finish_purge(tx, &key, incarnation).await?;
+        }
+        if begun.elapsed() > SWEEP_TIMES[usize::from(X::CONCURRENT)] {
+            break;
+        }
     }
-    Ok((true, End::Commit(gone)))
+    if purged_one {
+        return Ok((true, End::Commit(gone)));
+    }
+    let buried = expired && super::transfer::bury_dead(tx, now).await?;
+    let emptied = super::trim::empty(tx, SWEEP_ROWS).await?;
+    let more = buried || emptied || forgotten > 0 || !gone.is_empty();
+    Ok((more, if more { End::Commit(gone) } else { End::Release }))
 }

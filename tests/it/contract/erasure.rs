@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 
 use crate::support::binary::Server;
-use crate::support::client::{APP_STATE, Answer, Client, ONE, S, USER_STATE};
+use crate::support::client::{APP_STATE, Answer, Client, ONE, PATIENCE, S, USER_STATE};
 use crate::support::databases::{Place, on_both_databases};
 use crate::support::process::Sessiond;
 use crate::support::server::TestServer;
@@ -25,14 +25,16 @@ async fn erase(server: &Client, body: Value) -> Answer {
 /// The erasure of this answer, once it is done.
 async fn done(server: &Client, answer: &Answer) -> Value {
     let path = answer.header("location").expect("a location").to_owned();
-    for _ in 0..600 {
-        let erasure = server.get(&path).await.expect(200).json();
-        if erasure["state"] == "done" {
-            return erasure;
+    let asking = async {
+        loop {
+            let erasure = server.get(&path).await.expect(200).json();
+            if erasure["state"] == "done" {
+                return erasure;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("the erasure is not done");
+    };
+    tokio::time::timeout(PATIENCE, asking).await.expect("the erasure is done")
 }
 
 /// A user with all that a user can have, and a canary in each part.
