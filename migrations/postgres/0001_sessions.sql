@@ -405,9 +405,10 @@ $$;
 --     p_feed  whether the change feed gets a row for each session and scope that changes
 --
 -- Every table is asked by app, and by user where it has users, so that a database that distributes tables by either can run
--- a call in one place. So an index that begins with the app, or just has it, always is a candidate, and a planner without
--- statistics would begin a join there, and go through all that the app has. Hence rows are found one by one, by their
--- whole keys: in loops, or in lateral queries that `offset 0` keeps apart.
+-- a call in one place; rows that are inserted take the app from a row that is there, which says where they go. So an index
+-- that begins with the app, or just has it, always is a candidate, and a planner without statistics would begin a join there,
+-- and go through all that the app has. Hence rows are found one by one, by their whole keys: in loops, or in lateral queries
+-- that `offset 0` keeps apart.
 --
 -- There is no `set search_path`: the function sees the tables that its caller sees, with the caller's rights. Another form
 -- of it gets another name, as processes of two versions may run at a time.
@@ -504,7 +505,7 @@ begin
         for r in
             insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
                 invocation_id, branch, user_revision, app_revision, rewind_to, digest, body)
-            select p_app, e.user_id, e.session_id, e.incarnation, e.sequence, e.id, e.event_time, e.commit_time, e.author,
+            select s.app_name, e.user_id, e.session_id, e.incarnation, e.sequence, e.id, e.event_time, e.commit_time, e.author,
                 e.invocation_id, e.branch,
                 coalesce(e.user_revision, (select u.revision from user_scopes u
                                            where u.app_name = p_app and u.user_id = e.user_id), 0),
@@ -514,7 +515,7 @@ begin
                     e_branch, e_user_revision, e_app_revision, e_rewind_to, e_digest, e_body)
                 as e(user_id, session_id, incarnation, sequence, id, event_time, commit_time, author, invocation_id,
                     branch, user_revision, app_revision, rewind_to, digest, body)
-            cross join lateral (select 1 from sessions l where l.app_name = p_app and l.user_id = e.user_id
+            cross join lateral (select l.app_name from sessions l where l.app_name = p_app and l.user_id = e.user_id
                                   and l.id = e.session_id and l.incarnation = e.incarnation offset 0) as s
             on conflict (id, incarnation, user_id, app_name) do nothing
             returning events.incarnation, events.user_revision, events.app_revision
@@ -551,15 +552,13 @@ begin
             select * from unnest(h_user, h_session, h_was_time, h_revision, h_time, h_time_number, h_lease)
                 as h(user_id, id, was_time, revision, update_time, update_time_number, lease)
         loop
-            with moved as (
-                update session_updates o set update_time = r.update_time
-                where o.app_name = p_app and o.user_id = r.user_id and o.update_time = r.was_time and o.id = r.id
-            )
+            update session_updates o set update_time = r.update_time
+            where o.app_name = p_app and o.user_id = r.user_id and o.update_time = r.was_time and o.id = r.id;
             update sessions s
             set revision = r.revision, update_time = r.update_time, update_time_number = r.update_time_number,
                 active_day = present / 86400000000,
-                -- `greatest` takes no notice of nulls.
-                lease_expire = greatest(s.lease_expire, (select present + s.lease_ttl where r.lease is not null))
+                -- Null where no lease is named, and `greatest` takes no notice of nulls.
+                lease_expire = greatest(s.lease_expire, present + s.lease_ttl + 0 * r.lease)
             where s.app_name = p_app and s.user_id = r.user_id and s.id = r.id;
         end loop;
     end if;
@@ -568,20 +567,20 @@ begin
     -- which the two differ are cleared.
     if cardinality(s_user) > 0 then
         insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
-        select p_app, k.user_id, k.session_id, k.incarnation,
+        select t.app_name, k.user_id, k.session_id, k.incarnation,
             k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),
             k.key, t.revision, k.first, t.value
         from unnest(s_user, s_session, s_incarnation, s_key, s_first, s_until)
             as k(user_id, session_id, incarnation, key, first, until)
-        cross join lateral (select l.revision, l.value from session_state l where l.app_name = p_app
+        cross join lateral (select l.app_name, l.revision, l.value from session_state l where l.app_name = p_app
                               and l.user_id = k.user_id and l.session_id = k.session_id
                               and l.incarnation = k.incarnation and l.key = k.key offset 0) as t
         where k.until is null;
         insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
-        select p_app, k.user_id, k.session_id, k.incarnation, k.key, k.value, k.revision
+        select s.app_name, k.user_id, k.session_id, k.incarnation, k.key, k.value, k.revision
         from unnest(s_user, s_session, s_incarnation, s_key, s_value, s_revision, s_until)
             as k(user_id, session_id, incarnation, key, value, revision, until)
-        cross join lateral (select 1 from sessions l where l.app_name = p_app and l.user_id = k.user_id
+        cross join lateral (select l.app_name from sessions l where l.app_name = p_app and l.user_id = k.user_id
                               and l.id = k.session_id and l.incarnation = k.incarnation offset 0) as s
         where k.until is null and k.value is not null
         on conflict (incarnation, key, session_id, user_id, app_name)
@@ -598,12 +597,12 @@ begin
         end if;
         if s_until is not null then
             insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
-            select p_app, k.user_id, k.session_id, k.incarnation,
+            select s.app_name, k.user_id, k.session_id, k.incarnation,
                 k.until & (-1::bigint << (length(ltrim((k.revision # k.until)::bit(64)::text, '0')) - 1)),
                 k.key, k.revision, k.until, k.value
             from unnest(s_user, s_session, s_incarnation, s_key, s_value, s_revision, s_until)
                 as k(user_id, session_id, incarnation, key, value, revision, until)
-            cross join lateral (select 1 from sessions l where l.app_name = p_app and l.user_id = k.user_id
+            cross join lateral (select l.app_name from sessions l where l.app_name = p_app and l.user_id = k.user_id
                                   and l.id = k.session_id and l.incarnation = k.incarnation offset 0) as s
             where k.until is not null and k.value is not null;
         end if;
@@ -618,21 +617,21 @@ begin
     end if;
     if cardinality(v_user) > 0 then
         insert into user_log (app_name, user_id, key, revision, value)
-        select p_app, k.user_id, k.key, k.revision, k.value
+        select s.app_name, k.user_id, k.key, k.revision, k.value
         from unnest(v_user, v_key, v_value, v_revision) as k(user_id, key, value, revision)
-        cross join lateral (select 1 from user_scopes l where l.app_name = p_app and l.user_id = k.user_id offset 0) as s;
+        cross join lateral (select l.app_name from user_scopes l where l.app_name = p_app and l.user_id = k.user_id offset 0) as s;
         insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
-        select p_app, k.user_id,
+        select t.app_name, k.user_id,
             k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),
             k.key, t.revision, k.first
         from unnest(v_user, v_key, v_first, v_until) as k(user_id, key, first, until)
-        cross join lateral (select l.revision from user_state l where l.app_name = p_app and l.user_id = k.user_id
+        cross join lateral (select l.app_name, l.revision from user_state l where l.app_name = p_app and l.user_id = k.user_id
                               and l.key = k.key offset 0) as t
         where k.until is null;
         insert into user_state (app_name, user_id, key, value, revision)
-        select p_app, k.user_id, k.key, k.value, k.revision
+        select s.app_name, k.user_id, k.key, k.value, k.revision
         from unnest(v_user, v_key, v_value, v_revision, v_until) as k(user_id, key, value, revision, until)
-        cross join lateral (select 1 from user_scopes l where l.app_name = p_app and l.user_id = k.user_id offset 0) as s
+        cross join lateral (select l.app_name from user_scopes l where l.app_name = p_app and l.user_id = k.user_id offset 0) as s
         where k.until is null and k.value is not null
         on conflict (app_name, user_id, key) do update set value = excluded.value, revision = excluded.revision;
         if array_position(v_value, null) is not null then
@@ -645,11 +644,11 @@ begin
         end if;
         if v_until is not null then
             insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
-            select p_app, k.user_id,
+            select s.app_name, k.user_id,
                 k.until & (-1::bigint << (length(ltrim((k.revision # k.until)::bit(64)::text, '0')) - 1)),
                 k.key, k.revision, k.until
             from unnest(v_user, v_key, v_value, v_revision, v_until) as k(user_id, key, value, revision, until)
-            cross join lateral (select 1 from user_scopes l
+            cross join lateral (select l.app_name from user_scopes l
                                 where l.app_name = p_app and l.user_id = k.user_id offset 0) as s
             where k.until is not null and k.value is not null;
         end if;
@@ -660,20 +659,20 @@ begin
     end if;
     if cardinality(w_key) > 0 then
         insert into app_log (app_name, key, revision, value)
-        select p_app, k.key, k.revision, k.value
+        select s.app_name, k.key, k.revision, k.value
         from unnest(w_key, w_value, w_revision) as k(key, value, revision)
-        cross join lateral (select 1 from app_scopes l where l.app_name = p_app offset 0) as s;
+        cross join lateral (select l.app_name from app_scopes l where l.app_name = p_app offset 0) as s;
         insert into app_spans (app_name, node, key, valid_from, valid_to)
-        select p_app, k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),
+        select t.app_name, k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),
             k.key, t.revision, k.first
         from unnest(w_key, w_first, w_until) as k(key, first, until)
-        cross join lateral (select l.revision from app_state l
+        cross join lateral (select l.app_name, l.revision from app_state l
                             where l.app_name = p_app and l.key = k.key offset 0) as t
         where k.until is null;
         insert into app_state (app_name, key, value, revision)
-        select p_app, k.key, k.value, k.revision
+        select s.app_name, k.key, k.value, k.revision
         from unnest(w_key, w_value, w_revision, w_until) as k(key, value, revision, until)
-        cross join lateral (select 1 from app_scopes l where l.app_name = p_app offset 0) as s
+        cross join lateral (select l.app_name from app_scopes l where l.app_name = p_app offset 0) as s
         where k.until is null and k.value is not null
         on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision;
         if array_position(w_value, null) is not null then
@@ -686,10 +685,10 @@ begin
         end if;
         if w_until is not null then
             insert into app_spans (app_name, node, key, valid_from, valid_to)
-            select p_app, k.until & (-1::bigint << (length(ltrim((k.revision # k.until)::bit(64)::text, '0')) - 1)),
+            select s.app_name, k.until & (-1::bigint << (length(ltrim((k.revision # k.until)::bit(64)::text, '0')) - 1)),
                 k.key, k.revision, k.until
             from unnest(w_key, w_value, w_revision, w_until) as k(key, value, revision, until)
-            cross join lateral (select 1 from app_scopes l where l.app_name = p_app offset 0) as s
+            cross join lateral (select l.app_name from app_scopes l where l.app_name = p_app offset 0) as s
             where k.until is not null and k.value is not null;
         end if;
     end if;
