@@ -427,7 +427,10 @@ create function sessiond_write(
     w_key text[], w_value text[], w_first bigint[], w_revision bigint[], w_until bigint[],
     p_feed boolean,
     out verdict text, out incarnations bigint[], out user_revisions bigint[], out app_revisions bigint[]
-) language plpgsql as $$
+) language plpgsql
+    -- As the service's connections have it, here also where it cannot set them: behind PgBouncer, and on the nodes of Citus.
+    set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
 declare
     present bigint := (extract(epoch from statement_timestamp()) * 1000000)::bigint;
     found_rows bigint;

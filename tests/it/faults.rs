@@ -415,13 +415,13 @@ async fn a_retry_after_a_lost_answer_is_a_replay_though_it_was_superseded() {
     panic!("the second try was always faster");
 }
 
-/// A transaction that holds every row of a table.
+/// A transaction that holds every row of a table, of the app that the tests use.
 async fn lock(database: &Database, table: &'static str) -> PgConnection {
     let mut connection = PgConnection::connect(&database.url).await.unwrap();
     let statement = match table {
-        "sessions" => "begin; select 1 from sessions for update",
-        "user_scopes" => "begin; select 1 from user_scopes for update",
-        "app_scopes" => "begin; select 1 from app_scopes for update",
+        "sessions" => "begin; select 1 from sessions where app_name = 'a' for update",
+        "user_scopes" => "begin; select 1 from user_scopes where app_name = 'a' for update",
+        "app_scopes" => "begin; select 1 from app_scopes where app_name = 'a' for update",
         _ => panic!("no such lock: {table}"),
     };
     sqlx::raw_sql(statement).execute(&mut connection).await.unwrap();
@@ -506,7 +506,8 @@ async fn a_locked_session_holds_up_no_other() {
     };
     let lock = async || {
         let mut held = PgConnection::connect(&database.url).await.unwrap();
-        sqlx::raw_sql("begin; select 1 from sessions where id = 's0' for update").execute(&mut held).await.unwrap();
+        let lock = "begin; select 1 from sessions where app_name = 'a' and id = 's0' for update";
+        sqlx::raw_sql(lock).execute(&mut held).await.unwrap();
         held
     };
     for round in 0..3 {
