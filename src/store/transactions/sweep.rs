@@ -43,9 +43,10 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
         if let Some(erasure) = erasure.filter(|_| purged != Removed::default()) {
             super::erasure::count(tx, key.app(), &erasure, &purged).await?;
         }
-        if purged.events.max(purged.state_keys).max(purged.changes) < SWEEP_ROWS {
-            primitives::finish_purge(tx, &key, incarnation).await?;
+        if purged.events.max(purged.state_keys).max(purged.changes) == SWEEP_ROWS {
+            break;
         }
+        primitives::finish_purge(tx, &key, incarnation).await?;
         if begun.elapsed() > SWEEP_TIMES[usize::from(X::CONCURRENT)] {
             break;
         }
