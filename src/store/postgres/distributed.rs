@@ -71,9 +71,13 @@ pub async fn distribute(conn: &mut PgConnection) -> Result<()> {
         if let Some(function) = found {
             sqlx::query("select create_distributed_function($1::regprocedure, 'p_app', colocate_with => 'app_log')")
                 .persistent(false)
-                .bind(function)
+                .bind(&function)
                 .execute(&mut *conn)
                 .await?;
+            // For a plan that outlives its execution, Citus plans on the shard each time too, and never frees that. Citus passes
+            // this on to the nodes. The name comes from PostgreSQL, which quotes what needs it.
+            let statement = format!("alter function {function} set plan_cache_mode = force_custom_plan");
+            sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *conn).await?;
         }
     }
     if tables.iter().any(|table| table == "sessions") {
