@@ -430,16 +430,24 @@ async fn lock(database: &Database, table: &'static str) -> PgConnection {
 
 /// Until so many connections to the database wait for a lock.
 async fn waiting(connection: &mut PgConnection, count: i64) {
+    let distributed: bool = sqlx::query_scalar("select to_regclass('citus_stat_activity') is not null")
+        .fetch_one(&mut *connection)
+        .await
+        .unwrap();
+    let count_waits = match distributed {
+        false => {
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        }
+        // Those of all nodes.
+        true => {
+            "select count(*) from citus_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        }
+    };
     let waiting = async {
         loop {
             // A transaction sees the same statistics until its end.
             sqlx::query("select pg_stat_clear_snapshot()").execute(&mut *connection).await.unwrap();
-            let found: i64 = sqlx::query_scalar(
-                "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-            )
-            .fetch_one(&mut *connection)
-            .await
-            .unwrap();
+            let found: i64 = sqlx::query_scalar(count_waits).fetch_one(&mut *connection).await.unwrap();
             if found >= count {
                 break;
             }
