@@ -132,7 +132,7 @@ fn statements_of_the_function() -> Vec<Statement> {
 /// Names, numbers and signs.
 fn words(line: &str) -> Vec<&str> {
     let is_name =
-        |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | ':' | '\'' | '[' | ']' | '<' | '>' | '=');
+        |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | ':' | '\'' | '"' | '[' | ']' | '<' | '>' | '=');
     let mut words = Vec::new();
     for part in line.split_whitespace() {
         for piece in part.split_inclusive(|c| !is_name(c)) {
@@ -156,7 +156,7 @@ fn faults(name: &str, node: &Value, faults: &mut String) {
                 .iter()
                 .any(|condition| condition.match_indices(column).any(|(at, _)| what(&condition[at + column.len()..])))
         };
-        let of_one_app = has("app_name = ", &|rest| rest.starts_with('$'));
+        let of_one_app = has("app_name = ", &|rest| rest.trim_start_matches('(').starts_with('$'));
         let of_one_user = !has_user(table) || has("user_id = ", &|_| true);
         let excused = |list: &[(&str, &str)]| list.iter().any(|(excused, _)| *excused == name);
         if !is_target {
