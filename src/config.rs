@@ -432,7 +432,7 @@ pub struct Config {
     /// Time for which changes stay in the change feed, as a duration; 0 for no feed
     ///
     /// The same for all processes on one database: what one without a feed commits is missing in the others' feed.
-    #[arg(long, env = "SESSIOND_FEED_RETENTION", default_value = "0")]
+    #[arg(long, env = "SESSIOND_FEED_RETENTION", default_value = "24h")]
     #[arg(value_name = "DURATION", value_parser = duration, global = true, help_heading = DATABASE)]
     pub feed_retention: Duration,
 

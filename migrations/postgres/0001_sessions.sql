@@ -353,18 +353,21 @@ create table changes (
     time           bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
     constraint changes_pkey primary key (tx, id)
 );
-create index changes_by_user on changes (app_name, user_id, tx) where user_id is not null;
+-- By a hash, as each append writes here: names would double what a row costs.
+create index changes_by_user on changes (hashtextextended(user_id, hashtextextended(app_name, 0)), tx)
+    where user_id is not null;
 
 -- Moments of the feed. Behind a tick comes what its snapshot shows, and the one before, `since`, did not: all readers get the same,
--- no commit is late for it, and none waits. The first one shows nothing.
+-- no commit is late for it, and none waits. Where the feed begins anew, so does an epoch, with a tick that shows nothing.
 create table ticks (
     tick     bigint not null,
+    epoch    bigint not null,
     since    pg_snapshot not null,
     snapshot pg_snapshot not null,
     time     bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
     constraint ticks_pkey primary key (tick)
 );
-insert into ticks (tick, since, snapshot) values (1, '3:3:', '3:3:');
+insert into ticks (tick, epoch, since, snapshot) values (1, 1, '3:3:', '3:3:');
 
 -- Whether a session may be made for a user, by a statement that saw this revision of the user's state: nobody is erasing the
 -- user, who is not blocked, and nobody has since the statement began. Until the transaction ends, nobody can begin to. Each
@@ -705,17 +708,22 @@ begin
     end if;
 
     if p_feed then
-        insert into changes (kind, app_name, user_id, session_id, incarnation, first_revision, last_revision)
-        select 2, p_app, h.user_id, h.id, h.incarnation, h.was + 1, h.revision
-        from unnest(h_user, h_session, h_incarnation, h_was, h_revision) as h(user_id, id, incarnation, was, revision)
-        where h.revision > h.was
-        union all
-        select 6, p_app, u.user_id, null, null, u.was + 1, u.revision
-        from unnest(u_user, u_was, u_revision) as u(user_id, was, revision)
-        where u.revision > u.was
-        union all
-        select 7, p_app, null, null, null, a_was + 1, a_revision
-        where a_revision > a_was;
+        if cardinality(h_user) > 0 then
+            insert into changes (kind, app_name, user_id, session_id, incarnation, first_revision, last_revision, time)
+            select 2, p_app, h.user_id, h.id, h.incarnation, h.was + 1, h.revision, present
+            from unnest(h_user, h_session, h_incarnation, h_was, h_revision) as h(user_id, id, incarnation, was, revision)
+            where h.revision > h.was;
+        end if;
+        if cardinality(u_user) > 0 then
+            insert into changes (kind, app_name, user_id, first_revision, last_revision, time)
+            select 6, p_app, u.user_id, u.was + 1, u.revision, present
+            from unnest(u_user, u_was, u_revision) as u(user_id, was, revision)
+            where u.revision > u.was;
+        end if;
+        if a_revision > a_was then
+            insert into changes (kind, app_name, first_revision, last_revision, time)
+            values (7, p_app, a_was + 1, a_revision, present);
+        end if;
     end if;
 end
 $$;

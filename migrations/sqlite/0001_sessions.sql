@@ -334,8 +334,8 @@ create table policies (
 
 -- The change feed: a row for each session and scope that a transaction changed, if the feed is on. Ids grow in the order of commits.
 -- The first and last revision are those that the transaction made; `detail` is what else is to be told (domain/writes.rs). What an
--- erasure took has the kind 0, and so has the first row, behind which the feed begins. There is no index: one by user would cost each
--- append a page for each session.
+-- erasure took has the kind 0. Where the feed begins anew there is a row without an app, which shows nothing. There is no index by
+-- user: it would cost each append a page for each session.
 create table changes (
     id             integer primary key autoincrement,
     kind           integer not null,
@@ -348,4 +348,5 @@ create table changes (
     detail         text,
     time           integer not null default (cast(unixepoch('subsec') * 1000000 as integer))
 );
+create index changes_begin on changes (id) where app_name = '';
 insert into changes (kind, app_name, first_revision, last_revision) values (0, '', 0, 0);

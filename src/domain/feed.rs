@@ -26,7 +26,7 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $number),* }
             }
 
-            /// `None`: of no kind any more, as the user was erased.
+            /// `None`: of a later version.
             pub fn of_number(number: i64) -> Option<Self> {
                 match number { $($number => Some(Self::$kind),)* _ => None }
             }

@@ -116,6 +116,7 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
             Feed { service, query: feed, news, first: Some(first), caught_up: false },
         );
     }
+    service.refresh_feed(call.deadline).await?;
     let mut wait = wait.map(|wait| Wait::on(&call, wait, news));
     loop {
         let page = service.feed(&feed, call.deadline).await?;

@@ -61,6 +61,17 @@ impl Service {
         }
     }
 
+    /// Makes what is committed part of the feed, so that the next read has it. Otherwise it comes with the next tick.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn refresh_feed(&self, deadline: Instant) -> Result<()> {
+        if self.store.feeds() && self.store.is_shared() {
+            self.store.tick(i64::MAX, deadline).await?;
+        }
+        Ok(())
+    }
+
     /// Waits for changes of a scope, from now on: must come before the first read.
     pub fn subscribe_feed(&self, scope: &FeedScope) -> FeedSubscription {
         FeedSubscription { news: self.live.enter_feed(scope), live: self.live.clone(), scope: scope.clone() }
@@ -76,7 +87,9 @@ impl Service {
         let (mut last, mut failed) = (i64::MAX, false);
         let mut refreshed = Instant::now();
         loop {
-            match self.store.tick(last, Instant::now() + TICK_LIMIT).await {
+            // Where nobody listens, nobody needs the names.
+            let after = if self.live.follows_feeds() { last } else { i64::MAX };
+            match self.store.tick(after, Instant::now() + TICK_LIMIT).await {
                 Ok((tick, scopes)) => {
                     (last, failed) = (tick, false);
                     let is_due = refreshed.elapsed() > REFRESH;

@@ -185,6 +185,11 @@ impl Live {
         self.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 
+    /// Whether somebody waits for changes of a feed.
+    pub fn follows_feeds(&self) -> bool {
+        !self.all().feeds.0.is_empty()
+    }
+
     /// Wakes who waits for feeds: for these apps and users, or for any.
     pub fn tell_feeds(&self, scopes: Option<&[FeedScope]>) {
         let all = self.all();
@@ -200,10 +205,10 @@ impl Live {
 
     /// Waits for as long as is due: if somebody follows a feed, and if nobody does, unless somebody begins to.
     pub async fn until_feed(&self, followed: Duration, idle: Duration) {
-        if self.all().feeds.0.is_empty() {
-            let _ = timeout(idle, self.first_feed.notified()).await;
-        } else {
+        if self.follows_feeds() {
             sleep(followed).await;
+        } else {
+            let _ = timeout(idle, self.first_feed.notified()).await;
         }
     }
 

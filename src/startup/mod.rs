@@ -101,6 +101,12 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     let addresses = config.listen_addresses().await?;
     let store = open(&config).await?;
     ready(&*store, &config, !config.no_migrate).await?;
+    if !store.feeds() {
+        if !config.feed_retention.is_zero() {
+            tracing::info!("a database that is distributed has no change feed");
+        }
+        store.end_feed(Instant::now() + DATABASE_CHECK).await?;
+    }
     let metrics = Arc::new(Metrics::new());
     let settings = config.access().map_err(StartError::Access)?;
     let clock = Arc::new(SystemClock);

@@ -50,6 +50,10 @@ pub trait Backend: Send + Sync + 'static {
     /// Overwrites what was removed by now wherever this process can reach it: in its files.
     fn scrub(&self) -> impl Future<Output = Result<Scrubbed>> + Send;
     fn limits(&self) -> StoreLimits;
+    /// Whether there is a change feed.
+    fn feeds(&self) -> bool {
+        self.limits().feeds()
+    }
     fn pool(&self) -> PoolUse;
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
@@ -140,8 +144,8 @@ pub trait Tx: Sql {
         through: i64,
         limit: i64,
     ) -> impl Future<Output = Result<Vec<(String, Option<String>)>>> + Send;
-    /// Changes are not recorded any more: if some were, no position of them holds.
-    fn end_feed(&mut self) -> impl Future<Output = Result<()>> + Send;
+    /// Ends the feed: no position from before holds. Unless `always`, only if something was recorded since the last end.
+    fn end_feed(&mut self, always: bool) -> impl Future<Output = Result<()>> + Send;
     /// Removes ticks that are older, in microseconds, but for the last one, and up to `limit` changes before the oldest that is left; how
     /// many there were. `now` counts where the database has no clock.
     fn prune_feed(&mut self, now: Micros, age: i64, limit: i64) -> impl Future<Output = Result<u64>> + Send;

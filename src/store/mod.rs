@@ -296,8 +296,11 @@ pub trait Store: Send + Sync + 'static {
     async fn feed(&self, query: &FeedQuery, until: Instant, deadline: Instant) -> Result<FeedPage, StoreError>;
 
     /// Makes what was committed since the last call part of the feed, where that takes a tick; the last tick, and the names of apps and
-    /// users in the changes after the tick `after`, or none if these are too many.
+    /// users in the changes after the tick `after`, or none if these are too many, or there is no such tick.
     async fn tick(&self, after: i64, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>), StoreError>;
+
+    /// Ends the feed, of which changes begin to be missing: no position from before holds.
+    async fn end_feed(&self, deadline: Instant) -> Result<(), StoreError>;
 
     /// Removes a chunk of what is too old for the feed; whether there is more to do.
     async fn prune_feed(&self, now: Micros, deadline: Instant) -> Result<bool, StoreError>;

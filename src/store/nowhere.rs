@@ -287,6 +287,10 @@ impl Store for Nowhere {
         Ok((0, Some(Vec::new())))
     }
 
+    async fn end_feed(&self, _: Instant) -> Result<()> {
+        Ok(())
+    }
+
     async fn prune_feed(&self, _: Micros, _: Instant) -> Result<bool> {
         Ok(false)
     }

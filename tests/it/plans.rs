@@ -16,7 +16,7 @@ const STATEMENTS: &str = include_str!("../../docs/sql/postgres.sql");
 const MIGRATION: &str = include_str!("../../migrations/postgres/0001_sessions.sql");
 
 /// Statements that are of all apps, and why.
-const OF_ALL_APPS: [(&str, &str); 33] = [
+const OF_ALL_APPS: [(&str, &str); 34] = [
     ("policies", "the sweep goes through all"),
     ("feed_tick", "ticks are of all apps"),
     ("feed_oldest", "ticks are of all apps"),
@@ -25,10 +25,11 @@ const OF_ALL_APPS: [(&str, &str); 33] = [
     ("feed_changes", "the feed of all apps, or what is left of it of one"),
     ("feed_changes_of_user", "ticks are of all apps"),
     ("tick", "ticks are of all apps"),
-    ("first_tick", "ticks are of all apps"),
-    ("restamp", "the feed is of all apps"),
+    ("is_restored", "ticks are of all apps"),
+    ("is_recorded", "ticks are of all apps"),
+    ("new_epoch", "ticks are of all apps"),
+    ("remove_future", "the feed is of all apps"),
     ("ticked", "ticks are of all apps"),
-    ("end_feed", "the feed is of all apps"),
     ("prune_ticks", "ticks are of all apps"),
     ("prune_changes", "the sweep goes through all"),
     ("apps", "lists them"),

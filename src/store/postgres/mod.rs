@@ -22,10 +22,10 @@ use sqlx::migrate::{Migrate as _, Migration, Migrator};
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use statements::{
-    CLAIM_BURIED, DROP_APP, DROP_USERS, END_FEED, EXPIRED, EXPIRED_UNLOCKED, FIRST_TICK, HOLD_USER, HOLD_USER_ALONE,
-    KEEP_SESSION, LOCK_APP, LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED,
-    NEXT_BURIED_UNLOCKED, PRUNE_CHANGES, PRUNE_TICKS, READ_HEADS, READ_REVISIONS, RECORD, RESTAMP, TICK, TICKED,
-    VALUES,
+    CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USER, HOLD_USER_ALONE, IS_RECORDED,
+    IS_RESTORED, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_TICKS, LOCK_USERS, MAKE_APP,
+    MAKE_USERS, NEW_EPOCH, NEXT_BURIED, NEXT_BURIED_UNLOCKED, PRUNE_CHANGES, PRUNE_TICKS, READ_HEADS, READ_REVISIONS,
+    RECORD, REMOVE_FUTURE, TICK, TICKED, VALUES,
 };
 use url::Url;
 use words::{DISTRIBUTED, STATEMENTS, clock, pinned};
@@ -155,7 +155,7 @@ impl Postgres {
             }
             None => {}
         }
-        let mut tx = PgTx::new(conn, timeline, !self.options.pgbouncer, begin.is_some(), self.limits.feeds());
+        let mut tx = PgTx::new(conn, timeline, !self.options.pgbouncer, begin.is_some(), self.feeds());
         tx.distributed = self.server.is_distributed();
         Ok(tx)
     }
@@ -222,6 +222,11 @@ impl Backend for Postgres {
     /// Not behind PgBouncer, where time limits hold within an explicit transaction only.
     fn is_optimistic(&self) -> bool {
         !self.options.pgbouncer
+    }
+
+    /// Not where it is distributed: there, transactions have no snapshot in common.
+    fn feeds(&self) -> bool {
+        self.limits.feeds() && !self.server.is_distributed()
     }
 
     /// Not where it is distributed: erasures hold users on the server that all ask, and the rows are elsewhere.
@@ -306,11 +311,6 @@ impl Backend for Postgres {
         };
         self.server.set_distributed(distributed);
         if distributed {
-            if self.limits.feeds() {
-                return Err(StoreError::config(
-                    "a distributed database has no change feed: run without --feed-retention",
-                ));
-            }
             self.server.set_nodes(distributed::nodes(&mut tx.conn, tx.persistent).await?);
         }
         tx.rollback().await?;
@@ -432,6 +432,17 @@ impl PgTx {
             .fetch_optional(&mut *self.conn)
             .await?;
         Ok(row.is_some())
+    }
+
+    async fn is_so(&mut self, question: &'static str) -> Result<bool> {
+        Ok(sqlx::query_scalar(question).persistent(self.persistent).fetch_one(&mut *self.conn).await?)
+    }
+
+    /// Begins the change feed anew.
+    async fn new_epoch(&mut self) -> Result<()> {
+        sqlx::raw_sql(LOCK_TICKS).execute(&mut *self.conn).await?;
+        sqlx::query(NEW_EPOCH).persistent(self.persistent).execute(&mut *self.conn).await?;
+        Ok(())
     }
 
     /// Writes what a batch changes in one app, unless a head has changed; `feeds`: and tells the change feed.
@@ -755,11 +766,13 @@ impl Tx for PgTx {
     }
 
     async fn tick(&mut self) -> Result<i64> {
-        /// How many changes of a dump one tick takes in.
-        const RESTAMPED: i64 = 1000;
+        /// How many changes of a dump are removed at once. Until none is left, the feed begins anew at each tick.
+        const REMOVED: i64 = 10_000;
         sqlx::query(TICK).persistent(self.persistent).execute(&mut *self.conn).await?;
-        sqlx::query(FIRST_TICK).persistent(self.persistent).execute(&mut *self.conn).await?;
-        sqlx::query(RESTAMP).persistent(self.persistent).bind(RESTAMPED).execute(&mut *self.conn).await?;
+        if self.is_so(IS_RESTORED).await? {
+            self.new_epoch().await?;
+            sqlx::query(REMOVE_FUTURE).persistent(self.persistent).bind(REMOVED).execute(&mut *self.conn).await?;
+        }
         Ok(latest(self).await?.map_or(0, |tick| tick.number))
     }
 
@@ -768,8 +781,10 @@ impl Tx for PgTx {
         Ok(names.fetch_all(&mut *self.conn).await?)
     }
 
-    async fn end_feed(&mut self) -> Result<()> {
-        sqlx::query(END_FEED).persistent(self.persistent).execute(&mut *self.conn).await?;
+    async fn end_feed(&mut self, always: bool) -> Result<()> {
+        if always || self.is_so(IS_RECORDED).await? {
+            self.new_epoch().await?;
+        }
         Ok(())
     }
 

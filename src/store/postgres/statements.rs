@@ -2,7 +2,7 @@
 //! `offset 0` or a lock keeps apart. Otherwise a planner without statistics would begin a join with an index that begins with
 //! the app, and scan everything that the app has.
 
-use super::words::clock;
+use super::words::{clock, valid_ticks};
 
 /// The expiry of a row of sessions as the database judges it: of one that is live, nothing. And its lease, as writes are judged
 /// by it: its epoch and, of one that excludes all others, the owner, the expiry, and the time now.
@@ -144,24 +144,41 @@ pub const DROP_APP: &str = "delete from app_scopes where app_name = $1 and revis
 pub const RECORD: &str = "insert into changes (kind, app_name, user_id, session_id, incarnation, first_revision, last_revision, detail) \
     select * from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[])";
 
-/// Adds a tick, if there is something that the last one did not show. Of two that come at once one is in vain. Not on a standby:
-/// its snapshots take what was running for finished.
-pub const TICK: &str = "insert into ticks (tick, since, snapshot) select t.tick + 1, t.snapshot, pg_current_snapshot() \
-    from (select tick, snapshot from ticks order by tick desc limit 1) as t \
-    where not pg_is_in_recovery() and pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) \
+/// Adds a tick, if there is something that the last one did not show. Of two that come at once one is in vain, and one of another
+/// process a moment ago is enough. Not on a standby: its snapshots take what was running for finished.
+pub const TICK: &str = concat!(
+    "insert into ticks (tick, epoch, since, snapshot) select t.tick + 1, t.epoch, t.snapshot, pg_current_snapshot() \
+    from (select tick, epoch, snapshot, time from ticks order by tick desc limit 1) as t \
+    where not pg_is_in_recovery() and pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and abs(t.time - ",
+    clock!(),
+    ") > 40000 \
       and (exists (select from changes c where c.tx >= pg_snapshot_xmax(t.snapshot)) \
         or exists (select from pg_snapshot_xip(t.snapshot) as x(tx) cross join lateral \
                      (select from changes c where c.tx = x.tx limit 1) as c)) \
-    on conflict do nothing";
+    on conflict do nothing"
+);
 
-/// Adds a tick that shows nothing: the first one of a database that was restored from a dump into a younger server.
-pub const FIRST_TICK: &str = "insert into ticks (tick, since, snapshot) \
-    select coalesce((select max(tick) from ticks), 0) + 1, '3:3:', '3:3:' \
-    where not pg_is_in_recovery() and not exists (select from (select snapshot from ticks order by tick desc limit 1) as t \
-      where pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot())) on conflict do nothing";
+/// Whether the database was restored from a dump into a server that has given out fewer transaction ids: what the ticks and the
+/// changes say of them is of another server.
+pub const IS_RESTORED: &str = "select not pg_is_in_recovery() and ( \
+    not exists (select from (select snapshot from ticks order by tick desc limit 1) as t \
+                where pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot())) \
+    or exists (select from changes where tx >= pg_snapshot_xmax(pg_current_snapshot())))";
 
-/// Changes of a dump from an older server seem to be of the future: the next tick shows them, up to `$1` of them.
-pub const RESTAMP: &str = "update changes set tx = pg_current_xact_id() where (tx, id) in (select tx, id from changes \
+/// Whether something was recorded since the last tick.
+pub const IS_RECORDED: &str = "select exists (select from changes c where c.tx >= pg_snapshot_xmax(t.snapshot)) \
+    from (select snapshot from ticks order by tick desc limit 1) as t";
+
+/// Makes others wait who would add a tick.
+pub const LOCK_TICKS: &str = "lock table ticks in share row exclusive mode";
+
+/// Begins the feed anew: no position from before holds.
+pub const NEW_EPOCH: &str = "insert into ticks (tick, epoch, since, snapshot) \
+    select tick + 1, epoch + 1, pg_current_snapshot(), pg_current_snapshot() \
+    from (select tick, epoch from ticks order by tick desc limit 1) as t";
+
+/// Removes up to `$1` of the changes that would turn up when the ids come to them.
+pub const REMOVE_FUTURE: &str = "delete from changes where (tx, id) in (select tx, id from changes \
     where tx >= pg_snapshot_xmax(pg_current_snapshot()) order by tx, id limit $1)";
 
 /// The names in the changes of the ticks after `$1` up to `$2`.
@@ -172,10 +189,6 @@ pub const TICKED: &str = "select distinct c.app_name, c.user_id from ticks t cro
         select * from changes n where n.tx = x.tx and pg_visible_in_snapshot(n.tx, t.snapshot) offset 0) as n) as c \
     where t.tick > $1 and t.tick <= $2 limit $3";
 
-/// Ends a feed in which changes begin to be missing, if there is one: no position behind which there were some is in it any more.
-pub const END_FEED: &str = "insert into ticks (tick, since, snapshot) select tick + 1, pg_current_snapshot(), pg_current_snapshot() \
-    from (select tick from ticks order by tick desc limit 1) as t where exists (select from changes) on conflict do nothing";
-
 /// Removes ticks that are older than `$1`, of the first `$2`; never the last one.
 pub const PRUNE_TICKS: &str = concat!(
     "delete from ticks where tick < (select max(t.tick) from (select tick, time from ticks order by tick limit $2) as t where t.time < ",
@@ -184,13 +197,16 @@ pub const PRUNE_TICKS: &str = concat!(
 );
 
 /// Removes up to `$1` of the changes up to the oldest tick.
-pub const PRUNE_CHANGES: &str = "delete from changes where (tx, id) in (select n.tx, n.id \
-    from (select snapshot from ticks order by tick limit 1) as t cross join lateral (select tx, id from changes n \
-      where n.tx < pg_snapshot_xmax(t.snapshot) and pg_visible_in_snapshot(n.tx, t.snapshot) order by tx, id limit $1) as n)";
+pub const PRUNE_CHANGES: &str = concat!(
+    "delete from changes where (tx, id) in (select n.tx, n.id from (select snapshot from ticks ",
+    valid_ticks!(),
+    " order by tick limit 1) as t cross join lateral (select tx, id from changes n \
+      where n.tx < pg_snapshot_xmax(t.snapshot) and pg_visible_in_snapshot(n.tx, t.snapshot) order by tx, id limit $1) as n)"
+);
 
 /// All of them, with their names.
 #[cfg(test)]
-pub const ALL: [(&str, &str); 24] = [
+pub const ALL: [(&str, &str); 25] = [
     ("lock_sessions", LOCK_SESSIONS),
     ("lock_sessions_skipping", LOCK_SESSIONS_SKIPPING),
     ("lock_users", LOCK_USERS),
@@ -209,10 +225,11 @@ pub const ALL: [(&str, &str); 24] = [
     ("drop_app", DROP_APP),
     ("record", RECORD),
     ("tick", TICK),
-    ("first_tick", FIRST_TICK),
-    ("restamp", RESTAMP),
+    ("is_restored", IS_RESTORED),
+    ("is_recorded", IS_RECORDED),
+    ("new_epoch", NEW_EPOCH),
+    ("remove_future", REMOVE_FUTURE),
     ("ticked", TICKED),
-    ("end_feed", END_FEED),
     ("prune_ticks", PRUNE_TICKS),
     ("prune_changes", PRUNE_CHANGES),
 ];

@@ -18,6 +18,15 @@ macro_rules! clock {
 }
 pub(super) use clock;
 
+/// The ticks of the present epoch, and of this database: one that was restored from a dump begins with low transaction ids.
+macro_rules! valid_ticks {
+    () => {
+        "where pg_snapshot_xmax(snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) \
+           and epoch = (select l.epoch from ticks l order by l.tick desc limit 1)"
+    };
+}
+pub(super) use valid_ticks;
+
 /// What each tick added: what its snapshot shows, and the one before did not. Of the transactions that were running then, each is
 /// looked up.
 macro_rules! changes {
@@ -95,10 +104,15 @@ static WORDS: Words = Words {
     skip_locked: " for update skip locked",
     feed: FeedWords {
         ticks: "tick, time, snapshot::text as snapshot from ticks",
-        // A database that was restored from a dump begins with low transaction ids: what the ticks say of higher ones is of another.
-        valid: "where pg_snapshot_xmax(snapshot) <= pg_snapshot_xmax(pg_current_snapshot())",
+        valid: valid_ticks!(),
         changes: changes!("", "and ($5::text is null or c.app_name = $5)"),
-        changes_of_user: changes!(" and n.app_name = $5 and n.user_id = $6", ""),
+        changes_of_user: changes!(
+            " and hashtextextended(n.user_id, hashtextextended(n.app_name, 0)) = hashtextextended($6, hashtextextended($5, 0)) \
+              and n.app_name = $5 and n.user_id = $6",
+            ""
+        ),
+        of_user: "hashtextextended(user_id, hashtextextended(app_name, 0)) = hashtextextended($2, hashtextextended($1, 0)) and ",
+        first_window: 1,
         window: 100,
         window_of_user: 1000,
         is_row: false,

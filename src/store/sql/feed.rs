@@ -26,7 +26,11 @@ pub struct FeedWords {
     pub changes: &'static str,
     /// Those of the user `$6`.
     pub changes_of_user: &'static str,
-    /// How many ticks one statement goes through, and one that looks for those of a user.
+    /// What finds the changes of the user `$2` of the app `$1` in an index; ends with `and `.
+    pub of_user: &'static str,
+    /// How many ticks the first statement of a page goes through, the others at most, and those that look for changes of a user. What
+    /// the ticks of one statement have is sorted.
+    pub first_window: i64,
     pub window: i64,
     pub window_of_user: i64,
     /// Each change is a tick.
@@ -64,7 +68,7 @@ struct FeedRow {
 }
 
 impl FeedRow {
-    /// `None`: an erasure took it.
+    /// `None`: of a kind that this version does not know.
     fn change(self, is_row: bool) -> Result<Option<Change>> {
         let Some(kind) = ChangeKind::of_number(self.kind) else { return Ok(None) };
         let tick = Tick { number: self.tick, time: Micros(self.tick_time), snapshot: self.snapshot };
@@ -99,23 +103,26 @@ pub async fn latest(db: &mut impl Sql) -> Result<Option<Tick>> {
     Ok(at_most_one::<TickRow>(db, Query::new(&*db.statements().feed_latest)).await?.map(Tick::from))
 }
 
-/// The last of the ticks that one statement goes through.
-pub async fn last_of_window(db: &mut impl Sql, scope: &FeedScope, from: i64) -> Result<Option<Tick>> {
-    let statements = db.statements();
-    let feed = &statements.words.feed;
-    let ticks = if matches!(scope, FeedScope::User(_)) { feed.window_of_user } else { feed.window };
-    let query = Query::new(&*statements.feed_window).bind(from).bind(ticks);
+/// How many ticks the first statement of a page goes through, and how many the others at most.
+pub fn windows(db: &mut impl Sql, scope: &FeedScope) -> (i64, i64) {
+    let feed = &db.statements().words.feed;
+    (feed.first_window, if matches!(scope, FeedScope::User(_)) { feed.window_of_user } else { feed.window })
+}
+
+/// The last of so many ticks from one on.
+pub async fn last_of_window(db: &mut impl Sql, from: i64, ticks: i64) -> Result<Option<Tick>> {
+    let query = Query::new(&*db.statements().feed_window).bind(from).bind(ticks);
     Ok(at_most_one::<TickRow>(db, query).await?.map(Tick::from))
 }
 
-/// The next changes behind a position, up to `limit`, none after the tick `through`; of the scope alone.
+/// The next changes behind a position, up to `limit`, none after the tick `through`, of the scope alone; and whether that is all.
 pub async fn changes(
     db: &mut impl Sql,
     scope: &FeedScope,
     after: &FeedPosition,
     through: i64,
     limit: usize,
-) -> Result<Vec<Change>> {
+) -> Result<(Vec<Change>, bool)> {
     let statements = db.statements();
     let (app, user): (Option<&AppName>, Option<&UserKey>) = match scope {
         FeedScope::All => (None, None),
@@ -134,7 +141,9 @@ pub async fn changes(
     }
     let is_row = statements.words.feed.is_row;
     let rows: Vec<FeedRow> = db.fetch(query).await?;
-    rows.into_iter().filter_map(|row| row.change(is_row).transpose()).collect()
+    let is_all = rows.len() < limit;
+    let changes = rows.into_iter().filter_map(|row| row.change(is_row).transpose()).collect::<Result<_>>()?;
+    Ok((changes, is_all))
 }
 
 /// The events of a session from one sequence to another that are still there.

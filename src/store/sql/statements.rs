@@ -483,8 +483,11 @@ statements! { words,
                       and revision <= $4 order by revision, key",
     feed_app_state: "select revision, key, value from app_log where app_name = $1 and revision >= $2 and revision <= $3 \
                      order by revision, key",
-    feed_forget_user: "update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null \
-                       where app_name = $1 and user_id = $2",
+    feed_forget_user: format!(
+        "update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null \
+         where {}app_name = $1 and user_id = $2",
+        words.feed.of_user
+    ),
     token_epoch: "select epoch from token_epochs where app_name = $1 and subject = $2",
     revoke_tokens: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) \
                     on conflict (subject, app_name) do update set epoch = token_epochs.epoch + 1 returning epoch",

@@ -688,8 +688,8 @@ impl Tx for SqliteTx {
         Ok(Vec::new())
     }
 
-    async fn end_feed(&mut self) -> Result<()> {
-        self.execute(Query::new(END_FEED)).await.map(drop)
+    async fn end_feed(&mut self, always: bool) -> Result<()> {
+        self.execute(Query::new(END_FEED).bind(always)).await.map(drop)
     }
 
     async fn prune_feed(&mut self, now: Micros, age: i64, limit: i64) -> Result<u64> {

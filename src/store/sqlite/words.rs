@@ -53,9 +53,11 @@ static WORDS: Words = Words {
     skip_locked: "",
     feed: FeedWords {
         ticks: "id as tick, time, '' as snapshot from changes",
-        valid: "where id > 0",
+        valid: "where id >= coalesce((select max(l.id) from changes l where l.app_name = ''), 0)",
         changes: changes!("($5 is null or app_name = $5)"),
         changes_of_user: changes!("app_name = $5 and user_id = $6"),
+        of_user: "",
+        first_window: 2000,
         window: 2000,
         window_of_user: 2000,
         is_row: true,

@@ -19,9 +19,9 @@ pub const EXPIRED: &str = "select app_name, user_id, id as session_id, incarnati
 
 pub const NEXT_BURIED: &str = "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1";
 
-/// Ends a feed in which changes begin to be missing, if there is one.
+/// Ends a feed in which changes begin to be missing: `$1`, or if something was recorded since the last end.
 pub const END_FEED: &str = "insert into changes (kind, app_name, first_revision, last_revision) \
-    select 0, '', 0, 0 from changes where id = (select max(id) from changes) and id > (select min(id) from changes)";
+    select 0, '', 0, 0 from (select app_name from changes order by id desc limit 1) where $1 or app_name <> ''";
 
 /// Removes the first `$2` changes, as far as they are of before `$1`, but for the last one, behind which the feed then begins.
 pub const PRUNE_FEED: &str = "delete from changes where id < (select max(id) from (select id, time from changes order by id \

@@ -28,7 +28,9 @@ pub async fn page<X: Tx>(tx: &mut X, query: &FeedQuery, until: Instant) -> Resul
         FeedBegin::Now => latest.end(),
         FeedBegin::Behind(position) => {
             let tick = feed::tick(tx, position.tick).await?;
-            if tick.is_none_or(|tick| tick.proof() != position.proof) {
+            // Changes up to the end of the oldest tick are not kept.
+            let is_pruned = position.row.is_some() && position.tick == oldest.number;
+            if is_pruned || tick.is_none_or(|tick| tick.proof() != position.proof) {
                 return Ok(FeedPage::Gone { oldest: oldest.end() });
             }
             position
@@ -36,11 +38,11 @@ pub async fn page<X: Tx>(tx: &mut X, query: &FeedQuery, until: Instant) -> Resul
     };
     let mut changes: Vec<Change> = Vec::new();
     let mut bytes = 0;
+    let (mut ticks, most_ticks) = feed::windows(tx, &query.scope);
     loop {
-        let window = feed::last_of_window(tx, &query.scope, position.tick).await?.ok_or_else(lacking)?;
+        let window = feed::last_of_window(tx, position.tick, ticks).await?.ok_or_else(lacking)?;
         let limit = LOOK.min(query.max_rows.saturating_mul(4));
-        let found = feed::changes(tx, &query.scope, &position, window.number, limit).await?;
-        let is_all = found.len() < limit;
+        let (found, is_all) = feed::changes(tx, &query.scope, &position, window.number, limit).await?;
         for mut change in found {
             if query.wants(change.kind, &change.app, change.user.as_ref()) {
                 if changes.len() == query.max_rows || bytes > query.max_bytes {
@@ -57,9 +59,10 @@ pub async fn page<X: Tx>(tx: &mut X, query: &FeedQuery, until: Instant) -> Resul
         }
         if is_all {
             position = window.end();
+            ticks = (ticks * 4).min(most_ticks);
         }
         let up_to_date = is_all && window.number == latest.number;
-        if up_to_date || !changes.is_empty() || Instant::now() >= until {
+        if up_to_date || changes.len() == query.max_rows || Instant::now() >= until {
             return Ok(FeedPage::Changes { changes, position, up_to_date });
         }
     }
@@ -105,6 +108,9 @@ const NAMES: i64 = 1000;
 
 pub async fn tick<X: Tx>(tx: &mut X, after: i64) -> Result<((i64, Option<Vec<FeedScope>>), End)> {
     let latest = tx.tick().await?;
+    if latest < after {
+        return Ok(((latest, None), End::UNTOLD));
+    }
     if latest == after {
         return Ok(((latest, Some(Vec::new())), End::UNTOLD));
     }
@@ -124,10 +130,15 @@ pub async fn tick<X: Tx>(tx: &mut X, after: i64) -> Result<((i64, Option<Vec<Fee
 /// How much one transaction removes.
 const PRUNED: i64 = 1000;
 
+/// Ends the feed: from now on changes are not recorded.
+pub async fn end<X: Tx>(tx: &mut X) -> Result<((), End)> {
+    Ok((tx.end_feed(true).await?, End::UNTOLD))
+}
+
 /// Removes what is older than `age`, in microseconds; all, if the feed is off.
 pub async fn prune<X: Tx>(tx: &mut X, now: Micros, mut age: i64) -> Result<(bool, End)> {
     if !tx.feeds() {
-        tx.end_feed().await?;
+        tx.end_feed(false).await?;
         age = i64::MIN / 2;
     }
     let removed = tx.prune_feed(now, age, PRUNED).await?;

@@ -452,7 +452,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     fn feeds(&self) -> bool {
-        self.runner.backend.limits().feeds()
+        self.runner.backend.feeds()
     }
 
     async fn feed(&self, query: &FeedQuery, until: Instant, deadline: Instant) -> Result<FeedPage> {
@@ -465,6 +465,10 @@ impl<B: Backend> Store for Transactions<B> {
 
     async fn tick(&self, after: i64, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
         self.runner.write(self.runner.deadline(deadline), async |tx| feed::tick(tx, after).await).await
+    }
+
+    async fn end_feed(&self, deadline: Instant) -> Result<()> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| feed::end(tx).await).await
     }
 
     async fn prune_feed(&self, now: Micros, deadline: Instant) -> Result<bool> {
