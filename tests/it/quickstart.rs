@@ -48,10 +48,10 @@ async fn the_quickstart_does_what_it_says() {
 #[tokio::test]
 async fn the_documents_show_what_one_sees() {
     let (server, url) = server().await;
-    // `sessiond` works beside the server, and with a PostgreSQL of its own.
+    // `sessiond` works beside the server, and with a PostgreSQL of its own, whose database is there already.
     let place = Place::postgres().await;
     let setting = format!(
-        r#"sessiond() {{ (cd '{}' && '{}' "${{@/#postgres:*/{}}}"); }}"#,
+        r#"createdb() {{ :; }}; sessiond() {{ (cd '{}' && '{}' "${{@/#postgres:*/{}}}"); }}"#,
         server.dir().display(),
         env!("CARGO_BIN_EXE_sessiond"),
         place.url().replace('/', r"\/")
