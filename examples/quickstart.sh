@@ -13,8 +13,8 @@ url=${SESSIOND_URL:-http://127.0.0.1:8080}
 app=$url/v1/apps/quickstart-$(date +%s)-$$
 sessions=$app/users/ada/sessions
 
-credential=()
-[ -z "${SESSIOND_TOKEN:-}" ] || credential=(--header "authorization: Bearer $SESSIOND_TOKEN")
+ask=(curl --silent --show-error)
+[ -z "${SESSIOND_TOKEN:-}" ] || ask+=(--header "authorization: Bearer $SESSIOND_TOKEN")
 
 answer=$(mktemp -d)
 trap 'rm -rf "$answer"' EXIT
@@ -41,7 +41,7 @@ call() {
     printf '$ curl'
     for argument in "$@"; do shown "$argument"; done
     printf '\n'
-    status=$(curl "${credential[@]}" --silent --show-error --dump-header "$answer/head" --output "$answer/body" \
+    status=$("${ask[@]}" --dump-header "$answer/head" --output "$answer/body" \
         --write-out '%{http_code}' "$@") || fail "curl failed; is sessiond running at $url?"
     printf '%s' "$status"
     tr -d '\r' <"$answer/head" | grep -iE '^(etag|idempotent-replayed):' | while read -r line; do
