@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
+use super::number;
+
 /// A valid JSON value, borrowed, without surrounding white space.
 ///
 /// `Debug` shows kind and length only: values must not reach logs.
@@ -528,15 +530,12 @@ impl<'a> Validator<'a> {
         if self.accept(b".") {
             self.digits()?;
         }
-        let has_exponent = self.accept(b"eE");
-        if has_exponent {
+        if self.accept(b"eE") {
             self.accept(b"+-");
             self.digits()?;
         }
-        let number = &self.text[start..self.pos];
-        // The largest double has 309 digits before the point: what is shorter and has no exponent is within range.
-        if (has_exponent || number.len() > 300) && number.parse().is_ok_and(f64::is_infinite) {
-            self.refuse(start, "a number beyond the range of a double");
+        if !number::is_readable(&self.text[start..self.pos]) {
+            self.refuse(start, "a number beyond the range of a double, or an integer of more than 308 digits");
         }
         Ok(())
     }
@@ -1074,6 +1073,7 @@ a
             }
         }
         assert_refused(&"9".repeat(400), "", "double");
+        assert_refused(&format!("[-1{}]", "0".repeat(308)), "/0", "308 digits");
         assert_refused(&format!("[1{}.5]", "0".repeat(310)), "/0", "double");
     }
 

@@ -8,7 +8,20 @@ use std::cmp::Ordering;
 const MORE_DIGITS: usize = 2048;
 
 const TOO_LONG: &str = "the sum has too many digits";
-const OUT_OF_RANGE: &str = "the sum is beyond the range of a double";
+const OUT_OF_RANGE: &str = "the sum is beyond the range of a double, or an integer of more than 308 digits";
+
+/// No integer may have more digits, though a few of 309 are in the range of a double.
+const MAX_INTEGER_DIGITS: usize = 308;
+
+/// Whether every client can read it: it is within the range of a double, and no integer of more than 308 digits.
+pub fn is_readable(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    // What is shorter and has no exponent is within range.
+    if digits.len() <= MAX_INTEGER_DIGITS && !digits.contains(['e', 'E']) {
+        return true;
+    }
+    digits.contains(['.', 'e', 'E']) && !text.parse().is_ok_and(f64::is_infinite)
+}
 
 /// Orders two numbers by their mathematical values, whatever their sizes; equal exactly if JSON-equal. Linear in the texts' lengths:
 /// no exponent is written out.
@@ -26,7 +39,7 @@ pub fn compare(a: &str, b: &str) -> Ordering {
 ///
 /// # Errors
 ///
-/// A sum beyond the range of a double; operands too far apart (`1` and `1e-999999999`), of which both, written out one under the other,
+/// A sum that is not [readable](is_readable); operands too far apart (`1` and `1e-999999999`), of which both, written out one under the other,
 /// would take more places than both texts have bytes, and 2048: nothing is built then.
 pub fn sum(a: &str, b: &str) -> Result<String, &'static str> {
     let limit = a.len() + b.len() + MORE_DIGITS;
@@ -39,7 +52,7 @@ pub fn sum(a: &str, b: &str) -> Result<String, &'static str> {
         return Err(TOO_LONG);
     }
     let sum = a.plus(&b, width as usize, scale as usize);
-    if sum.parse().is_ok_and(f64::is_infinite) { Err(OUT_OF_RANGE) } else { Ok(sum) }
+    if is_readable(&sum) { Ok(sum) } else { Err(OUT_OF_RANGE) }
 }
 
 /// A number taken apart, with nothing written out yet.
@@ -208,15 +221,17 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_stays_within_a_double() {
+    fn a_sum_stays_readable() {
         let largest = "1.7976931348623157e308";
         let written = format!("17976931348623157{}", "0".repeat(292));
-        assert_eq!(sum(largest, "0").as_deref(), Ok(&*written));
-        assert_eq!(sum(largest, "1").unwrap(), format!("{}1", &written[..308]));
+        assert_eq!(sum(largest, "0.0").unwrap(), format!("{written}.0"));
         assert_eq!(sum(largest, &format!("-{largest}")).as_deref(), Ok("0"));
-        // What still rounds to the largest double is within, as in `Json::parse`.
-        assert!(sum(largest, "1e292").is_ok());
-        for (a, b) in [(largest, largest), (largest, "2e292"), ("9e307", "9e307")] {
+        // What still rounds to the largest double is within.
+        let fraction = format!("{written}.0");
+        assert!(sum(&fraction, "1e292").is_ok());
+        let nines = "9".repeat(MAX_INTEGER_DIGITS);
+        assert_eq!(sum(&nines, "0").as_deref(), Ok(&*nines));
+        for (a, b) in [(largest, largest), (&fraction, "2e292"), ("9e307", "9e307"), (largest, "0"), (&*nines, "1")] {
             assert_eq!(sum(a, b), Err(OUT_OF_RANGE));
             assert_eq!(sum(&format!("-{a}"), &format!("-{b}")), Err(OUT_OF_RANGE));
         }

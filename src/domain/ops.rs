@@ -343,7 +343,10 @@ mod tests {
                 (Some("1"), "-1", "0"),
             ],
         );
-        assert_eq!(apply("increment", "1e308", Some("1e308")), Err("the sum is beyond the range of a double"));
+        assert_eq!(
+            apply("increment", "1e308", Some("1e308")),
+            Err("the sum is beyond the range of a double, or an integer of more than 308 digits")
+        );
         assert_eq!(apply("increment", "1e-999999999", Some("1")), Err("the sum has too many digits"));
         assert_eq!(apply("increment", "1e-999999999", None), Err("the sum has too many digits"));
     }

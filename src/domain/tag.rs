@@ -89,8 +89,9 @@ impl IfMatch {
                 match (revision, user, parts.next()) {
                     (Some(revision), None, _) => Want::Revision(revision),
                     (Some(revision), Some(_), None) => {
-                        let mark = mark.and_then(|mark| {
-                            i64::from_str_radix(mark.split_once('-').map_or(mark, |(i, _)| i), 16).ok()
+                        let mark = mark.and_then(|text| {
+                            let (mark, metadata) = text.split_once('-').unwrap_or((text, "1"));
+                            decimal(metadata).and(hexadecimal(mark))
                         });
                         match (number(user), number(app), mark) {
                             (Some(user), Some(app), Some(mark)) => Want::Whole { revision, user, app, mark },
@@ -149,31 +150,36 @@ enum Written<'a> {
     Strong(&'a str),
 }
 
-/// Splits a list of entity tags. None of ours holds a comma or a quote, so a plain split is enough; a foreign tag
-/// with a comma in it is refused instead of misread.
+/// Splits a list of entity tags. Members may be empty (RFC 9110, 5.6.1.2), and a tag may hold a comma.
 fn tags(list: &str) -> Result<Vec<Written<'_>>, &'static str> {
     const NOT_TAGS: &str = "must be `*` or a list of quoted entity tags";
     if list.trim() == "*" {
         return Ok(vec![Written::Any]);
     }
-    list.split(',')
-        .map(|tag| {
-            let tag = tag.trim();
-            let (weak, quoted) = match tag.strip_prefix("W/") {
-                Some(rest) => (true, rest),
-                None => (false, tag),
-            };
-            let text = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or(NOT_TAGS)?;
-            if text.contains('"') {
-                return Err(NOT_TAGS);
-            }
-            Ok(if weak { Written::Weak(text) } else { Written::Strong(text) })
-        })
-        .collect()
+    let mut found = Vec::new();
+    let mut rest = list;
+    loop {
+        rest = rest.trim_start_matches([',', ' ', '\t']);
+        if rest.is_empty() {
+            return if found.is_empty() { Err(NOT_TAGS) } else { Ok(found) };
+        }
+        let (weak, quoted) = rest.strip_prefix("W/").map_or((false, rest), |quoted| (true, quoted));
+        let (text, after) = quoted.strip_prefix('"').and_then(|text| text.split_once('"')).ok_or(NOT_TAGS)?;
+        rest = after.trim_start_matches([' ', '\t']);
+        if !rest.is_empty() && !rest.starts_with(',') {
+            return Err(NOT_TAGS);
+        }
+        found.push(if weak { Written::Weak(text) } else { Written::Strong(text) });
+    }
 }
 
+/// A number as [`Tag`] writes it: tags are compared character by character.
 fn decimal(text: &str) -> Option<i64> {
-    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    text.parse().ok().filter(|number: &i64| number.to_string() == text)
+}
+
+fn hexadecimal(text: &str) -> Option<i64> {
+    i64::from_str_radix(text, 16).ok().filter(|number| format!("{number:x}") == text)
 }
 
 #[cfg(test)]
@@ -209,6 +215,15 @@ mod tests {
             ("\"6\", \"7\"", true),
             ("\"7.2.0.abc\"", true),
             ("\"7.2.0.abc-3\"", true),
+            ("\"7.2.0.abc-x\"", false),
+            ("\"7.2.0.abc-\"", false),
+            ("\"7.2.0.ABC\"", false),
+            ("\"07\"", false),
+            ("\"07.2.0.abc\"", false),
+            ("\"7\",", true),
+            (", \"6\" ,,\t\"7\"", true),
+            ("\"6,\", \"7\"", true),
+            ("\"6,7\"", false),
             ("\"7.3.0.abc\"", false),
             ("\"7.2.1.abc\"", false),
             ("\"7.2.0.abd\"", false),
@@ -221,7 +236,7 @@ mod tests {
         ] {
             assert_eq!(IfMatch::parse(header).map(|m| m.holds(&NOW)), Ok(holds), "{header}");
         }
-        for bad in ["7", "", "\"7", "\"7\" \"8\"", "\"7\","] {
+        for bad in ["7", "", ",", "\"7", "\"7\" \"8\"", "\"7\"\"8\"", "\"6\", *"] {
             assert!(IfMatch::parse(bad).is_err(), "{bad}");
         }
     }

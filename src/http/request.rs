@@ -584,6 +584,9 @@ impl Query {
         if let (true, Some(label)) = (labels, name.strip_prefix("label.")) {
             check_label_name(label)?;
             check_label_value(&value)?;
+            if self.labels.iter().any(|(seen, _)| seen == label) {
+                return Err("is given twice".to_owned());
+            }
             self.labels.push((label.to_owned(), value));
             return Ok(());
         }
@@ -748,6 +751,7 @@ mod tests {
             "label.X=1",
             "label=1",
             "label.=1",
+            "label.a=1&label.a=2",
         ] {
             assert!(Query::parse(bad, PARAMS).is_err(), "{bad}");
         }

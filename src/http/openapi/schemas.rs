@@ -83,7 +83,7 @@ pub fn all() -> Map<String, Value> {
         (
             "Value",
             json!({"description": "Any JSON value. It comes back byte for byte. Refused (422): unpaired surrogate \
-            escapes, numbers beyond the range of a double, nesting deeper than 64, duplicate keys, `\\u0000` in a key."}),
+            escapes, numbers beyond the range of a double, integers of more than 308 digits, nesting deeper than 64, duplicate keys, `\\u0000` in a key."}),
         ),
         (
             "Object",

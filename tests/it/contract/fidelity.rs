@@ -62,7 +62,8 @@ fn kept() -> Vec<String> {
     let mut kept: Vec<String> = KEPT.iter().map(|value| (*value).to_owned()).collect();
     kept.push(nested(64));
     kept.push(format!("{}1{}", r#"{"k":"#.repeat(64), "}".repeat(64)));
-    kept.push(format!("1{}", "0".repeat(300)));
+    kept.push("9".repeat(308));
+    kept.push(format!("-1{}", "0".repeat(307)));
     kept.push(format!("0.{}1", "0".repeat(400)));
     kept.push(format!("\"{}\"", "é\\n".repeat(5000)));
     kept
@@ -73,7 +74,8 @@ fn refused() -> Vec<(String, String)> {
         REFUSED.iter().map(|(value, below)| ((*value).to_owned(), (*below).to_owned())).collect();
     refused.push((nested(65), "/0".repeat(64)));
     refused.push((format!("{}1{}", r#"{"k":"#.repeat(65), "}".repeat(65)), "/k".repeat(64)));
-    refused.push((format!("1{}", "0".repeat(400)), String::new()));
+    refused.push((format!("1{}", "0".repeat(308)), String::new()));
+    refused.push((format!("[-{}]", "1".repeat(309)), "/0".to_owned()));
     refused
 }
 

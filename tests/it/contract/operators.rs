@@ -128,7 +128,7 @@ on_both_databases! {
     }
 
     async fn increment_takes_hundreds_of_digits(server: &TestServer) {
-        let (nines, zeros) = ("9".repeat(308), "0".repeat(308));
+        let (nines, zeros) = ("9".repeat(307), "0".repeat(307));
         let small = format!("0.{}1", "0".repeat(398));
         let mixed = format!("{nines}.{}", "9".repeat(400));
         let cases: &[Case<'_>] = &[
@@ -138,16 +138,18 @@ on_both_databases! {
             (&small, "increment", &small, &format!("0.{}2", "0".repeat(398))),
             (&small, "increment", &nines, &format!("{nines}.{}1", "0".repeat(398))),
             (&mixed, "increment", &format!("0.{}1", "0".repeat(399)), &format!("1{zeros}.{}", "0".repeat(400))),
-            ("1.7e308", "increment", "1", &format!("17{}1", "0".repeat(306))),
+            ("1.7e307", "increment", "1", &format!("17{}1", "0".repeat(305))),
             ("1e-2000", "increment", "1", &format!("1.{}1", "0".repeat(1999))),
         ];
         assert_resolves(server, cases).await;
     }
 
     async fn increment_beyond_what_can_be_read_is_refused(server: &TestServer) {
-        server.create(r#"{"state":{"big":1.7e308,"low":-1.7e308,"tiny":1e-999999999}}"#).await;
+        let nines = "9".repeat(308);
+        let state = format!(r#"{{"big":1.7e308,"low":-1.7e308,"tiny":1e-999999999,"nines":{nines}}}"#);
+        server.create(&format!(r#"{{"state":{state}}}"#)).await;
         let before = server.shown().await;
-        for (key, operand) in [("big", "1.7e308"), ("low", "-1.7e308"), ("tiny", "1")] {
+        for (key, operand) in [("big", "1.7e308"), ("low", "-1.7e308"), ("tiny", "1"), ("nines", "1")] {
             let op = format!(r#"[{{"op":"increment","key":"{key}","value":{operand}}}]"#);
             let problem = server.post(EVENTS).json(with_ops(&op)).await.invalid(&["/actions/stateOps/0"]);
             assert!(problem["errors"][0]["message"].as_str().unwrap().contains(key), "{problem}");
