@@ -3,6 +3,8 @@
 #
 #   SESSIOND_URL=http://127.0.0.1:8080 examples/quickstart.sh
 #
+# SESSIOND_TOKEN is a key of the role `agent` or above, if the server asks for one. It is not printed.
+#
 # Prints each command and what came back, and fails if anything is not as the comments say. It works in an app of its
 # own, so it can run any number of times.
 set -euo pipefail
@@ -10,6 +12,9 @@ set -euo pipefail
 url=${SESSIOND_URL:-http://127.0.0.1:8080}
 app=$url/v1/apps/quickstart-$(date +%s)-$$
 sessions=$app/users/ada/sessions
+
+ask=(curl --silent --show-error)
+[ -z "${SESSIOND_TOKEN:-}" ] || ask+=(--header "authorization: Bearer $SESSIOND_TOKEN")
 
 answer=$(mktemp -d)
 trap 'rm -rf "$answer"' EXIT
@@ -36,7 +41,7 @@ call() {
     printf '$ curl'
     for argument in "$@"; do shown "$argument"; done
     printf '\n'
-    status=$(curl --silent --show-error --dump-header "$answer/head" --output "$answer/body" \
+    status=$("${ask[@]}" --dump-header "$answer/head" --output "$answer/body" \
         --write-out '%{http_code}' "$@") || fail "curl failed; is sessiond running at $url?"
     printf '%s' "$status"
     tr -d '\r' <"$answer/head" | grep -iE '^(etag|idempotent-replayed):' | while read -r line; do

@@ -46,8 +46,13 @@ const MAX_HEADER_BYTES: usize = 64 << 10;
 /// The largest request body, in bytes: neither database takes a longer text (SQLite 10^9 bytes, PostgreSQL 1 GiB).
 const MAX_BODY_BYTES: usize = 1_000_000_000;
 
-/// The longest duration of any setting: nothing needs more, and `now + timeout` cannot overflow.
-const MAX_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The longest duration of a setting: nothing needs more, and `now + timeout` cannot overflow.
+const MAX_DURATION: Duration = DAY;
+
+/// The longest time for which the change feed is kept: a consumer that was away for a weekend, and a margin.
+const MAX_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Session state for AI agents as a service: sessions, events and scoped state over HTTP.
 #[derive(Debug, Parser)]
@@ -431,9 +436,9 @@ pub struct Config {
 
     /// Time for which changes stay in the change feed, as a duration; 0 for no feed
     ///
-    /// The same for all processes on one database: what one without a feed commits is missing in the others' feed.
+    /// At most 7d. The same for all processes on one database: changes committed by one without a feed are missing in the feed.
     #[arg(long, env = "SESSIOND_FEED_RETENTION", default_value = "24h")]
-    #[arg(value_name = "DURATION", value_parser = duration, global = true, help_heading = DATABASE)]
+    #[arg(value_name = "DURATION", value_parser = retention, global = true, help_heading = DATABASE)]
     pub feed_retention: Duration,
 
     /// Time for a client to send the head of a request, as a duration; then the connection is closed
@@ -1092,6 +1097,23 @@ fn bytes(text: &str) -> Result<usize, &'static str> {
 
 /// A duration, 0 included: `10` and `10s`, `500ms`, `2m`, `1h`.
 fn duration(text: &str) -> Result<Duration, &'static str> {
+    let duration = unbounded(text)?;
+    if duration <= MAX_DURATION { Ok(duration) } else { Err("must be at most 24h") }
+}
+
+/// A time for which something is kept, in days, too.
+///
+/// # Errors
+/// No duration, or more than a week.
+fn retention(text: &str) -> Result<Duration, &'static str> {
+    let duration = match text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
+        Some(days) => DAY * days,
+        None => unbounded(text).map_err(|_| "write it like 12h or 7d; a number alone is seconds")?,
+    };
+    if duration <= MAX_RETENTION { Ok(duration) } else { Err("must be at most 7d") }
+}
+
+fn unbounded(text: &str) -> Result<Duration, &'static str> {
     const FORM: &str = "write it like 10s, 500ms, 2m or 1h; a number alone is seconds";
     let (number, unit) = number_and_unit(text).ok_or(FORM)?;
     let millis = match unit {
@@ -1101,8 +1123,7 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
         "h" => 60 * 60 * 1000,
         _ => return Err(FORM),
     };
-    let duration = Duration::from_millis(number.saturating_mul(millis));
-    if duration <= MAX_DURATION { Ok(duration) } else { Err("must be at most 24h") }
+    Ok(Duration::from_millis(number.saturating_mul(millis)))
 }
 
 /// A duration longer than 0.
@@ -1119,7 +1140,7 @@ fn period(text: &str) -> Result<Duration, &'static str> {
 /// Days, too: no setting is as long.
 fn long_period(text: &str) -> Result<Duration, String> {
     match text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
-        Some(days) if days > 0 => Ok(Duration::from_secs(u64::from(days) * 24 * 60 * 60)),
+        Some(days) if days > 0 => Ok(DAY * days),
         _ => period(text).map_err(str::to_owned),
     }
 }
@@ -1319,6 +1340,12 @@ mod tests {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
         assert_eq!(period("1ms"), Ok(Duration::from_millis(1)));
+        assert_eq!(retention("0"), Ok(Duration::ZERO));
+        assert_eq!(retention("48h"), Ok(2 * DAY));
+        assert_eq!(retention("7d"), Ok(MAX_RETENTION));
+        for wrong in ["8d", "169h", "4294967295d", "d", "1.5d"] {
+            assert!(retention(wrong).is_err(), "{wrong}");
+        }
         assert!(period("0ms").is_err());
     }
 

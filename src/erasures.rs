@@ -146,9 +146,7 @@ async fn replay(config: &Config, service: &Service, file: &Path) -> Result<Strin
     }
     let done = service.replay(&ledger, config.request_timeout).await?;
     let (all, service::Replayed { noted, erased }) = (ledger.len(), done);
-    Ok(format!(
-        "{all} erasures in the ledger, {noted} that the database did not know of, {erased} users erased again\n"
-    ))
+    Ok(format!("erasures in the ledger: {all}, new to this database: {noted}, users erased again: {erased}\n"))
 }
 
 /// Runs `sessiond receipts`; what it prints if the receipt is genuine.

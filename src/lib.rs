@@ -6,13 +6,14 @@
 //! - [`domain`]: the rules, pure: ids, JSON, scopes, events, and what an append does
 //! - [`store`]: the transactions, once, over PostgreSQL and SQLite
 //! - [`service`]: the use cases: clock, limits, retries
+//! - `access`: who a client is: keys, tokens, JWTs
 //! - `http`: the API: the table of endpoints, requests, answers, errors, the description
 //! - `server`: connections: admitted, bounded, drained
 //! - `origin`: whether a request comes from a page of another site
 //! - `outgoing`: requests that the server makes itself; `traces`: spans for a collector
 //! - `allowance`: how long a peer may keep the server waiting
 //! - [`config`], [`telemetry`], [`metrics`], [`startup`]: how it is run
-//! - [`verify`]: whether what is stored is what the events say
+//! - [`keys`], [`transfer`], [`erasures`], [`verify`]: the other commands
 //!
 //! Public is what `main` and the integration tests need.
 

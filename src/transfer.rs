@@ -143,9 +143,9 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
     };
     let import = begin(&service, config, options)?;
     let done = if args.file.as_os_str() == "-" {
-        lines(import, io::stdin().lock()).await
+        lines(import, args.dry_run, io::stdin().lock()).await
     } else {
-        lines(import, BufReader::with_capacity(1 << 20, File::open(&args.file)?)).await
+        lines(import, args.dry_run, BufReader::with_capacity(1 << 20, File::open(&args.file)?)).await
     };
     service.close().await;
     done
@@ -159,8 +159,8 @@ pub fn begin(service: &Arc<Service>, config: &Config, options: ImportOptions) ->
     Ok(service.import(options, Box::new(|_: &AppName, _| true), config.request_timeout)?)
 }
 
-async fn lines(mut import: Import, mut file: impl BufRead) -> Result<(), Error> {
-    let mut report = Report::new();
+async fn lines(mut import: Import, dry_run: bool, mut file: impl BufRead) -> Result<(), Error> {
+    let mut report = Report::new(dry_run);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -196,8 +196,9 @@ pub struct Report {
 
 impl Report {
     #[must_use]
-    pub fn new() -> Self {
-        Self { progress: Progress::new("imported"), failed: 0, unchanged: 0, skipped: 0 }
+    pub fn new(dry_run: bool) -> Self {
+        let what = if dry_run { "would import" } else { "imported" };
+        Self { progress: Progress::new(what), failed: 0, unchanged: 0, skipped: 0 }
     }
 
     /// # Errors
@@ -226,12 +227,6 @@ impl Report {
             format!(", {} unchanged, {} skipped, {} failed", self.unchanged, self.skipped, self.failed);
         self.progress.end();
         if self.failed > 0 { Err(Error::Failed(self.failed)) } else { Ok(()) }
-    }
-}
-
-impl Default for Report {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -265,7 +260,13 @@ impl Progress {
     /// If nobody reads it, the work is done all the same.
     fn write(&self, before: &str) {
         let (sessions, events) = self.counts;
-        let line = format!("{before}{} {sessions} sessions, {events} events{}", self.what, self.note);
+        let (of_sessions, of_events) = (plural(sessions), plural(events));
+        let line =
+            format!("{before}{} {sessions} session{of_sessions}, {events} event{of_events}{}", self.what, self.note);
         let _ = io::stderr().lock().write_all(line.as_bytes());
     }
+}
+
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }

@@ -23,10 +23,12 @@
 //! - [`loaded`], [`writes`]: what a decision needs, and what it changes
 //! - [`append`]: what a batch of appends does to what the store holds
 //! - [`scope_write`]: changes of app or user state on their own
-//! - [`query`], [`command`]: what readers and writers ask for, and what they get
 //! - [`access`]: who may do what
+//! - [`query`], [`command`]: what readers and writers ask for, and what they get
+//! - [`trim`]: where a session begins
 //! - [`policy`]: how long the data of an app is kept
-//! - [`erasure`], [`receipt`]: what goes with a user, and what is told of it
+//! - [`erasure`], [`receipt`]: what is removed with a user, and what proves it
+//! - [`transfer`]: sessions as lines of JSON; [`adk`]: rows of google-adk's databases as these lines
 //! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether the stored state follows from the events
 

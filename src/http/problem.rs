@@ -471,7 +471,7 @@ impl From<Error> for Problem {
                 let (code, detail) = match error.cause {
                     Cause::Overloaded => (Code::Overloaded, "the database is busy; try again"),
                     Cause::Internal | Cause::Config => (Code::Internal, "the server met a bug; it is in its log"),
-                    Cause::Conflict | Cause::ConnectionLost | Cause::Unavailable | Cause::Timeout => {
+                    Cause::Conflict | Cause::ConnectionLost | Cause::Unavailable | Cause::Refused | Cause::Timeout => {
                         (Code::StorageUnavailable, "the database did not answer; try again")
                     }
                 };

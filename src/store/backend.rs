@@ -7,6 +7,7 @@ use super::error::StoreError;
 use super::limits::StoreLimits;
 use super::pool::{Nodes, PoolUse};
 use super::sql::query::Sql;
+pub use super::sql::rows::Buried;
 use crate::domain::erasure::Subject;
 use crate::domain::ids::{AppName, SessionKey, StateAddress, UserKey};
 use crate::domain::loaded::{Loaded, LockedSession, Needs, Revisions, StateEntry};
@@ -169,14 +170,6 @@ pub trait Tx: Sql {
 
     fn commit(self) -> impl Future<Output = Result<()>> + Send;
     fn rollback(self) -> impl Future<Output = Result<()>> + Send;
-}
-
-/// A session that is gone, whose rows are still to be removed.
-pub struct Buried {
-    pub key: SessionKey,
-    pub incarnation: i64,
-    /// The erasure that it is a part of.
-    pub erasure: Option<String>,
 }
 
 /// What is left of rows that were removed, where files are overwritten.

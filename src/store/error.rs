@@ -25,6 +25,8 @@ pub enum Cause {
     ConnectionLost,
     /// The database does not answer, or cannot write: disk full, read-only, not migrated.
     Unavailable,
+    /// PostgreSQL refuses the role or its password, or has no such database: waiting does not help.
+    Refused,
     /// All connections are in use, or a lock is held for too long.
     Overloaded,
     /// A time limit ran out.
@@ -42,6 +44,7 @@ impl Cause {
             Self::Conflict => "conflict",
             Self::ConnectionLost => "connection_lost",
             Self::Unavailable => "unavailable",
+            Self::Refused => "refused",
             Self::Overloaded => "overloaded",
             Self::Timeout => "timeout",
             Self::Config => "config",
@@ -53,7 +56,7 @@ impl Cause {
     pub fn may_pass(self) -> bool {
         match self {
             Self::Conflict | Self::ConnectionLost | Self::Unavailable | Self::Overloaded | Self::Timeout => true,
-            Self::Config | Self::Internal => false,
+            Self::Refused | Self::Config | Self::Internal => false,
         }
     }
 }
@@ -210,9 +213,11 @@ fn of_sqlstate(code: &str) -> Cause {
         "25006" => Cause::Unavailable, // read_only_sql_transaction: a standby, or a failover under way
         "42P01" => Cause::Unavailable, // undefined_table: not migrated yet
         LACKS_PRIVILEGE => Cause::Unavailable,
+        "28000" | "28P01" // invalid_authorization_specification, invalid_password
+        | "3D000" // invalid_catalog_name
+        => Cause::Refused,
         _ => match &code[..code.len().min(2)] {
             "08" => Cause::ConnectionLost, // connection_exception
-            "28" | "3D" => Cause::Unavailable, // invalid_authorization, invalid_catalog_name
             "53" => Cause::Unavailable, // insufficient_resources: connections, memory, disk
             "58" => Cause::Unavailable, // system_error: I/O
             _ => Cause::Internal,
@@ -264,6 +269,8 @@ mod tests {
         assert!(!in_doubt("XX000", "could not open relation"));
         assert_eq!(of_sqlstate("40P01"), Cause::Conflict);
         assert_eq!(of_sqlstate("53300"), Cause::Unavailable);
+        assert_eq!(of_sqlstate("28P01"), Cause::Refused);
+        assert!(!Cause::Refused.may_pass());
         assert_eq!(of_sqlstate("08006"), Cause::ConnectionLost);
         assert_eq!(of_sqlstate("22P05"), Cause::Internal);
         assert_eq!(of_sqlstate(""), Cause::Internal);

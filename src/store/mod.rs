@@ -1,18 +1,21 @@
-//! What the service asks of a database, and the two databases that answer. In the order in which they build on each
-//! other:
+//! What the service asks of a database, and the two databases that answer. Each uses only what stands above it; the files
+//! of `sql` use one another.
 //!
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 //! - [`limits`]: every limit of time
+//! - `url`: what a database URL may hold; `migrations`: what both databases share of them
 //! - `pool`: connections between one transaction and the next
+//! - `sql`: the statements and rows that both databases share
 //! - [`backend`]: what a database brings: lock, load, apply; no rules
+//! - `postgres`, `sqlite`: the two backends
 //! - `runner`: begin, work, commit or release
 //! - `remembered`: the cache of heads
 //! - [`together`]: group commit, and coalesced reads and creations
 //! - `transactions`: the transactions, written once over [`backend::Tx`], one file for each use
-//! - `sql`: the statements and rows that both databases share; `postgres`, `sqlite`: the two backends
 //! - [`open`]: the database that a URL names
 //! - [`nowhere`]: a store that holds nothing
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
+//! - `documented`: the statements as `docs/sql` shows them, in tests alone
 //!
 //! Here is [`Store`] alone: one method is one transaction, and no transaction handle leaves this folder.
 

@@ -38,7 +38,7 @@ pub async fn import(config: &Config, args: AdkArgs) -> Result<(), Error> {
         dry_run: args.dry_run,
     };
     let mut import = begin(&service, config, options)?;
-    let mut report = Report::new();
+    let mut report = Report::new(args.dry_run);
     for name in apps {
         let mut to = Sink { import: &mut import, report: &mut report };
         match AppName::parse(&name) {

@@ -1,5 +1,5 @@
-//! The documents are true: `examples/quickstart.sh` does what it says, and each command in README.md, the tour,
-//! docs/live.md, docs/adk.md and the examples of `/docs` is run, against the real binary, and answers as is printed there.
+//! The documents are true: `examples/quickstart.sh` does what it says, and the commands in README.md, the pages of
+//! [`TRANSCRIPTS`], docs/access.md and the examples of `/docs` are run, against the real binary, and answer as is printed there.
 //!
 //! `UPDATE_DOCS=1 scripts/test quickstart` writes the answers into the documents.
 
@@ -19,7 +19,8 @@ use crate::support::process::Sessiond;
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// With commands, in the order of a newcomer who goes through all of them on one server.
-const TRANSCRIPTS: &[&str] = &["README.md", "docs/tour.md", "docs/live.md", "docs/adk.md"];
+const TRANSCRIPTS: &[&str] =
+    &["README.md", "docs/tour.md", "docs/live.md", "docs/adk.md", "docs/feed.md", "docs/data.md"];
 
 async fn server() -> (Sessiond, String) {
     let mut server =
@@ -48,11 +49,10 @@ async fn the_quickstart_does_what_it_says() {
 #[tokio::test]
 async fn the_documents_show_what_one_sees() {
     let (server, url) = server().await;
-    // `sessiond` works beside the server, and with a PostgreSQL of its own.
+    // `sessiond` works beside the server, and with a PostgreSQL of its own, whose database is there already.
     let place = Place::postgres().await;
     let setting = format!(
-        r#"sessiond() {{ (cd '{}' && '{}' "${{@/#postgres:*/{}}}"); }}"#,
-        server.dir().display(),
+        r#"createdb() {{ :; }}; sessiond() {{ '{}' "${{@/#postgres:*/{}}}"; }}"#,
         env!("CARGO_BIN_EXE_sessiond"),
         place.url().replace('/', r"\/")
     );
@@ -61,11 +61,36 @@ async fn the_documents_show_what_one_sees() {
         let document = read(name);
         let commands = commands(&document);
         assert!(commands.len() > 1, "{name}");
-        let answers = run(&commands, &url, &setting, Path::new(ROOT));
+        let answers = run(&commands, &url, &setting, server.dir());
         wrong += &differences(name, &document, &commands, &answers);
     }
     assert!(wrong.is_empty(), "{}{wrong}\nthe log of sessiond:\n{}", RENEW, server.log());
     place.finish().await;
+}
+
+/// The two recipes that need no other server, each on a database of its own.
+#[tokio::test]
+async fn the_recipes_of_access_show_what_one_sees() {
+    const NAME: &str = "docs/access.md";
+    let document = read(NAME);
+    let mut commands = commands(&document);
+    let place = |heading: &str| document.find(&format!("\n## {heading}\n")).expect("a heading");
+    let (second, end) = (place("A browser with a token"), place("A company's issuer"));
+    commands.retain(|command| command.answer.start < end);
+    let second = commands.partition_point(|command| command.answer.start < second);
+    let (mut answers, mut logs) = (Vec::new(), String::new());
+    for recipe in [&commands[..second], &commands[second..]] {
+        // Its first key turns authentication on in a running server, but not at once.
+        let mut server =
+            Sessiond::spawn(&["--listen", "127.0.0.1:0", "--metrics-listen", "off", "--require-auth"], &[]);
+        let url = server.base_url().await;
+        fs::create_dir_all(server.dir().join("examples/browser")).expect("create the folder of the page");
+        let setting = format!(r#"sessiond() {{ '{}' "$@"; }}"#, env!("CARGO_BIN_EXE_sessiond"));
+        answers.extend(run(recipe, &url, &setting, server.dir()));
+        logs += &server.log();
+    }
+    let wrong = differences(NAME, &document, &commands, &answers);
+    assert!(wrong.is_empty(), "{}{wrong}\nthe logs of sessiond:\n{logs}", RENEW);
 }
 
 /// What `/docs` shows: each request with the status of its answer, the headers that matter, and the body.
@@ -166,10 +191,12 @@ fn commands(document: &str) -> Vec<Shown> {
     found
 }
 
-/// Without the display of progress, which is there because the output goes to a file, and `--json` for an old curl.
+/// Without the display of progress, which is there because the output goes to a file, and `--json` for an old curl. And the
+/// part of jq that the documents use, as the tests do not need jq: `jq -r .NAME` of an object's text.
 const CURL: &str = r#"
 exec 2>&1
 OPTIONS=--show-error
+jq() { sed -E "s/.*\"${2#.}\":\"([^\"]*)\".*/\1/" "${@:3}"; }
 curl() {
     local arguments=()
     while [ $# -gt 0 ]; do
@@ -222,8 +249,12 @@ fn masked(text: &str) -> String {
                 line.replace_range(start..end, "CREDENTIAL");
             }
         }
-        for member in ["subject", "instance", "keyId", "signature", "publicKey"] {
-            // Of receipts.
+        if line.split_once(" role=").is_some_and(|(id, _)| is_key(id)) {
+            // As `sessiond keys` shows it.
+            line.replace_range(..line.find(' ').unwrap_or_default(), "KEY");
+        }
+        for member in ["subject", "instance", "keyId", "signature", "publicKey", "position"] {
+            // Of receipts and of the change feed.
             let begin = format!("\"{member}\":\"");
             let parts: Vec<&str> = line.split(&begin).collect();
             let values = parts.iter().skip(1).map(|part| part.find('"').map_or(*part, |end| &part[end..]));
@@ -301,6 +332,8 @@ fn what_is_masked_is_what_changes() {
         (r#""4.1.1.7460812287493caf-2""#, r#""4.1.1MARK-2""#),
         (r#"{"id":"55aqj6aovfso","key":"sdk_a_B-9.c"}"#, r#"{"id":"KEY","key":"CREDENTIAL"}"#),
         (r#"{"id":"gfiqxyvccsms"}"#, r#"{"id":"KEY"}"#),
+        ("gfiqxyvccsms role=agent apps=shop\n", "KEY role=agent apps=shop\n"),
+        (r#"{"position":"11-da0ad82e","kind":"events"}"#, r#"{"position":"","kind":"events"}"#),
         ("location: /v1/keys/gfiqxyvccsms", "location: /v1/keys/KEY"),
         ("{\"name\":\"abcdefghijkl\"}", "{\"name\":\"abcdefghijkl\"}"),
         (r#"{"price":1.10,"nextPageToken":"9bd7f4659fa61b6133"}"#, r#"{"price":1.10,"nextPageToken":"MARK"}"#),

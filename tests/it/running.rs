@@ -543,7 +543,6 @@ async fn a_database_that_cannot_be_reached_is_named_with_the_cause() {
         (format!("postgres://{SECRET}@{refused}/n"), &*refused, "connection refused"),
         (format!("postgres://{SECRET}@nowhere.invalid/n"), "nowhere.invalid:5432", "failed to lookup address"),
         (format!("{through}?sslmode=verify-full"), &there, "TLS: server does not support TLS"),
-        (through.clone(), &there, "it refuses the user or the password (28000)"),
         (format!("postgres:///n?host=/nowhere&user={SECRET}"), "/nowhere/.s.PGSQL.5432", "No such file or directory"),
     ] {
         for flag in ["--metrics-listen=off", "--no-migrate"] {
@@ -551,6 +550,19 @@ async fn a_database_that_cannot_be_reached_is_named_with_the_cause() {
             let log = log_says(&process, "waiting for the database").await;
             assert!(log.contains(&format!("PostgreSQL at {place} cannot be reached: {cause}")), "{cause}: {log}");
             assert!(!log.contains(SECRET), "{log}");
+        }
+    }
+    // Waiting makes neither a role nor a database.
+    let no_database = format!("{}/{SECRET}", database.url.rsplit_once('/').expect("a name").0);
+    for (url, place, cause) in [
+        (through.clone(), &*there, "it refuses the user or the password (28000)"),
+        (no_database, &*address(&database.url).to_string(), "it has no such database (3D000)"),
+    ] {
+        for command in ["serve", "migrate", "export"] {
+            let (status, log) = ended(&url, &[command]).await;
+            assert_eq!(status.code(), Some(1), "{log}");
+            assert!(log.contains(&format!("PostgreSQL at {place} cannot be reached: {cause}")), "{cause}: {log}");
+            assert!(!log.contains("waiting for the database") && !log.contains(SECRET), "{log}");
         }
     }
     // A proxy that takes connections and has no server behind it: as good as nobody there.

@@ -50,6 +50,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseSessi
             with postgres.database() as url:
                 yield DatabaseSessionService("postgresql+asyncpg://" + url.partition("://")[2])
         case _:
+            path.touch()
             yield importer.open_service(f"sqlite:///{path}")
 
 
@@ -143,17 +144,35 @@ def test_a_source_that_is_no_session_service_is_refused(uri: str) -> None:
         importer.open_service(uri)
 
 
-def test_the_command_writes_the_lines_and_says_what_is_wrong(tmp_path: Path) -> None:
-    def run(uri: str) -> subprocess.CompletedProcess[bytes]:
-        command = [sys.executable, "-m", "sessiond_adk.import", "--from", uri, "--app", "app", "--to", "-"]
-        return subprocess.run(command, capture_output=True, check=False)
+def run(uri: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs the command, which writes the lines to standard output."""
+    command = [sys.executable, "-m", "sessiond_adk.import", "--from", uri, "--app", "app", "--to", "-"]
+    return subprocess.run(command, capture_output=True, check=False)
 
+
+def test_the_command_writes_the_lines_and_says_what_is_wrong(tmp_path: Path) -> None:
+    missing = run(f"sqlite:///{tmp_path}/typo.db")
+    assert (missing.returncode, missing.stdout) == (2, b"")
+    assert b"there is no file" in missing.stderr and not list(tmp_path.iterdir())
+    (tmp_path / "adk.db").touch()
     empty = run(f"sqlite:///{tmp_path}/adk.db")
     assert [json.loads(text)["type"] for text in empty.stdout.splitlines()] == ["export", "end"]
     assert empty.returncode == 0
     wrong = run("nothing")
     assert (wrong.returncode, wrong.stdout) == (2, b"")
     assert b"module:attribute" in wrong.stderr and b"Traceback" not in wrong.stderr
+
+
+async def test_a_database_of_another_service_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "adk.db"
+    source = DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
+    session = await source.create_session(app_name="app", user_id="u", session_id="s")
+    await source.append_event(session, said("e", 1000.0, {"k": 1}))
+    await source.close()
+    done = run(f"sqlite:///{path}")
+    assert done.returncode == 1 and b"Traceback" not in done.stderr
+    told = done.stderr.strip().splitlines()[-1]
+    assert told.startswith(b"error: the source cannot be read: ") and b"sessiond import adk" in told
 
 
 def spoken(id: str, timestamp: float) -> Event:
@@ -257,7 +276,7 @@ async def test_the_command_reads_the_databases_of_adk(kind: str, server: Server,
 
         events = 4 * 3 + 3  # With one that closes each session whose event came late.
         created = f"imported 5 sessions, {events} events, 0 unchanged, 0 skipped, 0 failed\n"
-        assert run("--dry-run") == (0, created)
+        assert run("--dry-run") == (0, created.replace("imported", "would import"))
         assert run() == (0, created)
         assert run() == (0, "imported 0 sessions, 0 events, 5 unchanged, 0 skipped, 0 failed\n")
         await assert_same(source, server, app, names)

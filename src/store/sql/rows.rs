@@ -20,7 +20,6 @@ use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::LogRow;
-use crate::store::backend::Buried;
 use crate::store::error::{Cause, StoreError, corrupt};
 
 #[derive(FromRow)]
@@ -315,7 +314,14 @@ impl IncarnationRow {
     }
 }
 
-/// A session whose rows are to be removed, and the erasure that asked for it.
+/// A session that is gone, whose rows are still to be removed.
+pub struct Buried {
+    pub key: SessionKey,
+    pub incarnation: i64,
+    /// The erasure that it is a part of.
+    pub erasure: Option<String>,
+}
+
 #[derive(FromRow)]
 pub struct BuriedRow {
     #[sqlx(flatten)]

@@ -1,8 +1,8 @@
 """`python -m sessiond_adk.import`: brings the sessions of one of ADK's session services to sessiond.
 
-Sessions are listed and read, and nothing else is asked of the source; a service of ADK may make its tables when it is
-opened, if there are none. A session that changes meanwhile is taken as it was read. The same again changes nothing, so
-an import that was interrupted is run again.
+It only lists and reads the sessions of the source. (A service of ADK may create its tables when it is opened, if it has
+none.) A session that changes meanwhile is taken as it was read. The same command again changes nothing: run it again if
+it was interrupted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 from google.adk.cli.service_registry import get_service_registry
@@ -133,13 +135,33 @@ async def bring(
     return [result for result in results if "result" in result]
 
 
+class SourceError(Exception):
+    """The source failed; the message says how, in one line."""
+
+    def __init__(self, error: Exception) -> None:
+        """Takes what the service of the source raised."""
+        lines = str(error).strip().splitlines()
+        super().__init__(f"the source cannot be read: {type(error).__name__}: {lines[0] if lines else ''}")
+
+
+async def _read(export: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    try:
+        async for lines in export:
+            yield lines
+    except Exception as error:  # Any service has errors of its own.
+        raise SourceError(error) from error
+
+
 def open_service(uri: str) -> BaseSessionService:
     """Returns the service of a URI of ADK's command line, or of `module:attribute`.
 
     Raises:
-      ValueError: The URI names none.
+      ValueError: The URI names none, or a SQLite file that does not exist: ADK's service would create it.
     """
     if "://" in uri:
+        url = urlsplit(uri)
+        if url.scheme == "sqlite" and not Path(url.path[1:]).is_file():
+            raise ValueError(f"there is no file {url.path[1:]!r}")
         service = get_service_registry().create_session_service(uri, agents_dir=".")
     else:
         module, _, attribute = uri.partition(":")
@@ -154,13 +176,13 @@ def open_service(uri: str) -> BaseSessionService:
 async def _run(service: BaseSessionService, given: argparse.Namespace) -> int:
     results: list[dict[str, object]] = []
     if given.to == "-":
-        async for export in exports(service, given.app, given.user, results):
+        async for export in _read(exports(service, given.app, given.user, results)):
             sys.stdout.buffer.write(export)
         sys.stdout.buffer.flush()
     else:
         auth = Bearer(token) if (token := os.environ.get("SESSIOND_TOKEN")) else None
         async with httpx.AsyncClient(base_url=given.to, auth=auth, timeout=None) as client:
-            async for export in exports(service, given.app, given.user, results):
+            async for export in _read(exports(service, given.app, given.user, results)):
                 results += await bring(client, export, dry_run=given.dry_run, skip_existing=given.skip_existing)
     became = Counter(str(result["result"]) for result in results)
     for result in results:
@@ -194,8 +216,13 @@ def main() -> None:
         service = open_service(given.uri)
     except ValueError as error:
         parser.error(str(error))
+    except Exception as error:  # Any service has errors of its own.
+        sys.exit(f"error: {SourceError(error)}")
     try:
         sys.exit(asyncio.run(_run(service, given)))
+    except SourceError as error:
+        hint = "; try `sessiond import adk`, which reads ADK's own databases" if given.uri[:6] == "sqlite" else ""
+        sys.exit(f"error: {error}{hint}")
     except httpx.HTTPError as error:
         sys.exit(f"error: {error}")
 
