@@ -637,20 +637,24 @@ insert into token_secrets (name, secret) values ('current', $1) on conflict do n
 
 -- feed_tick
 select tick, time, snapshot::text as snapshot from ticks where pg_snapshot_xmax(snapshot) <=
-    pg_snapshot_xmax(pg_current_snapshot()) and tick = $1;
+    pg_snapshot_xmax(pg_current_snapshot()) and epoch = (select l.epoch from ticks l order by l.tick desc limit
+    1) and tick = $1;
 
 -- feed_oldest
 select tick, time, snapshot::text as snapshot from ticks where pg_snapshot_xmax(snapshot) <=
-    pg_snapshot_xmax(pg_current_snapshot()) order by tick limit 1;
+    pg_snapshot_xmax(pg_current_snapshot()) and epoch = (select l.epoch from ticks l order by l.tick desc limit
+    1) order by tick limit 1;
 
 -- feed_latest
 select tick, time, snapshot::text as snapshot from ticks where pg_snapshot_xmax(snapshot) <=
-    pg_snapshot_xmax(pg_current_snapshot()) order by tick desc limit 1;
+    pg_snapshot_xmax(pg_current_snapshot()) and epoch = (select l.epoch from ticks l order by l.tick desc limit
+    1) order by tick desc limit 1;
 
 -- feed_window
 select tick, time, snapshot from (select tick, time, snapshot::text as snapshot from ticks where
-    pg_snapshot_xmax(snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and tick >= $1 order by tick limit 0
-    + $2) as t order by tick desc limit 1;
+    pg_snapshot_xmax(snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and epoch = (select l.epoch from
+    ticks l order by l.tick desc limit 1) and tick >= $1 order by tick limit 0 + $2) as t order by tick desc
+    limit 1;
 
 -- feed_changes
 select t.tick, t.time as tick_time, t.snapshot::text as snapshot, c.id, c.kind, c.app_name, c.user_id,
@@ -667,10 +671,12 @@ select t.tick, t.time as tick_time, t.snapshot::text as snapshot, c.id, c.kind, 
     c.session_id, c.incarnation, c.first_revision, c.last_revision, c.detail, c.time from (select * from ticks
     where tick >= $1 and tick <= $3 order by tick) as t cross join lateral ( select n.* from changes n where
     n.tx >= pg_snapshot_xmax(t.since) and n.tx < pg_snapshot_xmax(t.snapshot) and pg_visible_in_snapshot(n.tx,
-    t.snapshot) and n.app_name = $5 and n.user_id = $6 union all select n.* from pg_snapshot_xip(t.since) as
-    x(tx) cross join lateral ( select * from changes n where n.tx = x.tx and pg_visible_in_snapshot(n.tx,
-    t.snapshot) and n.app_name = $5 and n.user_id = $6 offset 0) as n) as c where c.kind <> 0 and (t.tick > $1
-    or c.id > $2) order by t.tick, c.id limit 0 + $4;
+    t.snapshot) and hashtextextended(n.user_id, hashtextextended(n.app_name, 0)) = hashtextextended($6,
+    hashtextextended($5, 0)) and n.app_name = $5 and n.user_id = $6 union all select n.* from
+    pg_snapshot_xip(t.since) as x(tx) cross join lateral ( select * from changes n where n.tx = x.tx and
+    pg_visible_in_snapshot(n.tx, t.snapshot) and hashtextextended(n.user_id, hashtextextended(n.app_name, 0)) =
+    hashtextextended($6, hashtextextended($5, 0)) and n.app_name = $5 and n.user_id = $6 offset 0) as n) as c
+    where c.kind <> 0 and (t.tick > $1 or c.id > $2) order by t.tick, c.id limit 0 + $4;
 
 -- feed_events
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
@@ -687,7 +693,8 @@ select revision, key, value from app_log where app_name = $1 and revision >= $2 
 
 -- feed_forget_user
 update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null where
-    app_name = $1 and user_id = $2;
+    hashtextextended(user_id, hashtextextended(app_name, 0)) = hashtextextended($2, hashtextextended($1, 0))
+    and app_name = $1 and user_id = $2;
 
 -- token_epoch
 select epoch from token_epochs where app_name = $1 and subject = $2;
@@ -949,20 +956,29 @@ insert into changes (kind, app_name, user_id, session_id, incarnation, first_rev
     $7::bigint[], $8::text[]);
 
 -- tick
-insert into ticks (tick, since, snapshot) select t.tick + 1, t.snapshot, pg_current_snapshot() from (select
-    tick, snapshot from ticks order by tick desc limit 1) as t where not pg_is_in_recovery() and
-    pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and (exists (select from changes c
-    where c.tx >= pg_snapshot_xmax(t.snapshot)) or exists (select from pg_snapshot_xip(t.snapshot) as x(tx)
-    cross join lateral (select from changes c where c.tx = x.tx limit 1) as c)) on conflict do nothing;
+insert into ticks (tick, epoch, since, snapshot) select t.tick + 1, t.epoch, t.snapshot, pg_current_snapshot()
+    from (select tick, epoch, snapshot, time from ticks order by tick desc limit 1) as t where not
+    pg_is_in_recovery() and pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and
+    abs(t.time - (extract(epoch from statement_timestamp()) * 1000000)::bigint) > 40000 and (exists (select
+    from changes c where c.tx >= pg_snapshot_xmax(t.snapshot)) or exists (select from
+    pg_snapshot_xip(t.snapshot) as x(tx) cross join lateral (select from changes c where c.tx = x.tx limit 1)
+    as c)) on conflict do nothing;
 
--- first_tick
-insert into ticks (tick, since, snapshot) select coalesce((select max(tick) from ticks), 0) + 1, '3:3:', '3:3:'
-    where not pg_is_in_recovery() and not exists (select from (select snapshot from ticks order by tick desc
-    limit 1) as t where pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot())) on conflict do
-    nothing;
+-- is_restored
+select not pg_is_in_recovery() and ( not exists (select from (select snapshot from ticks order by tick desc
+    limit 1) as t where pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot())) or exists
+    (select from changes where tx >= pg_snapshot_xmax(pg_current_snapshot())));
 
--- restamp
-update changes set tx = pg_current_xact_id() where (tx, id) in (select tx, id from changes where tx >=
+-- is_recorded
+select exists (select from changes c where c.tx >= pg_snapshot_xmax(t.snapshot)) from (select snapshot from
+    ticks order by tick desc limit 1) as t;
+
+-- new_epoch
+insert into ticks (tick, epoch, since, snapshot) select tick + 1, epoch + 1, pg_current_snapshot(),
+    pg_current_snapshot() from (select tick, epoch from ticks order by tick desc limit 1) as t;
+
+-- remove_future
+delete from changes where (tx, id) in (select tx, id from changes where tx >=
     pg_snapshot_xmax(pg_current_snapshot()) order by tx, id limit $1);
 
 -- ticked
@@ -972,19 +988,16 @@ select distinct c.app_name, c.user_id from ticks t cross join lateral ( select n
     pg_snapshot_xip(t.since) as x(tx) cross join lateral ( select * from changes n where n.tx = x.tx and
     pg_visible_in_snapshot(n.tx, t.snapshot) offset 0) as n) as c where t.tick > $1 and t.tick <= $2 limit $3;
 
--- end_feed
-insert into ticks (tick, since, snapshot) select tick + 1, pg_current_snapshot(), pg_current_snapshot() from
-    (select tick from ticks order by tick desc limit 1) as t where exists (select from changes) on conflict do
-    nothing;
-
 -- prune_ticks
 delete from ticks where tick < (select max(t.tick) from (select tick, time from ticks order by tick limit $2)
     as t where t.time < (extract(epoch from statement_timestamp()) * 1000000)::bigint - $1);
 
 -- prune_changes
-delete from changes where (tx, id) in (select n.tx, n.id from (select snapshot from ticks order by tick limit
-    1) as t cross join lateral (select tx, id from changes n where n.tx < pg_snapshot_xmax(t.snapshot) and
-    pg_visible_in_snapshot(n.tx, t.snapshot) order by tx, id limit $1) as n);
+delete from changes where (tx, id) in (select n.tx, n.id from (select snapshot from ticks where
+    pg_snapshot_xmax(snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and epoch = (select l.epoch from
+    ticks l order by l.tick desc limit 1) order by tick limit 1) as t cross join lateral (select tx, id from
+    changes n where n.tx < pg_snapshot_xmax(t.snapshot) and pg_visible_in_snapshot(n.tx, t.snapshot) order by
+    tx, id limit $1) as n);
 
 -- insert_session
 with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,

@@ -629,17 +629,21 @@ select secret from token_secrets where name = 'current';
 insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
 
 -- feed_tick
-select id as tick, time, '' as snapshot from changes where id > 0 and id = $1;
+select id as tick, time, '' as snapshot from changes where id >= coalesce((select max(l.id) from changes l
+    where l.app_name = ''), 0) and id = $1;
 
 -- feed_oldest
-select id as tick, time, '' as snapshot from changes where id > 0 order by id limit 1;
+select id as tick, time, '' as snapshot from changes where id >= coalesce((select max(l.id) from changes l
+    where l.app_name = ''), 0) order by id limit 1;
 
 -- feed_latest
-select id as tick, time, '' as snapshot from changes where id > 0 order by id desc limit 1;
+select id as tick, time, '' as snapshot from changes where id >= coalesce((select max(l.id) from changes l
+    where l.app_name = ''), 0) order by id desc limit 1;
 
 -- feed_window
-select tick, time, snapshot from (select id as tick, time, '' as snapshot from changes where id > 0 and id >=
-    $1 order by id limit 0 + $2) as t order by tick desc limit 1;
+select tick, time, snapshot from (select id as tick, time, '' as snapshot from changes where id >=
+    coalesce((select max(l.id) from changes l where l.app_name = ''), 0) and id >= $1 order by id limit 0 + $2)
+    as t order by tick desc limit 1;
 
 -- feed_changes
 select id as tick, time as tick_time, '' as snapshot, id, kind, app_name, user_id, session_id, incarnation,

@@ -111,7 +111,7 @@ async fn indexes(place: &Place) -> Indexes {
     let statement = match place {
         Place::Postgres(_) => {
             "select i.relname::text, t.relname::text, c.oid is not null, x.indisprimary, x.indisunique, \
-                    x.indpred is not null, a.attname::text, (x.indoption[k.n - 1] & 1) = 1 \
+                    x.indpred is not null, coalesce(a.attname, pg_get_indexdef(i.oid, k.n, true))::text, (x.indoption[k.n - 1] & 1) = 1 \
              from pg_index x \
              join pg_class i on i.oid = x.indexrelid \
              join pg_class t on t.oid = x.indrelid \
