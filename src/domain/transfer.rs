@@ -3,13 +3,14 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::change::Edit;
+use super::change::{Edit, Keys, parse_delta};
 use super::envelope::{Fields, MAX_BODY_DEPTH};
 use super::erasure::Subject;
 use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest};
 use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson};
 use super::query::ListPosition;
+use super::scope::{self, Scope};
 use super::session::{MetadataPatch, SessionInfo};
 use super::time::{Micros, Timestamp};
 use super::{Limits, Rejected};
@@ -506,9 +507,24 @@ fn stub(fields: &mut Fields<'_>) -> Option<LogRow> {
 }
 
 impl SessionLine {
+    /// The state with which the log begins.
+    ///
+    /// # Errors
+    /// A rule of state; a key that no session holds: of another scope, or `temp:`.
+    pub fn base_state(&self) -> Result<Vec<(String, RawJson)>, Rejected> {
+        let json = self.base_state.json();
+        let is_own = |key: &str| matches!(scope::split(key), Some((Scope::Session, _)));
+        if json.as_object().is_some_and(|mut members| members.any(|member| !is_own(&member.key))) {
+            return Err(Rejected::field("/baseState", "has keys of other scopes"));
+        }
+        let changes = parse_delta(json, Keys::Merged, "/baseState", &Limits::unbounded_input())?;
+        Ok(changes.into_iter().map(|change| (change.key.into(), change.value)).collect())
+    }
+
     fn take(fields: &mut Fields<'_>) -> Option<Self> {
         let user = fields.take_str_with("userId", UserId::parse);
         let id = fields.take_str_with("id", SessionId::parse);
+        // Of any form: what comes from elsewhere has no incarnation, and a mark of its own that tells it from others.
         let origin = fields.take_str_with("incarnation", |text| match text.len() {
             1..=64 if text.bytes().all(|b| b.is_ascii_graphic()) => Ok(text.to_owned()),
             _ => Err("must be 1 to 64 visible ASCII characters"),
@@ -518,8 +534,11 @@ impl SessionLine {
         let base_state = fields.take("baseState").filter(|state| state.kind() == Kind::Object).map(Json::to_raw);
         let metadata = MetadataPatch::take(fields);
         let forked_from = fields.take("forkedFrom").and_then(|source| {
-            let id = SessionId::parse(&source.get("sessionId")?.as_str()?).ok()?;
-            Some((id, source.get("revision")?.text().parse().ok().filter(|n| *n >= 0)?))
+            let parsed = fork_source(source);
+            if parsed.is_none() {
+                fields.refuse("forkedFrom", "must be a `sessionId` and a `revision`");
+            }
+            parsed
         });
         Some(Self {
             user: user?,
@@ -534,6 +553,12 @@ impl SessionLine {
             forked_from,
         })
     }
+}
+
+fn fork_source(json: Json<'_>) -> Option<(SessionId, i64)> {
+    let [session, revision] = ["sessionId", "revision"].map(|name| json.get(name));
+    let id = SessionId::parse(&session?.as_str()?).ok()?;
+    Some((id, revision?.text().parse().ok().filter(|n| *n >= 0)?))
 }
 
 impl EventLine {

@@ -1,10 +1,11 @@
 //! Imports: the lines of an export become sessions again, each whole or not at all. What is in memory is a part of one session, its
-//! state, and the names of its invocations.
+//! state, the names of its invocations, and a digest of each of its events' ids.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
@@ -13,7 +14,7 @@ use super::{Error, Result, Service};
 use crate::domain::change::{Keys, parse_delta};
 use crate::domain::erasure::Subject;
 use crate::domain::event::Rewind;
-use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::ops::Op;
 use crate::domain::scope::Scope;
@@ -136,11 +137,24 @@ struct Open {
     bytes: usize,
     /// The first event of each invocation, for rewinds.
     invocations: HashMap<String, i64>,
+    ids: HashSet<IdDigest>,
     /// Another session of this id is there: this one is only compared.
     exists: bool,
 }
 
+/// The beginning of a digest of an event's id, long enough that no two are the same.
+type IdDigest = [u8; 16];
+
 impl Open {
+    fn saw_id(&mut self, id: &EventId) -> std::result::Result<(), Fault> {
+        let mut digest = IdDigest::default();
+        digest.copy_from_slice(&Sha256::digest(id.as_str())[..16]);
+        match self.ids.insert(digest) {
+            true => Ok(()),
+            false => Err(Fault::invalid("two events of the session have the same id")),
+        }
+    }
+
     fn saw_invocation(&mut self, invocation: &str, sequence: i64) {
         if !invocation.is_empty() && !self.invocations.contains_key(invocation) {
             self.invocations.insert(invocation.to_owned(), sequence);
@@ -389,26 +403,22 @@ impl Import {
             past: Vec::new(),
             bytes: 0,
             invocations: HashMap::new(),
+            ids: HashSet::new(),
             exists: true,
             key,
             begin,
         };
-        let base_state = open.begin.base_state.clone();
         let (base, expire_time) = (open.begin.base, open.begin.expire_time);
-        let key = open.key.clone();
+        let (base_state, key) = (open.begin.base_state(), open.key.clone());
         // From here on, its name is known to a failure.
-        let changes = parse_delta(base_state.json(), Keys::Merged, "/baseState", &Limits::unbounded_input());
-        if let Ok(changes) = &changes {
-            let entry = |key: &str, value: &RawJson| (key.to_owned(), (base, value.clone()));
-            open.state = changes.iter().map(|change| entry(&change.key, &change.value)).collect();
+        if let Ok(state) = &base_state {
+            open.state = state.iter().map(|(key, value)| (key.clone(), (base, value.clone()))).collect();
         }
         self.open = Some(open);
         if !may_write {
             return Err(Fault::new("permission_denied", "the credential is not for this app and user").into());
         }
-        if changes?.iter().any(|change| change.scope != Scope::Session) {
-            return Err(Fault::invalid("`baseState` has keys of other scopes").into());
-        }
+        base_state?;
         if expire_time.is_some_and(|time| time <= self.service.clock.now()) {
             return Err(Fault::new("session_not_found", "the session has expired").into());
         }
@@ -437,6 +447,7 @@ impl Import {
         if stub.sequence > open.begin.base || open.first.is_some() && stub.sequence != open.sequence + 1 {
             return Err(Fault::invalid("a stub is not in its place").into());
         }
+        open.saw_id(&stub.id)?;
         open.first.get_or_insert(stub.sequence);
         open.sequence = stub.sequence;
         if stub.sequence == open.begin.base {
@@ -458,6 +469,7 @@ impl Import {
             return Err(Fault::invalid(format!("the event of sequence {next} is not in its place")).into());
         }
         let EventLine { sequence, commit_time, mut event, saw, digest, rewound_to } = line;
+        open.saw_id(&event.id)?;
         event.digest = digest;
         open.first.get_or_insert(sequence);
         open.sequence = sequence;
