@@ -34,6 +34,22 @@ impl Source {
             Self::Session(session) => session.app(),
         }
     }
+
+    /// What binds a cursor to it: elsewhere the same place is behind other sessions.
+    fn mark(&self) -> String {
+        let (user, session) = match self {
+            Self::App(_) => (None, None),
+            Self::User(user) => (Some(&user.user), None),
+            Self::Session(session) => (Some(&session.user.user), Some(&session.session)),
+        };
+        let mut hash = Sha256::new();
+        for name in [Some(self.app().as_str()), user.map(UserId::as_str), session.map(SessionId::as_str)] {
+            hash.update(name.unwrap_or_default());
+            // No name has it, and none is empty.
+            hash.update([0]);
+        }
+        hex(&hash.finalize()[..8])
+    }
 }
 
 /// What to read of a session that is exported: its log after one sequence, up to another, up to a limit of rows and bytes.
@@ -169,20 +185,20 @@ pub fn row_line(row: &LogRow) -> String {
 }
 
 /// A session ends with this; `sha256` is that of its lines before.
-pub fn end_of_session(head: &SessionInfo, state: &str, sha256: [u8; 32]) -> String {
+pub fn end_of_session(source: &Source, head: &SessionInfo, state: &str, sha256: [u8; 32]) -> String {
     let mut line = typed("session.end");
     line.push_str("id", head.key.session.as_str());
     line.push("revision", &head.revision.to_string());
     line.push("state", state);
     line.push_str("sha256", &hex(&sha256));
-    line.push_str("cursor", &cursor(head));
+    line.push_str("cursor", &cursor(source, head));
     closed(line)
 }
 
-pub fn last_line(sessions: u64, events: u64) -> String {
+pub fn last_line(totals: Totals) -> String {
     let mut line = typed("end");
-    line.push("sessions", &sessions.to_string());
-    line.push("events", &events.to_string());
+    line.push("sessions", &totals.sessions.to_string());
+    line.push("events", &totals.events.to_string());
     closed(line)
 }
 
@@ -198,21 +214,24 @@ fn closed(line: ObjectText) -> String {
     text
 }
 
-/// Where an export goes on behind this session.
-fn cursor(head: &SessionInfo) -> String {
+/// Where an export of this source goes on behind this session.
+fn cursor(source: &Source, head: &SessionInfo) -> String {
     let key = &head.key;
     let parts = [key.user.user.as_str(), &head.create_time.0.to_string(), key.session.as_str()];
-    parts.map(|part| hex(part.as_bytes())).join("-")
+    format!("{}-{}", parts.map(|part| hex(part.as_bytes())).join("-"), source.mark())
 }
 
 /// Reads the cursor of a `session.end`.
 ///
 /// # Errors
-/// It is none.
-pub fn parse_cursor(text: &str) -> Result<ListPosition, &'static str> {
-    const NO_CURSOR: &str = "must be the cursor of a `session.end`";
+/// It is none, or one of an export of something else.
+pub fn parse_cursor(source: &Source, text: &str) -> Result<ListPosition, &'static str> {
+    const NO_CURSOR: &str = "must be the cursor of a `session.end` of this very export";
     let part = |part: &str| unhex(part).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(NO_CURSOR);
-    let [user, time, session] = text.split('-').collect::<Vec<_>>()[..] else { return Err(NO_CURSOR) };
+    let [user, time, session, mark] = text.split('-').collect::<Vec<_>>()[..] else { return Err(NO_CURSOR) };
+    if mark != source.mark() {
+        return Err(NO_CURSOR);
+    }
     Ok(ListPosition {
         user: UserId::parse(&part(user)?).map_err(|_| NO_CURSOR)?,
         time: Micros(part(time)?.parse().map_err(|_| NO_CURSOR)?),
@@ -360,7 +379,25 @@ pub enum Line {
     Event(Box<EventLine>),
     Stub(Box<LogRow>),
     SessionEnd { id: SessionId, revision: i64, state: RawJson, sha256: [u8; 32] },
-    End,
+    End(Totals),
+}
+
+/// How many there are in an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    pub sessions: u64,
+    /// Without stubs.
+    pub events: u64,
+}
+
+impl Totals {
+    pub fn add(&mut self, line: &Line) {
+        match line {
+            Line::Session(_) => self.sessions += 1,
+            Line::Event(_) => self.events += 1,
+            _ => {}
+        }
+    }
 }
 
 /// What begins a session.
@@ -433,8 +470,10 @@ impl Line {
                 parts.map(|(((id, revision), state), sha256)| Self::SessionEnd { id, revision, state, sha256 })
             }
             "end" => {
+                let counts = ["sessions", "events"].map(|name| integer(&mut fields, name).map(i64::unsigned_abs));
                 fields.ignore_others();
-                Some(Self::End)
+                let [sessions, events] = counts;
+                sessions.zip(events).map(|(sessions, events)| Self::End(Totals { sessions, events }))
             }
             _ => {
                 fields.ignore_others();

@@ -21,7 +21,7 @@ use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::domain::transfer::{
     EventLine, ImportEnd, ImportOutcome, ImportRows, ImportedRow, Line, LinesDigest, LogRow, PastValue, RowsOutcome,
-    ScopeImport, SessionLine,
+    ScopeImport, SessionLine, Totals,
 };
 use crate::domain::{Limits, Rejected};
 
@@ -112,6 +112,8 @@ pub struct Import {
     /// The lines of a session that failed are read over.
     failed: bool,
     ended: bool,
+    /// What was read of an export; `None` if a line of it could not be.
+    read: Option<Totals>,
     counts: (u64, u64),
     _place: OwnedSemaphorePermit,
 }
@@ -178,6 +180,7 @@ impl Service {
             open: None,
             failed: false,
             ended: false,
+            read: Some(Totals::default()),
             counts: (0, 0),
             _place: place,
         })
@@ -254,6 +257,7 @@ impl Import {
     /// # Errors
     /// Only [`Error::Store`].
     pub async fn too_long(&mut self) -> Result<Option<Imported>> {
+        self.read = None;
         self.fail(Fault::new("payload_too_large", "a line is too long")).await
     }
 
@@ -267,6 +271,11 @@ impl Import {
             return self.fail(Fault::invalid(CUT)).await;
         }
         Ok(None)
+    }
+
+    /// What was read of the present export.
+    pub fn totals(&self) -> Totals {
+        self.read.unwrap_or_default()
     }
 
     /// Whether the lines had their last one: else they were cut, between two sessions perhaps.
@@ -305,12 +314,20 @@ impl Import {
     }
 
     async fn take(&mut self, line: &[u8], results: &mut Vec<Imported>) -> std::result::Result<(), Failed> {
-        let parsed = Line::parse(line, &self.service.limits)?;
+        let parsed = Line::parse(line, &self.service.limits).inspect_err(|_| self.read = None)?;
+        if let Some(read) = &mut self.read {
+            read.add(&parsed);
+        }
         match parsed {
             Line::Export { app } => {
                 results.extend(self.finish().await.map_err(Failed::Service)?);
-                self.app = Some(self.options.app.clone().unwrap_or(app));
-                (self.failed, self.ended) = (false, false);
+                let app = self.options.app.clone().unwrap_or(app);
+                // One that was cut may be followed by its rest.
+                if !self.ended && self.app.as_ref().is_some_and(|before| *before != app) {
+                    results.push(unnamed("the last line, `end`, of the export before is missing: it was cut"));
+                }
+                self.app = Some(app);
+                (self.failed, self.ended, self.read) = (false, false, Some(Totals::default()));
                 Ok(())
             }
             Line::AppState { revision, state } => self.scope(None, revision, &state).await,
@@ -319,6 +336,16 @@ impl Import {
                 results.extend(self.finish().await.map_err(Failed::Service)?);
                 self.failed = false;
                 self.begin(*begin, line).await
+            }
+            Line::End(totals) => {
+                results.extend(self.finish().await.map_err(Failed::Service)?);
+                self.ended = true;
+                if self.read.is_some_and(|read| read != totals) {
+                    results.push(unnamed(
+                        "the last line, `end`, counts other sessions and events than there are: lines are missing",
+                    ));
+                }
+                Ok(())
             }
             _ if self.failed => Ok(()),
             Line::Event(event) => {
@@ -335,11 +362,6 @@ impl Import {
                     return Err(Fault::invalid("`session.end` is of another session").into());
                 }
                 results.push(self.end(revision, &state, sha256).await?);
-                Ok(())
-            }
-            Line::End => {
-                results.extend(self.finish().await.map_err(Failed::Service)?);
-                self.ended = true;
                 Ok(())
             }
         }
@@ -607,6 +629,11 @@ impl From<Fault> for ImportResult {
     fn from(Fault { code, detail }: Fault) -> Self {
         Self::Failed { code, detail }
     }
+}
+
+/// What became of sessions that nobody can name.
+fn unnamed(detail: &str) -> Imported {
+    Imported { session: None, result: Fault::invalid(detail).into() }
 }
 
 fn no_session() -> Fault {

@@ -76,7 +76,8 @@ async fn app_of(source: &mut Database, app: &AppName, limits: &Limits, to: &mut 
             source.end().await?;
         }
     }
-    to.line(&last_line(0, 0)).await
+    let totals = to.import.totals();
+    to.line(&last_line(totals)).await
 }
 
 fn session_key(app: &AppName, user: &str, session: &str) -> Result<SessionKey, Rejected> {
