@@ -16,7 +16,7 @@ use super::scope::Scope;
 use super::session::SessionInfo;
 use super::tag::Timeline;
 use super::time::{Micros, Timestamp};
-use super::transfer::{Exported, LinesDigest, LogRow, end_of_session, hex, row_line, session_line};
+use super::transfer::{Exported, LinesDigest, LogRow, Source, end_of_session, hex, row_line, session_line};
 use super::{Limits, Rejected};
 
 /// Fields of events whose keys are data, in camelCase. The keys of all others are names, which Python writes in snake_case.
@@ -217,7 +217,8 @@ impl AdkLines {
     /// The last line.
     pub fn end(self) -> String {
         let head = self.head();
-        end_of_session(&head, &object(members(&self.state)), self.digest.finish())
+        let source = Source::App(head.key.app().clone());
+        end_of_session(&source, &head, &object(members(&self.state)), self.digest.finish())
     }
 
     fn head(&self) -> SessionInfo {

@@ -3,13 +3,14 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::change::Edit;
+use super::change::{Edit, Keys, parse_delta};
 use super::envelope::{Fields, MAX_BODY_DEPTH};
 use super::erasure::Subject;
 use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest};
 use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson};
 use super::query::ListPosition;
+use super::scope::{self, Scope};
 use super::session::{MetadataPatch, SessionInfo};
 use super::time::{Micros, Timestamp};
 use super::{Limits, Rejected};
@@ -32,6 +33,22 @@ impl Source {
             Self::User(user) => &user.app,
             Self::Session(session) => session.app(),
         }
+    }
+
+    /// What binds a cursor to it: elsewhere the same place is behind other sessions.
+    fn mark(&self) -> String {
+        let (user, session) = match self {
+            Self::App(_) => (None, None),
+            Self::User(user) => (Some(&user.user), None),
+            Self::Session(session) => (Some(&session.user.user), Some(&session.session)),
+        };
+        let mut hash = Sha256::new();
+        for name in [Some(self.app().as_str()), user.map(UserId::as_str), session.map(SessionId::as_str)] {
+            hash.update(name.unwrap_or_default());
+            // No name has it, and none is empty.
+            hash.update([0]);
+        }
+        hex(&hash.finalize()[..8])
     }
 }
 
@@ -168,20 +185,20 @@ pub fn row_line(row: &LogRow) -> String {
 }
 
 /// A session ends with this; `sha256` is that of its lines before.
-pub fn end_of_session(head: &SessionInfo, state: &str, sha256: [u8; 32]) -> String {
+pub fn end_of_session(source: &Source, head: &SessionInfo, state: &str, sha256: [u8; 32]) -> String {
     let mut line = typed("session.end");
     line.push_str("id", head.key.session.as_str());
     line.push("revision", &head.revision.to_string());
     line.push("state", state);
     line.push_str("sha256", &hex(&sha256));
-    line.push_str("cursor", &cursor(head));
+    line.push_str("cursor", &cursor(source, head));
     closed(line)
 }
 
-pub fn last_line(sessions: u64, events: u64) -> String {
+pub fn last_line(totals: Totals) -> String {
     let mut line = typed("end");
-    line.push("sessions", &sessions.to_string());
-    line.push("events", &events.to_string());
+    line.push("sessions", &totals.sessions.to_string());
+    line.push("events", &totals.events.to_string());
     closed(line)
 }
 
@@ -197,21 +214,24 @@ fn closed(line: ObjectText) -> String {
     text
 }
 
-/// Where an export goes on behind this session.
-fn cursor(head: &SessionInfo) -> String {
+/// Where an export of this source goes on behind this session.
+fn cursor(source: &Source, head: &SessionInfo) -> String {
     let key = &head.key;
     let parts = [key.user.user.as_str(), &head.create_time.0.to_string(), key.session.as_str()];
-    parts.map(|part| hex(part.as_bytes())).join("-")
+    format!("{}-{}", parts.map(|part| hex(part.as_bytes())).join("-"), source.mark())
 }
 
 /// Reads the cursor of a `session.end`.
 ///
 /// # Errors
-/// It is none.
-pub fn parse_cursor(text: &str) -> Result<ListPosition, &'static str> {
-    const NO_CURSOR: &str = "must be the cursor of a `session.end`";
+/// It is none, or one of an export of something else.
+pub fn parse_cursor(source: &Source, text: &str) -> Result<ListPosition, &'static str> {
+    const NO_CURSOR: &str = "must be the cursor of a `session.end` of this very export";
     let part = |part: &str| unhex(part).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(NO_CURSOR);
-    let [user, time, session] = text.split('-').collect::<Vec<_>>()[..] else { return Err(NO_CURSOR) };
+    let [user, time, session, mark] = text.split('-').collect::<Vec<_>>()[..] else { return Err(NO_CURSOR) };
+    if mark != source.mark() {
+        return Err(NO_CURSOR);
+    }
     Ok(ListPosition {
         user: UserId::parse(&part(user)?).map_err(|_| NO_CURSOR)?,
         time: Micros(part(time)?.parse().map_err(|_| NO_CURSOR)?),
@@ -359,7 +379,25 @@ pub enum Line {
     Event(Box<EventLine>),
     Stub(Box<LogRow>),
     SessionEnd { id: SessionId, revision: i64, state: RawJson, sha256: [u8; 32] },
-    End,
+    End(Totals),
+}
+
+/// How many there are in an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    pub sessions: u64,
+    /// Without stubs.
+    pub events: u64,
+}
+
+impl Totals {
+    pub fn add(&mut self, line: &Line) {
+        match line {
+            Line::Session(_) => self.sessions += 1,
+            Line::Event(_) => self.events += 1,
+            _ => {}
+        }
+    }
 }
 
 /// What begins a session.
@@ -432,8 +470,10 @@ impl Line {
                 parts.map(|(((id, revision), state), sha256)| Self::SessionEnd { id, revision, state, sha256 })
             }
             "end" => {
+                let counts = ["sessions", "events"].map(|name| integer(&mut fields, name).map(i64::unsigned_abs));
                 fields.ignore_others();
-                Some(Self::End)
+                let [sessions, events] = counts;
+                sessions.zip(events).map(|(sessions, events)| Self::End(Totals { sessions, events }))
             }
             _ => {
                 fields.ignore_others();
@@ -506,9 +546,24 @@ fn stub(fields: &mut Fields<'_>) -> Option<LogRow> {
 }
 
 impl SessionLine {
+    /// The state with which the log begins.
+    ///
+    /// # Errors
+    /// A rule of state; a key that no session holds: of another scope, or `temp:`.
+    pub fn base_state(&self) -> Result<Vec<(String, RawJson)>, Rejected> {
+        let json = self.base_state.json();
+        let is_own = |key: &str| matches!(scope::split(key), Some((Scope::Session, _)));
+        if json.as_object().is_some_and(|mut members| members.any(|member| !is_own(&member.key))) {
+            return Err(Rejected::field("/baseState", "has keys of other scopes"));
+        }
+        let changes = parse_delta(json, Keys::Merged, "/baseState", &Limits::unbounded_input())?;
+        Ok(changes.into_iter().map(|change| (change.key.into(), change.value)).collect())
+    }
+
     fn take(fields: &mut Fields<'_>) -> Option<Self> {
         let user = fields.take_str_with("userId", UserId::parse);
         let id = fields.take_str_with("id", SessionId::parse);
+        // Of any form: what comes from elsewhere has no incarnation, and a mark of its own that tells it from others.
         let origin = fields.take_str_with("incarnation", |text| match text.len() {
             1..=64 if text.bytes().all(|b| b.is_ascii_graphic()) => Ok(text.to_owned()),
             _ => Err("must be 1 to 64 visible ASCII characters"),
@@ -518,8 +573,11 @@ impl SessionLine {
         let base_state = fields.take("baseState").filter(|state| state.kind() == Kind::Object).map(Json::to_raw);
         let metadata = MetadataPatch::take(fields);
         let forked_from = fields.take("forkedFrom").and_then(|source| {
-            let id = SessionId::parse(&source.get("sessionId")?.as_str()?).ok()?;
-            Some((id, source.get("revision")?.text().parse().ok().filter(|n| *n >= 0)?))
+            let parsed = fork_source(source);
+            if parsed.is_none() {
+                fields.refuse("forkedFrom", "must be a `sessionId` and a `revision`");
+            }
+            parsed
         });
         Some(Self {
             user: user?,
@@ -534,6 +592,12 @@ impl SessionLine {
             forked_from,
         })
     }
+}
+
+fn fork_source(json: Json<'_>) -> Option<(SessionId, i64)> {
+    let [session, revision] = ["sessionId", "revision"].map(|name| json.get(name));
+    let id = SessionId::parse(&session?.as_str()?).ok()?;
+    Some((id, revision?.text().parse().ok().filter(|n| *n >= 0)?))
 }
 
 impl EventLine {

@@ -39,8 +39,9 @@ impl Cut {
         let before = integer(&mut fields, "beforeSequence").map(Self::Before);
         let keep = integer(&mut fields, "keepLast").map(Self::Keep);
         let time = fields.take("beforeTime").map(|value| match Timestamp::parse(value) {
-            Ok(time) => Self::BeforeTime(time.micros),
-            Err(message) => {
+            Ok(time) if time.micros >= Micros(0) => Self::BeforeTime(time.micros),
+            found => {
+                let message = found.err().unwrap_or("must not be before 1970");
                 fields.refuse("beforeTime", message);
                 Self::BeforeTime(Micros(0))
             }
@@ -110,6 +111,9 @@ mod tests {
             r#"{"keepLast":"1"}"#,
             r#"{"keepLast":1,"beforeSequence":1}"#,
             r#"{"beforeTime":true}"#,
+            r#"{"beforeTime":-1}"#,
+            r#"{"beforeTime":-1e-9}"#,
+            r#"{"beforeTime":"1969-12-31T23:59:59Z"}"#,
             r#"{"keepFirst":1}"#,
         ] {
             assert!(parse(bad).is_err(), "{bad}");

@@ -35,7 +35,7 @@ const LONGEST_LINE: usize = 64 << 20;
 const AFTER: Param = Param {
     name: "after",
     kind: Kind::Text,
-    about: "Go on behind the session with this `cursor`, of an export that was cut.",
+    about: "Go on behind the session with this `cursor`, of an export at this path that was cut.",
 };
 
 const EXPORTED: &[Reply] = &[Reply {
@@ -82,7 +82,8 @@ export!(EXPORT_APP, export_app, "exportApp", "Export an app", |call| Ok(Source::
 
 fn export(source: Source, mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
-    let after = query.text(&AFTER).map(parse_cursor).transpose().map_err(|why| Problem::field(AFTER.name, why))?;
+    let after = query.text(&AFTER).map(|text| parse_cursor(&source, text)).transpose();
+    let after = after.map_err(|why| Problem::field(AFTER.name, why))?;
     let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
     if call.is_head {
         return Ok(answer.empty());
@@ -92,12 +93,12 @@ fn export(source: Source, mut call: Call) -> Result<Response, Problem> {
     Ok(answer.body(Body::from_stream(stream::try_unfold(export, move |export| lines(export, limit)))))
 }
 
-/// The next lines of an export, each part of them within this time.
+/// The next lines of an export, each read within this time.
 async fn lines(mut export: Export, limit: Duration) -> io::Result<Option<(String, Export)>> {
-    let deadline = Instant::now() + limit;
+    let mut deadline = Instant::now() + limit;
     loop {
         match export.next(deadline).await {
-            Ok(Some(lines)) if lines.is_empty() => {}
+            Ok(Some(lines)) if lines.is_empty() => deadline = Instant::now() + limit,
             Ok(lines) => return Ok(lines.map(|lines| (lines, export))),
             Err(error) => wait_or_cut(&error, deadline).await?,
         }
@@ -119,10 +120,10 @@ pub const IMPORT: Operation = Operation {
     access: Access::Write(Role::Operator),
     summary: "Import sessions",
     description: "Takes the lines of an export, and answers a line for each session as it ends: `created`, `unchanged` (this very \
-                  session is there), `skipped` or `failed`, with `code` and `detail`; the last line counts what was created. A \
-                  session is there only when its `session.end` was read, its digest fits, and its events come to its state. \
-                  Shared state is taken only where there is none. The body has no limit and the request no time; a line has \
-                  the limits of an event. The same lines again change nothing.",
+                  session is there, also if it went on since), `skipped` or `failed`, with `code` and `detail`; the last line \
+                  counts what was created. A session is there only when its `session.end` was read, its digest fits, and its \
+                  events come to its state. Shared state is taken only where there is none. The body has no limit and the request \
+                  no time; a line has the limits of an event. The same lines again change nothing.",
     query: &[ON_CONFLICT, APP_NAME, DRY_RUN],
     headers: &[],
     body: Some(DescribedBody { schema: "ImportLines", required: true }),

@@ -15,7 +15,7 @@ use crate::domain::access::Role;
 use crate::domain::cursor::Position;
 use crate::domain::json::{ObjectText, string_array};
 use crate::domain::tag::Tag;
-use crate::service::{self, Begin, Follower, Gone, Item};
+use crate::service::{self, Begin, Follower, Item};
 
 const AFTER_SEQUENCE: Param = Param {
     name: "afterSequence",
@@ -113,7 +113,7 @@ impl Session {
                     out.ended = Some("trimmed");
                     out.push("trimmed", None, &base_object(base));
                 }
-                Item::Metadata(head) => out.push("metadata", None, &head.metadata_json()),
+                Item::Metadata(metadata) => out.push("metadata", None, &metadata),
                 Item::State { tag, state } => {
                     let mut object = revisions(&tag);
                     object.push("state", &state);
@@ -134,13 +134,9 @@ impl Session {
                     object.push("revision", &cursor.sequence.to_string());
                     out.push("caught_up", Some(&cursor), &object.close());
                 }
-                Item::Deleted(gone) => {
+                Item::Deleted(removal) => {
                     out.ended = Some("deleted");
-                    let reason = match gone {
-                        Gone::Deleted => "deleted",
-                        Gone::Expired => "expired",
-                    };
-                    out.push("deleted", None, &reason_object(reason));
+                    out.push("deleted", None, &reason_object(removal.as_str()));
                 }
                 Item::Lost => out.ended = Some("position_gone"),
             }

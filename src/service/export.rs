@@ -1,5 +1,5 @@
-//! Exports: sessions whole, as lines, however many there are and however long they are. What is in memory is one page of one
-//! session.
+//! Exports: sessions whole, as lines, however many there are and however long they are. What is in memory is the beginning of one
+//! session, and one page.
 
 use std::sync::Arc;
 
@@ -12,13 +12,17 @@ use crate::domain::ids::{ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::query::{ListPosition, ListQuery, OrderBy};
 use crate::domain::session::SessionInfo;
 use crate::domain::transfer::{
-    ExportQuery, Exported, LinesDigest, Source, end_of_session, first_line, last_line, row_line, session_line,
+    ExportQuery, Exported, LinesDigest, Source, Totals, end_of_session, first_line, last_line, row_line, session_line,
     state_line,
 };
 
 /// Rows of a page, and names of users and sessions that are read at a time.
 const PAGE_ROWS: usize = 500;
 const PAGE_BYTES: usize = 1 << 20;
+
+/// A session whose lines are no longer is read whole before any is given: if it is trimmed meanwhile, it is read anew, so often.
+const HELD_BYTES: usize = 4 << 20;
+const TRIES: u32 = 10;
 
 /// An export under way. [`Export::next`] gives its lines, in parts.
 pub struct Export {
@@ -32,10 +36,12 @@ pub struct Export {
     sessions: Vec<SessionKey>,
     /// The last one of them in the order of the list.
     last: Option<ListPosition>,
-    /// A session of which a part was given.
+    /// A session of which a part was read.
     open: Option<Open>,
+    /// How often the next session was begun in vain.
+    tries: u32,
     step: Step,
-    counts: (u64, u64),
+    totals: Totals,
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -53,6 +59,11 @@ struct Open {
     state: String,
     digest: LinesDigest,
     sequence: i64,
+    events: u64,
+    /// What was read, and not given.
+    held: String,
+    /// Nothing of it was given.
+    is_new: bool,
 }
 
 impl Service {
@@ -71,8 +82,9 @@ impl Service {
             sessions: Vec::new(),
             last: None,
             open: None,
+            tries: 0,
             step: Step::Begin,
-            counts: (0, 0),
+            totals: Totals::default(),
             _place: Some(place),
         })
     }
@@ -123,13 +135,14 @@ impl Service {
 impl Export {
     /// How many sessions and events were exported so far.
     pub fn counts(&self) -> (u64, u64) {
-        self.counts
+        (self.totals.sessions, self.totals.events)
     }
 
     /// The next lines; `None` after the last. If it fails, it may be tried again.
     ///
     /// # Errors
-    /// `SessionCut` if a session of which a part was given is gone, or was trimmed: what was given is no whole export.
+    /// `SessionCut` if a session of which a part was given is gone, or was trimmed: what was given is no whole export. So it is
+    /// with one that is trimmed again and again.
     /// [`Error::Store`].
     pub async fn next(&mut self, deadline: Instant) -> Result<Option<String>> {
         if self.open.is_some() {
@@ -141,7 +154,7 @@ impl Export {
             Step::Sessions => self.next_session(deadline).await.map(Some),
             Step::End => {
                 self.step = Step::Over;
-                Ok(Some(last_line(self.counts.0, self.counts.1)))
+                Ok(Some(last_line(self.totals)))
             }
             Step::Over => Ok(None),
         }
@@ -255,12 +268,13 @@ impl Export {
             state: page.state.clone().unwrap_or_default(),
             digest: LinesDigest::default(),
             sequence: 0,
+            events: 0,
+            held: session_line(&page),
+            is_new: true,
             head: page.head.clone(),
         };
-        let mut lines = session_line(&page);
-        open.digest.add(lines.as_bytes());
-        self.page(open, &page, &mut lines);
-        Ok(lines)
+        open.digest.add(open.held.as_bytes());
+        Ok(self.page(open, &page))
     }
 
     async fn go_on(&mut self, deadline: Instant) -> Result<String> {
@@ -271,27 +285,43 @@ impl Export {
             let now = &page.head;
             (now.incarnation, now.timeline, now.base_revision) == (head.incarnation, head.timeline, head.base_revision)
         };
-        let Some(page) = page.filter(is_same) else { return Err(Error::SessionCut) };
-        let mut lines = String::new();
-        if let Some(open) = self.open.take() {
-            self.page(open, &page, &mut lines);
+        let page = page.filter(is_same);
+        let Some(open) = self.open.take() else { return Ok(String::new()) };
+        match page {
+            Some(page) => Ok(self.page(open, &page)),
+            None if open.is_new && self.tries < TRIES => {
+                self.tries += 1;
+                self.sessions.push(open.head.key);
+                self.step = Step::Sessions;
+                Ok(String::new())
+            }
+            None => Err(Error::SessionCut),
         }
-        Ok(lines)
     }
 
-    fn page(&mut self, mut open: Open, page: &Exported, lines: &mut String) {
+    /// Adds a page to a session; the lines that can be given.
+    fn page(&mut self, mut open: Open, page: &Exported) -> String {
         for row in &page.rows {
             let line = row_line(row);
             open.digest.add(line.as_bytes());
             open.sequence = row.sequence;
-            self.counts.1 += u64::from(row.body.is_some());
-            lines.push_str(&line);
+            open.events += u64::from(row.body.is_some());
+            open.held.push_str(&line);
         }
-        if page.more {
+        if page.more && open.is_new && open.held.len() < HELD_BYTES {
             self.open = Some(open);
-            return;
+            return String::new();
         }
-        self.counts.0 += 1;
-        lines.push_str(&end_of_session(&open.head, &open.state, open.digest.finish()));
+        self.tries = 0;
+        self.totals.events += std::mem::take(&mut open.events);
+        let mut lines = std::mem::take(&mut open.held);
+        if page.more {
+            open.is_new = false;
+            self.open = Some(open);
+        } else {
+            self.totals.sessions += 1;
+            lines.push_str(&end_of_session(&self.source, &open.head, &open.state, open.digest.finish()));
+        }
+        lines
     }
 }

@@ -23,6 +23,7 @@ use crate::domain::scope::{self, Scope};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::Micros;
+use crate::domain::writes::Removal;
 
 /// The most that is read, and sent, at a time.
 const PAGE_ROWS: usize = 100;
@@ -45,8 +46,8 @@ pub enum Begin {
 #[derive(Debug)]
 pub enum Item {
     Event(MarkedEvent),
-    /// The metadata, at the beginning and after each change.
-    Metadata(SessionInfo),
+    /// The metadata, at the beginning and after each change: a JSON object.
+    Metadata(String),
     /// The whole merged state: one JSON object.
     State {
         tag: Tag,
@@ -65,18 +66,11 @@ pub enum Item {
     Trimmed(i64),
     /// All that was committed by then was sent. The revision is that of the follower's cursor.
     CaughtUp,
-    /// The session is gone, or another one has its id. Nothing follows.
-    Deleted(Gone),
+    /// The session is gone, or another one has its id; why, as far as it is known. Nothing follows.
+    Deleted(Removal),
     /// The log is not the one that was followed: the database has lost what it had acknowledged, or may have. Nothing follows. Whoever
     /// begins again at its cursor learns whether it is still in the log.
     Lost,
-}
-
-/// Why a session is not there any more, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gone {
-    Deleted,
-    Expired,
 }
 
 /// The shared state that a client knows.
@@ -101,8 +95,8 @@ pub struct Follower {
     with_state: bool,
     /// `None` until the state was sent.
     shared: Option<Shared>,
-    /// The revision of the metadata that was sent.
-    metadata: Option<i64>,
+    /// The revision up to which changes of metadata were looked at, and a digest of what was sent.
+    metadata: Option<(i64, [u8; 32])>,
     /// A part of what is behind was sent, and there is more.
     is_behind: bool,
     caught_up: bool,
@@ -251,7 +245,7 @@ impl Follower {
             || news.other != self.other
             || news.incarnation != self.incarnation
             || news.revision > self.sequence
-            || self.metadata.is_some_and(|known| news.metadata > known)
+            || self.metadata.is_some_and(|(known, _)| news.metadata > known)
             || self.misses_state(news)
     }
 
@@ -259,10 +253,12 @@ impl Follower {
         self.shared.as_ref().is_some_and(|known| news.user > known.user || news.app > known.app)
     }
 
-    fn reason(&self) -> Gone {
-        match self.expire_time {
-            Some(at) if at <= self.service.clock.now() => Gone::Expired,
-            _ => Gone::Deleted,
+    fn reason(&self) -> Removal {
+        let told = self.subscription.session_news().removed.filter(|(incarnation, _)| *incarnation == self.incarnation);
+        match (told, self.expire_time) {
+            (Some((_, removal)), _) => removal,
+            (None, Some(at)) if at <= self.service.clock.now() => Removal::Expired,
+            _ => Removal::Deleted,
         }
     }
 
@@ -356,8 +352,14 @@ impl Follower {
             return Ok(items);
         }
         self.note_expiry(&head);
-        if self.metadata.replace(head.metadata_revision) != Some(head.metadata_revision) {
-            items.push(Item::Metadata(head.clone()));
+        if self.metadata.is_none_or(|(known, _)| known != head.metadata_revision) {
+            let metadata = head.metadata_json();
+            let digest = Sha256::digest(&metadata).into();
+            let before = self.metadata.replace((head.metadata_revision, digest));
+            // A trim counts as a change, and so does one to what is there.
+            if before.is_none_or(|(_, sent)| sent != digest) {
+                items.push(Item::Metadata(metadata));
+            }
         }
         if let Some(state) = state {
             items.push(self.state(&head, state));
@@ -385,7 +387,7 @@ impl Follower {
     /// Whether the session is another one, or its log not the one that was followed, or begins further on.
     fn end_of(&self, head: &SessionInfo) -> Option<Item> {
         if head.incarnation != self.incarnation {
-            Some(Item::Deleted(Gone::Deleted))
+            Some(Item::Deleted(self.reason()))
         } else if head.timeline != self.timeline || head.revision < self.sequence {
             Some(Item::Lost)
         } else if head.base_revision > self.sequence {

@@ -1,10 +1,11 @@
 //! Imports: the lines of an export become sessions again, each whole or not at all. What is in memory is a part of one session, its
-//! state, and the names of its invocations.
+//! state, the names of its invocations, and a digest of each of its events' ids.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
@@ -13,14 +14,14 @@ use super::{Error, Result, Service};
 use crate::domain::change::{Keys, parse_delta};
 use crate::domain::erasure::Subject;
 use crate::domain::event::Rewind;
-use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::ops::Op;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::domain::transfer::{
     EventLine, ImportEnd, ImportOutcome, ImportRows, ImportedRow, Line, LinesDigest, LogRow, PastValue, RowsOutcome,
-    ScopeImport, SessionLine,
+    ScopeImport, SessionLine, Totals,
 };
 use crate::domain::{Limits, Rejected};
 
@@ -111,6 +112,8 @@ pub struct Import {
     /// The lines of a session that failed are read over.
     failed: bool,
     ended: bool,
+    /// What was read of an export; `None` if a line of it could not be.
+    read: Option<Totals>,
     counts: (u64, u64),
     _place: OwnedSemaphorePermit,
 }
@@ -136,11 +139,24 @@ struct Open {
     bytes: usize,
     /// The first event of each invocation, for rewinds.
     invocations: HashMap<String, i64>,
+    ids: HashSet<IdDigest>,
     /// Another session of this id is there: this one is only compared.
     exists: bool,
 }
 
+/// The beginning of a digest of an event's id, long enough that no two are the same.
+type IdDigest = [u8; 16];
+
 impl Open {
+    fn saw_id(&mut self, id: &EventId) -> std::result::Result<(), Fault> {
+        let mut digest = IdDigest::default();
+        digest.copy_from_slice(&Sha256::digest(id.as_str())[..16]);
+        match self.ids.insert(digest) {
+            true => Ok(()),
+            false => Err(Fault::invalid("two events of the session have the same id")),
+        }
+    }
+
     fn saw_invocation(&mut self, invocation: &str, sequence: i64) {
         if !invocation.is_empty() && !self.invocations.contains_key(invocation) {
             self.invocations.insert(invocation.to_owned(), sequence);
@@ -164,6 +180,7 @@ impl Service {
             open: None,
             failed: false,
             ended: false,
+            read: Some(Totals::default()),
             counts: (0, 0),
             _place: place,
         })
@@ -240,6 +257,7 @@ impl Import {
     /// # Errors
     /// Only [`Error::Store`].
     pub async fn too_long(&mut self) -> Result<Option<Imported>> {
+        self.read = None;
         self.fail(Fault::new("payload_too_large", "a line is too long")).await
     }
 
@@ -253,6 +271,11 @@ impl Import {
             return self.fail(Fault::invalid(CUT)).await;
         }
         Ok(None)
+    }
+
+    /// What was read of the present export.
+    pub fn totals(&self) -> Totals {
+        self.read.unwrap_or_default()
     }
 
     /// Whether the lines had their last one: else they were cut, between two sessions perhaps.
@@ -291,12 +314,20 @@ impl Import {
     }
 
     async fn take(&mut self, line: &[u8], results: &mut Vec<Imported>) -> std::result::Result<(), Failed> {
-        let parsed = Line::parse(line, &self.service.limits)?;
+        let parsed = Line::parse(line, &self.service.limits).inspect_err(|_| self.read = None)?;
+        if let Some(read) = &mut self.read {
+            read.add(&parsed);
+        }
         match parsed {
             Line::Export { app } => {
                 results.extend(self.finish().await.map_err(Failed::Service)?);
-                self.app = Some(self.options.app.clone().unwrap_or(app));
-                (self.failed, self.ended) = (false, false);
+                let app = self.options.app.clone().unwrap_or(app);
+                // One that was cut may be followed by its rest.
+                if !self.ended && self.app.as_ref().is_some_and(|before| *before != app) {
+                    results.push(unnamed("the last line, `end`, of the export before is missing: it was cut"));
+                }
+                self.app = Some(app);
+                (self.failed, self.ended, self.read) = (false, false, Some(Totals::default()));
                 Ok(())
             }
             Line::AppState { revision, state } => self.scope(None, revision, &state).await,
@@ -305,6 +336,16 @@ impl Import {
                 results.extend(self.finish().await.map_err(Failed::Service)?);
                 self.failed = false;
                 self.begin(*begin, line).await
+            }
+            Line::End(totals) => {
+                results.extend(self.finish().await.map_err(Failed::Service)?);
+                self.ended = true;
+                if self.read.is_some_and(|read| read != totals) {
+                    results.push(unnamed(
+                        "the last line, `end`, counts other sessions and events than there are: lines are missing",
+                    ));
+                }
+                Ok(())
             }
             _ if self.failed => Ok(()),
             Line::Event(event) => {
@@ -321,11 +362,6 @@ impl Import {
                     return Err(Fault::invalid("`session.end` is of another session").into());
                 }
                 results.push(self.end(revision, &state, sha256).await?);
-                Ok(())
-            }
-            Line::End => {
-                results.extend(self.finish().await.map_err(Failed::Service)?);
-                self.ended = true;
                 Ok(())
             }
         }
@@ -389,26 +425,22 @@ impl Import {
             past: Vec::new(),
             bytes: 0,
             invocations: HashMap::new(),
+            ids: HashSet::new(),
             exists: true,
             key,
             begin,
         };
-        let base_state = open.begin.base_state.clone();
         let (base, expire_time) = (open.begin.base, open.begin.expire_time);
-        let key = open.key.clone();
+        let (base_state, key) = (open.begin.base_state(), open.key.clone());
         // From here on, its name is known to a failure.
-        let changes = parse_delta(base_state.json(), Keys::Merged, "/baseState", &Limits::unbounded_input());
-        if let Ok(changes) = &changes {
-            let entry = |key: &str, value: &RawJson| (key.to_owned(), (base, value.clone()));
-            open.state = changes.iter().map(|change| entry(&change.key, &change.value)).collect();
+        if let Ok(state) = &base_state {
+            open.state = state.iter().map(|(key, value)| (key.clone(), (base, value.clone()))).collect();
         }
         self.open = Some(open);
         if !may_write {
             return Err(Fault::new("permission_denied", "the credential is not for this app and user").into());
         }
-        if changes?.iter().any(|change| change.scope != Scope::Session) {
-            return Err(Fault::invalid("`baseState` has keys of other scopes").into());
-        }
+        base_state?;
         if expire_time.is_some_and(|time| time <= self.service.clock.now()) {
             return Err(Fault::new("session_not_found", "the session has expired").into());
         }
@@ -437,6 +469,7 @@ impl Import {
         if stub.sequence > open.begin.base || open.first.is_some() && stub.sequence != open.sequence + 1 {
             return Err(Fault::invalid("a stub is not in its place").into());
         }
+        open.saw_id(&stub.id)?;
         open.first.get_or_insert(stub.sequence);
         open.sequence = stub.sequence;
         if stub.sequence == open.begin.base {
@@ -458,6 +491,7 @@ impl Import {
             return Err(Fault::invalid(format!("the event of sequence {next} is not in its place")).into());
         }
         let EventLine { sequence, commit_time, mut event, saw, digest, rewound_to } = line;
+        open.saw_id(&event.id)?;
         event.digest = digest;
         open.first.get_or_insert(sequence);
         open.sequence = sequence;
@@ -595,6 +629,11 @@ impl From<Fault> for ImportResult {
     fn from(Fault { code, detail }: Fault) -> Self {
         Self::Failed { code, detail }
     }
+}
+
+/// What became of sessions that nobody can name.
+fn unnamed(detail: &str) -> Imported {
+    Imported { session: None, result: Fault::invalid(detail).into() }
 }
 
 fn no_session() -> Fault {

@@ -131,9 +131,9 @@ impl Live {
                     let Some(topic) = all.sessions.get(key) else { continue };
                     topic.news.send_if_modified(|news| news.add_events(*incarnation, *last));
                 }
-                Committed::Session { key, .. } => {
+                Committed::Session { key, incarnation, change } => {
                     if let Some(topic) = all.sessions.get(key) {
-                        topic.news.send_modify(|news| news.other += 1);
+                        topic.news.send_modify(|news| news.add_change(*incarnation, change));
                     }
                 }
                 Committed::Scope { key, last: revision, .. } => {

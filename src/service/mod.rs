@@ -60,7 +60,7 @@ pub use erasure::Replayed;
 pub use events::{Answered, Appended};
 pub use export::Export;
 pub use feed::{Changes, FeedSubscription};
-pub use follow::{Begin, Follower, Gone, Item};
+pub use follow::{Begin, Follower, Item};
 pub use import::{Import, ImportOptions, ImportResult, Imported, OnConflict};
 pub use lease::{Granted, Taken};
 use live::Live;

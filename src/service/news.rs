@@ -7,6 +7,7 @@ use crate::domain::event::StoredEvent;
 use crate::domain::loaded::Revisions;
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
+use crate::domain::writes::{Removal, SessionChange};
 
 /// What is kept of the last read for others who follow the same session.
 const RECENT_BYTES: usize = 64 << 10;
@@ -23,6 +24,8 @@ pub struct News {
     /// Grows with what the revisions do not tell: the session is gone, or another one; its log may
     /// have lost its end; its lease has changed.
     pub other: u64,
+    /// The last incarnation of which this process has heard why it is gone.
+    pub removed: Option<(i64, Removal)>,
     is_gone: bool,
 }
 
@@ -48,7 +51,8 @@ impl News {
     pub fn add(&mut self, heard: Self) -> bool {
         let before = *self;
         if (self.incarnation, self.timeline) != (heard.incarnation, heard.timeline) {
-            *self = Self { other: self.other + u64::from(self.incarnation != 0), ..heard };
+            let other = self.other + u64::from(self.incarnation != 0);
+            *self = Self { other, removed: self.removed, ..heard };
         } else {
             self.revision = self.revision.max(heard.revision);
             self.metadata = self.metadata.max(heard.metadata);
@@ -64,6 +68,14 @@ impl News {
         match self.incarnation == incarnation {
             true => self.add(Self { revision: last, ..*self }),
             false => self.add(Self { incarnation, timeline: self.timeline, revision: last, ..Self::default() }),
+        }
+    }
+
+    /// Adds that this process has changed something else of it.
+    pub fn add_change(&mut self, incarnation: i64, change: &SessionChange) {
+        self.other += 1;
+        if let SessionChange::Deleted(removal) = change {
+            self.removed = Some((incarnation, *removal));
         }
     }
 

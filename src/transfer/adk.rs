@@ -72,11 +72,12 @@ async fn app_of(source: &mut Database, app: &AppName, limits: &Limits, to: &mut 
                 of_user = (Some(key.user.clone()), to.shared(Some(&key.user.user), state).await?);
             }
             source.begin().await?;
-            session_of(source, &key, (of_user.1, app_revision), limits, to).await?;
+            session_of(source, &key, &session, (of_user.1, app_revision), limits, to).await?;
             source.end().await?;
         }
     }
-    to.line(&last_line(0, 0)).await
+    let totals = to.import.totals();
+    to.line(&last_line(totals)).await
 }
 
 fn session_key(app: &AppName, user: &str, session: &str) -> Result<SessionKey, Rejected> {
@@ -89,15 +90,17 @@ fn session_key(app: &AppName, user: &str, session: &str) -> Result<SessionKey, R
     })
 }
 
+/// Imports the session of this id in the source, which may have white space around it.
 async fn session_of(
     source: &mut Database,
     key: &SessionKey,
+    id: &str,
     saw: (i64, i64),
     limits: &Limits,
     to: &mut Sink<'_>,
 ) -> Result<(), Error> {
     let named = || Some((key.user.user.clone(), key.session.to_string()));
-    let session = match source.session(key).await? {
+    let session = match source.session(key, id).await? {
         Some(Ok(session)) => session,
         Some(Err(rejected)) => return to.failed(named(), &rejected),
         None => return Ok(()),
@@ -105,7 +108,7 @@ async fn session_of(
     let mut lines = AdkLines::new(session, saw);
     let mut fault = None;
     source
-        .events(key, async |event| {
+        .events(key, id, async |event| {
             match event.parse(limits) {
                 Ok(event) => lines.see(&event),
                 Err(rejected) => fault = fault.take().or(Some(rejected)),
@@ -119,7 +122,7 @@ async fn session_of(
     };
     to.line(&first).await?;
     source
-        .events(key, async |event| match event.parse(limits) {
+        .events(key, id, async |event| match event.parse(limits) {
             Ok(event) => to.line(&lines.event(&event)).await,
             Err(rejected) => to.failed(named(), &rejected),
         })
@@ -328,13 +331,13 @@ impl Database {
         Ok(self.texts(sql, &[key.app.as_str(), key.user.as_str()]).await?.pop())
     }
 
-    async fn session(&mut self, key: &SessionKey) -> Result<Option<Result<AdkSession, Rejected>>, Error> {
+    async fn session(&mut self, key: &SessionKey, id: &str) -> Result<Option<Result<AdkSession, Rejected>>, Error> {
         let sql = format!(
             "select cast(state as text), {}, {} from sessions where app_name = $1 and user_id = $2 and id = $3",
             self.time("create_time"),
             self.time("update_time")
         );
-        let values = [key.app().as_str(), key.user.user.as_str(), key.session.as_str()];
+        let values = [key.app().as_str(), key.user.user.as_str(), id];
         let mut found: Vec<(String, String, String)> = match self {
             Self::Sqlite(db) => rows!(db, &sql, &values)?,
             Self::Postgres(db) => rows!(db, &sql, &values)?,
@@ -351,6 +354,7 @@ impl Database {
     async fn events(
         &mut self,
         key: &SessionKey,
+        id: &str,
         mut take: impl AsyncFnMut(AdkEvent) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let place = match self {
@@ -362,7 +366,7 @@ impl Database {
              where app_name = $1 and user_id = $2 and session_id = $3 order by timestamp, {place}",
             self.time("timestamp")
         );
-        let [app, user, session] = [key.app().as_str(), key.user.user.as_str(), key.session.as_str()];
+        let [app, user, session] = [key.app().as_str(), key.user.user.as_str(), id];
         // A row at a time: a log may be larger than the memory.
         match self {
             Self::Sqlite(db) => {

@@ -905,8 +905,10 @@ fn trim_session() -> Value {
         "keepLast": integer("So many events stay."),
         "beforeTime": or_null(reference("TimeIn")),
     });
-    let mut schema =
-        envelope("Where to cut: one of the three. `beforeTime` is compared with `commitTime`.", object(fields));
+    let mut schema = envelope(
+        "Where to cut: one of the three. `beforeTime` is compared with `commitTime`, and not before 1970.",
+        object(fields),
+    );
     schema["minProperties"] = 1.into();
     schema["examples"] = json!([{"keepLast": 100}]);
     schema

@@ -236,7 +236,7 @@ on_both_databases! {
         let mut watch = Watch::open(request).await;
         watch.caught_up().await;
         erase(server, json!({})).await.expect(202);
-        watch.deleted("deleted").await;
+        watch.deleted("erased").await;
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::support::client::{Client, EVENTS, ONE, S, STATE};
 use crate::support::databases::on_both_databases;
 use crate::support::server::TestServer;
+use crate::support::sse::Watch;
 
 const POLICY: &str = "/v1/apps/app/policy";
 
@@ -161,6 +162,16 @@ on_both_databases! {
         assert_eq!(ids(server).await, ["busy", "early", "new", "own"]);
         let busy = server.get(format!("{S}/busy")).await.expect(200).json();
         assert!(busy.get("expireTime").is_none());
+    }
+
+    async fn a_watch_is_told_that_a_policy_took_its_session(server: &TestServer) with ["--sweep-interval=20ms"] {
+        server.create("{}").await;
+        let request = server.get(format!("{ONE}/watch")).header("accept", "text/event-stream");
+        let mut watch = Watch::open(request).await;
+        watch.caught_up().await;
+        server.execute("update sessions set active_day = active_day - 40").await;
+        put(server, &json!({"sessions": {"idleTtl": "30d"}})).await;
+        watch.deleted("retention").await;
     }
 
     async fn every_commit_counts(server: &TestServer) {

@@ -121,7 +121,7 @@ on_both_databases! {
         assert_eq!(state_at(server, 4).await.expect(200).text(), state);
         assert_eq!(server.append(event(5)).await.json()["sequence"], 5);
         assert_eq!(server.get(ONE).await.expect(200).event_ids(), "e5");
-        for body in [r#"{"keepLast":-1}"#, r#"{"beforeSequence":-1}"#, "{}", r#"{"keepLast":1,"beforeTime":1}"#] {
+        for body in [r#"{"keepLast":-1}"#, r#"{"beforeSequence":-1}"#, r#"{"beforeTime":-1}"#, "{}", r#"{"keepLast":1,"beforeTime":1}"#] {
             server.post(TRIM).json(body).await.problem(422, "invalid_argument");
         }
         server.post("/v1/apps/app/users/user/sessions/none/trim").json(r#"{"keepLast":1}"#).await.problem(404, "session_not_found");

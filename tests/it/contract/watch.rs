@@ -235,9 +235,11 @@ on_both_databases! {
             assert_eq!(frame.json(), shown);
             assert_eq!(frame.json().as_object().map(|all| all.len()), Some(3));
         }
-        // And not with an event.
+        // And not with an event, nor where it is as it was.
         server.append("{}").await;
         watch.expect("event").await;
+        server.patch(ONE).json(r#"{"displayName":null,"labels":{}}"#).await.expect(200);
+        server.post(format!("{ONE}/trim")).json(r#"{"keepLast":0}"#).await.expect(200);
         server.append("{}").await;
         watch.expect("event").await;
     }
