@@ -217,9 +217,9 @@ pub trait Store: Send + Sync + 'static {
     /// [`Names::to_patterns`] cannot say.
     async fn insert_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<(), StoreError>;
 
-    /// Gives the key of this id another name, grant and expiry; `false` if there is none, or it is revoked. Names as of
-    /// [`Store::insert_api_key`].
-    async fn change_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<bool, StoreError>;
+    /// Gives a key another name, grant and expiry, if those are as they are in `from`; `false` if they are not, if there is no such
+    /// key, or it is revoked. Names as of [`Store::insert_api_key`].
+    async fn change_api_key(&self, from: &ApiKey, to: &ApiKey, deadline: Instant) -> Result<bool, StoreError>;
 
     /// Revokes a key for good, and forgets its digest; `false` if there is none, or it was revoked at another time than
     /// `now`: the same call again says `true` again.

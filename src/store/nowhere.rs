@@ -198,7 +198,7 @@ impl Store for Nowhere {
         written()
     }
 
-    async fn change_api_key(&self, _: &ApiKey, _: Instant) -> Result<bool> {
+    async fn change_api_key(&self, _: &ApiKey, _: &ApiKey, _: Instant) -> Result<bool> {
         written()
     }
 

@@ -16,7 +16,7 @@ const STATEMENTS: &str = include_str!("../../docs/sql/postgres.sql");
 const MIGRATION: &str = include_str!("../../migrations/postgres/0001_sessions.sql");
 
 /// Statements that are of all apps, and why.
-const OF_ALL_APPS: [(&str, &str); 33] = [
+const OF_ALL_APPS: [(&str, &str); 34] = [
     ("policies", "the sweep goes through all"),
     ("feed_tick", "ticks are of all apps"),
     ("feed_oldest", "ticks are of all apps"),
@@ -46,6 +46,7 @@ const OF_ALL_APPS: [(&str, &str); 33] = [
     ("any_api_key", "a key is of no app"),
     ("api_key", "a key is of no app: looked up by its id"),
     ("api_keys", "lists them: a key is of no app"),
+    ("lock_api_key", "a key is of no app: looked up by its id"),
     ("change_api_key", "a key is of no app: looked up by its id"),
     ("revoke_api_key", "a key is of no app: looked up by its id"),
     ("touch_api_key", "a key is of no app: looked up by its id"),

@@ -353,8 +353,8 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.write(self.runner.deadline(deadline), async |tx| access::insert_api_key(tx, key).await).await
     }
 
-    async fn change_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<bool> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| access::change_api_key(tx, key).await).await
+    async fn change_api_key(&self, from: &ApiKey, to: &ApiKey, deadline: Instant) -> Result<bool> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| access::change_api_key(tx, from, to).await).await
     }
 
     async fn revoke_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<bool> {
