@@ -66,7 +66,9 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport};
+use crate::domain::transfer::{
+    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport, SharedOutcome,
+};
 use crate::domain::trim::{Trim, TrimOutcome};
 
 /// A database of sessions. Every method is one transaction, or one statement, and shows one moment. Where it has a clock of
@@ -126,7 +128,7 @@ pub trait Store: Send + Sync + 'static {
     async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<(), StoreError>;
 
     /// Takes the state of an app or a user that has none.
-    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<(), StoreError>;
+    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<SharedOutcome, StoreError>;
 
     /// The lease of a session, in one statement; `None` if there is no such session, or it has expired.
     async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>, StoreError>;
