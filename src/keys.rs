@@ -10,11 +10,10 @@ use tokio::time::Instant;
 
 use crate::access::{self, Authenticator, Client, Settings};
 use crate::config::{Config, KeysCommand};
-use crate::domain::Rejected;
 use crate::domain::access::{ApiKey, KeyDraft, Names};
 use crate::domain::session::Expiry;
 use crate::domain::time::Micros;
-use crate::service::{Clock as _, SystemClock};
+use crate::service::SystemClock;
 use crate::startup::{StartError, open_beside};
 
 /// Why a command failed.
@@ -85,24 +84,7 @@ async fn perform(authenticator: &Authenticator, command: KeysCommand, deadline: 
             Ok(Printed { note: format!("{id} is revoked\n"), ..Printed::default() })
         }
         KeysCommand::Rotate { id, overlap } => {
-            let old = authenticator.key(&client, &id, deadline).await?;
-            let now = SystemClock.now();
-            if old.expire_time.is_some_and(|end| end <= now) {
-                let what = "of this key has passed, and would be that of the next: create one";
-                return Err(access::Error::from(Rejected::field("expireTime", what)).into());
-            }
-            let draft = KeyDraft {
-                name: Some(old.name),
-                role: Some(old.grant.role),
-                apps: Some(old.grant.apps),
-                users: Some(old.grant.users),
-                expiry: old.expire_time.map(|time| Some(Expiry::At(time))),
-            };
-            let (key, text) = authenticator.create_key(&client, draft, deadline).await?;
-            let until = now.plus(micros(overlap));
-            let until = old.expire_time.map_or(until, |end| end.min(until));
-            let ends = KeyDraft { expiry: Some(Some(Expiry::At(until))), ..KeyDraft::default() };
-            authenticator.change_key(&client, &id, ends, deadline).await?;
+            let (key, text, until) = authenticator.rotate_key(&client, &id, micros(overlap), deadline).await?;
             let mut printed = made(&key, &text);
             printed.note += &format!("{id} holds until {}\n", shown(until));
             Ok(printed)

@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::config::{Config, ExportArgs, ImportArgs, ImportCommand};
-use crate::domain::access::Names;
-use crate::domain::ids::{AppName, SessionKey, UserKey};
+use crate::domain::access::{Grant, Names};
+use crate::domain::ids::{SessionKey, UserKey};
 use crate::domain::transfer::Source;
 use crate::metrics::Metrics;
 use crate::service::{
@@ -156,7 +156,7 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
 /// # Errors
 /// Never, in a process of its own.
 pub fn begin(service: &Arc<Service>, config: &Config, options: ImportOptions) -> Result<Import, Error> {
-    Ok(service.import(options, Box::new(|_: &AppName, _| true), config.request_timeout)?)
+    Ok(service.import(options, Grant::unlimited(), config.request_timeout)?)
 }
 
 async fn lines(mut import: Import, dry_run: bool, mut file: impl BufRead) -> Result<(), Error> {

@@ -611,6 +611,10 @@ insert into api_keys (id, name, digest, role, apps, users, create_time, expire_t
     ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do update set digest = excluded.digest where
     api_keys.digest = excluded.digest;
 
+-- lock_api_key
+select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id =
+    $1 and revoke_time is null;
+
 -- change_api_key
 update api_keys set name = $2, role = $3, apps = $4, users = $5, expire_time = $6 where id = $1 and revoke_time
     is null;

@@ -18,6 +18,7 @@ use percent_encoding::percent_decode_str;
 use super::Client;
 use crate::domain::json::ObjectText;
 use crate::domain::time::Micros;
+use crate::metrics::known_method;
 
 /// Where the lines go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +123,7 @@ impl Line<'_> {
         if let Some(peer) = self.peer {
             line.push_str("address", &peer.to_string());
         }
-        line.push_str("method", self.method.as_str());
+        line.push_str("method", known_method(self.method.as_str()));
         if let Some(route) = self.route {
             line.push_str("route", route);
             for (name, value) in names(route, self.path) {

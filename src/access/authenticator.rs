@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use moka::future::Cache;
-use tokio::sync::OnceCell;
-use tokio::time::{Instant, sleep};
+use tokio::sync::{OnceCell, Semaphore};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admin::AdminKey;
 use super::jwt::{Jwt, LEEWAY, Reason};
@@ -24,6 +24,11 @@ const REMEMBERED: Duration = Duration::from_secs(3);
 
 /// How many credentials are remembered, valid and invalid ones.
 const MOST_REMEMBERED: u64 = 10_000;
+
+/// How many keys that were never seen here are looked up at a time, and how many requests may wait for that. Whoever makes up keys
+/// takes no more of the database than this.
+const STRANGERS: usize = 4;
+const STRANGERS_WAITING: usize = 64;
 
 /// How often a process that asks for no credential looks for a first key.
 const LOOK_FOR_KEYS: Duration = Duration::from_secs(2);
@@ -43,10 +48,12 @@ pub struct Settings {
 }
 
 /// Why a request is not served.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Refusal {
     /// There is no credential, or none that holds. Which of these it is, is for the metrics.
     Unauthenticated(&'static str),
+    /// Too many credentials are looked up that may be no good.
+    Overloaded,
     Store(Arc<StoreError>),
 }
 
@@ -62,6 +69,10 @@ pub struct Authenticator {
     on: AtomicBool,
     anyone: Arc<Client>,
     remembered: Cache<[u8; 32], Found>,
+    /// The digests of keys that were seen here, by their ids. No id is ever that of another key.
+    known: Cache<String, [u8; 32]>,
+    strangers: Semaphore,
+    strangers_waiting: Semaphore,
     secret: OnceCell<[u8; 32]>,
 }
 
@@ -81,6 +92,9 @@ impl Authenticator {
             on: AtomicBool::new(on),
             anyone: Arc::new(Client::anyone()),
             remembered,
+            known: Cache::new(MOST_REMEMBERED),
+            strangers: Semaphore::new(STRANGERS),
+            strangers_waiting: Semaphore::new(STRANGERS_WAITING),
             secret: OnceCell::new(),
         })
     }
@@ -119,7 +133,7 @@ impl Authenticator {
     /// The client that shows this credential, or none.
     ///
     /// # Errors
-    /// A credential is asked for, and this is none that holds; the database does not answer.
+    /// A credential is asked for, and this is none that holds; it cannot be found out now.
     pub async fn client(&self, credential: Option<&str>, deadline: Instant) -> Result<Arc<Client>, Refusal> {
         if !self.is_on() {
             return Ok(self.anyone.clone());
@@ -133,7 +147,7 @@ impl Authenticator {
             Some(found) => found,
             None => {
                 let look_up = self.look_up(credential, digest, deadline);
-                self.remembered.try_get_with(digest, look_up).await.map_err(Refusal::Store)?
+                self.remembered.try_get_with(digest, look_up).await.map_err(|refusal| (*refusal).clone())?
             }
         };
         let client = found.map_err(Refusal::Unauthenticated)?;
@@ -147,20 +161,34 @@ impl Authenticator {
         }
     }
 
+    /// As [`Authenticator::client`], looked up anew.
+    ///
+    /// # Errors
+    /// As of [`Authenticator::client`].
+    pub async fn client_now(&self, credential: Option<&str>, deadline: Instant) -> Result<Arc<Client>, Refusal> {
+        if let Some(credential) = credential {
+            self.remembered.invalidate(&key::digest(credential)).await;
+        }
+        self.client(credential, deadline).await
+    }
+
     /// Forgets what was remembered: something was revoked or narrowed here.
     pub fn forget(&self) {
         self.remembered.invalidate_all();
     }
 
-    async fn look_up(&self, credential: &str, digest: [u8; 32], deadline: Instant) -> Result<Found, StoreError> {
+    async fn look_up(&self, credential: &str, digest: [u8; 32], deadline: Instant) -> Result<Found, Refusal> {
         let found = if let Some(id) = self.admin_key(&digest) {
             Some(Client { kind: Kind::AdminKey, id: Some(id), grant: Grant::unlimited(), expire_time: None })
         } else if let Some(id) = key::id_of(credential) {
             self.of_key(id, &digest, deadline).await?
         } else if credential.starts_with(token::PREFIX) {
-            self.of_token(credential, deadline).await?
+            self.of_token(credential, deadline).await.map_err(|error| Refusal::Store(Arc::new(error)))?
         } else if let Some(jwt) = &self.settings.jwt {
             let verified = jwt.verify(credential, self.clock.now()).await;
+            if let Err(Reason::Busy) = verified {
+                return Err(Refusal::Overloaded);
+            }
             return Ok(verified.map_err(Reason::as_str).map(|jwt| {
                 let (kind, expire_time) = (Kind::Jwt, Some(jwt.expire_time));
                 Arc::new(Client { kind, id: jwt.subject, grant: jwt.grant, expire_time })
@@ -176,11 +204,24 @@ impl Authenticator {
         self.settings.admin_key.as_ref()?.id_if(digest)
     }
 
-    async fn of_key(&self, id: &str, digest: &[u8; 32], deadline: Instant) -> Result<Option<Client>, StoreError> {
-        let Some(found) = self.store.api_key(id, deadline).await? else { return Ok(None) };
+    async fn of_key(&self, id: &str, digest: &[u8; 32], deadline: Instant) -> Result<Option<Client>, Refusal> {
+        let busy = |_| Refusal::Overloaded;
+        let mut turn = None;
+        match self.known.get(id).await {
+            Some(known) if !key::is_same(&known, digest) => return Ok(None),
+            Some(_) => {}
+            None => {
+                let _waiting = self.strangers_waiting.try_acquire().map_err(busy)?;
+                turn = timeout_at(deadline, self.strangers.acquire()).await.map_err(|_| Refusal::Overloaded)?.ok();
+            }
+        }
+        let found = self.store.api_key(id, deadline).await.map_err(|error| Refusal::Store(Arc::new(error)))?;
+        drop(turn);
+        let Some(found) = found else { return Ok(None) };
         if !key::is_same(&found.digest, digest) {
             return Ok(None);
         }
+        self.known.insert(id.to_owned(), *digest).await;
         let now = self.clock.now();
         if found.last_used_time.is_none_or(|last| last.plus(TOUCH_AFTER) <= now) {
             let (store, id) = (self.store.clone(), found.id.clone());

@@ -18,7 +18,7 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 use reqwest::{Client, StatusCode, redirect};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use url::{Host, Url};
 
@@ -33,6 +33,8 @@ const FILE_INTERVAL: Duration = Duration::from_secs(5);
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long one fetch may take, and how long a request waits for one.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How many requests may wait for one: each holds a place among those that are served.
+const MAX_WAITING: usize = 64;
 const MAX_BYTES: usize = 1 << 20;
 const MAX_KEYS: usize = 100;
 const MAX_REDIRECTS: usize = 3;
@@ -99,6 +101,8 @@ pub(crate) enum NoKey {
     Unknown,
     /// The key of that id is for another algorithm.
     OtherAlgorithm,
+    /// It may be in the set that is being read, and as many wait for that as may.
+    Busy,
 }
 
 /// The issuer's keys, as of late.
@@ -110,6 +114,7 @@ pub(crate) struct Jwks {
     wake: Notify,
     /// Told at the end of every load.
     loaded: watch::Sender<()>,
+    waiting: Semaphore,
 }
 
 struct State {
@@ -135,7 +140,14 @@ impl Jwks {
     pub(crate) fn new(source: Source) -> Result<Self, SetupError> {
         let state = State { set: None, loading: true, asked: None, failing: false };
         let client = outgoing::client(redirect::Policy::custom(same_origin))?;
-        Ok(Self { source, client, state: Mutex::new(state), wake: Notify::new(), loaded: watch::Sender::new(()) })
+        Ok(Self {
+            source,
+            client,
+            state: Mutex::new(state),
+            wake: Notify::new(),
+            loaded: watch::Sender::new(()),
+            waiting: Semaphore::new(MAX_WAITING),
+        })
     }
 
     /// These keys, and no others.
@@ -169,6 +181,7 @@ impl Jwks {
     /// There is no such key.
     pub(crate) async fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Result<Arc<Key>, NoKey> {
         let deadline = Instant::now() + PATIENCE;
+        let mut place = None;
         loop {
             let mut loaded = {
                 let mut state = self.state();
@@ -183,6 +196,9 @@ impl Jwks {
                     state.asked = Some(Instant::now());
                     state.loading = true;
                     self.wake.notify_one();
+                }
+                if place.is_none() {
+                    place = Some(self.waiting.try_acquire().map_err(|_| NoKey::Busy)?);
                 }
                 // Before the lock is given back, so that the end of the load cannot be missed.
                 self.loaded.subscribe()
@@ -607,7 +623,7 @@ mod tests {
         let issuer = Issuer::kept(ok(&set(&["a"]))).await;
         assert_eq!(issuer.find("a").await, Ok(()));
         issuer.replies(ok(&set(&["a", "b"])));
-        let all = futures_util::future::join_all((0..100).map(|_| issuer.find("b"))).await;
+        let all = futures_util::future::join_all((0..MAX_WAITING).map(|_| issuer.find("b"))).await;
         assert!(all.iter().all(Result::is_ok));
         assert_eq!(issuer.asked(), 2);
         // What the issuer has taken back is taken from here.
@@ -627,7 +643,8 @@ mod tests {
         for fetches in 1..4 {
             let all: Vec<_> = (0..1000).map(|n| format!("{fetches}-{n}")).collect();
             let found = futures_util::future::join_all(all.iter().map(|id| issuer.find(id))).await;
-            assert!(found.iter().all(|found| *found == Err(NoKey::Unknown)));
+            assert!(found[..MAX_WAITING].iter().all(|found| *found == Err(NoKey::Unknown)));
+            assert!(found[MAX_WAITING..].iter().all(|found| *found == Err(NoKey::Busy)));
             issuer.wait_for_requests(1 + fetches).await;
             pass(RETRY / 2).await;
             assert_eq!(issuer.find("x").await, Err(NoKey::Unknown));
@@ -757,6 +774,27 @@ mod tests {
             pass(PATIENCE).await;
             assert!(matches!(within(loading).await.unwrap(), Err(LoadError::Slow)), "{stalled}");
         }
+    }
+
+    #[tokio::test]
+    async fn only_so_many_wait_for_a_slow_issuer() {
+        let mut issuer = Issuer::new(Reply::Stall("")).await;
+        let (keeping, finding) = (issuer.jwks.clone(), issuer.jwks.clone());
+        let keeper = tokio::spawn(async move { keeping.keep().await });
+        issuer.wait_for_requests(1).await;
+        let find = |n: usize| {
+            let jwks = finding.clone();
+            async move { jwks.find(Some(&n.to_string()), Algorithm::EdDSA).await.map(drop) }
+        };
+        let mut waiting: Vec<_> = (0..MAX_WAITING).map(|n| Box::pin(find(n))).collect();
+        for find in &mut waiting {
+            assert!(futures_util::FutureExt::now_or_never(find.as_mut()).is_none());
+        }
+        assert_eq!(find(MAX_WAITING).await, Err(NoKey::Busy));
+        // Whoever goes away makes room.
+        drop(waiting.pop());
+        assert!(futures_util::FutureExt::now_or_never(find(MAX_WAITING)).is_none());
+        keeper.abort();
     }
 
     #[tokio::test]

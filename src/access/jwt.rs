@@ -74,6 +74,8 @@ pub(crate) enum Reason {
     NoKeys,
     /// The issuer has no such key.
     UnknownKey,
+    /// Its key may be one that is being read; this is not known of it.
+    Busy,
     Signature,
     Issuer,
     Audience,
@@ -98,6 +100,7 @@ impl Reason {
             Self::Algorithm => "algorithm",
             Self::NoKeys => "no_keys",
             Self::UnknownKey => "unknown_key",
+            Self::Busy => "busy",
             Self::Signature => "signature",
             Self::Issuer => "issuer",
             Self::Audience => "audience",
@@ -117,6 +120,7 @@ impl From<NoKey> for Reason {
             NoKey::NoSet => Self::NoKeys,
             NoKey::Unknown => Self::UnknownKey,
             NoKey::OtherAlgorithm => Self::Algorithm,
+            NoKey::Busy => Self::Busy,
         }
     }
 }

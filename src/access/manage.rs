@@ -8,6 +8,7 @@ use super::{Authenticator, Client, Kind, key, token};
 use crate::domain::Rejected;
 use crate::domain::access::{ApiKey, Grant, KeyDraft, Names, Place, Role, TokenDraft};
 use crate::domain::ids::UserKey;
+use crate::domain::session::Expiry;
 use crate::domain::time::Micros;
 use crate::store::error::StoreError;
 
@@ -122,14 +123,55 @@ impl Authenticator {
     /// # Errors
     /// There is none; it would go beyond the client's role, names or expiry.
     pub async fn change_key(&self, client: &Client, id: &str, draft: KeyDraft, deadline: Instant) -> Result<ApiKey> {
-        let mut changed = self.key(client, id, deadline).await?;
-        draft.apply(&mut changed, self.clock.now())?;
-        within(client, &changed)?;
-        if !self.store.change_api_key(&changed, deadline).await? {
-            return Err(Error::NotFound);
+        loop {
+            let found = self.key(client, id, deadline).await?;
+            let mut changed = found.clone();
+            draft.clone().apply(&mut changed, self.clock.now())?;
+            within(client, &changed)?;
+            // What another change took away meanwhile stays taken away.
+            if self.store.change_api_key(&found, &changed, deadline).await? {
+                self.forget();
+                return Ok(changed);
+            }
         }
-        self.forget();
-        Ok(changed)
+    }
+
+    /// Makes a key like another one, which ends after `overlap` microseconds; and when that is.
+    ///
+    /// # Errors
+    /// There is none within the client's grant; it has expired.
+    pub async fn rotate_key(
+        &self,
+        client: &Client,
+        id: &str,
+        overlap: i64,
+        deadline: Instant,
+    ) -> Result<(ApiKey, SecretString, Micros)> {
+        loop {
+            let old = self.key(client, id, deadline).await?;
+            let now = self.clock.now();
+            if old.expire_time.is_some_and(|end| end <= now) {
+                let what = "of this key has passed, and would be that of the next: create one";
+                return Err(Rejected::field("expireTime", what).into());
+            }
+            let draft = KeyDraft {
+                name: Some(old.name.clone()),
+                role: Some(old.grant.role),
+                apps: Some(old.grant.apps.clone()),
+                users: Some(old.grant.users.clone()),
+                expiry: old.expire_time.map(|time| Some(Expiry::At(time))),
+            };
+            let (key, text) = self.create_key(client, draft, deadline).await?;
+            let until = now.plus(overlap);
+            let until = old.expire_time.map_or(until, |end| end.min(until));
+            let ending = ApiKey { expire_time: Some(until), ..old.clone() };
+            if self.store.change_api_key(&old, &ending, deadline).await? {
+                self.forget();
+                return Ok((key, text, until));
+            }
+            // The next one is not to have what this one has lost meanwhile.
+            self.store.revoke_api_key(&key.id, self.clock.now(), deadline).await?;
+        }
     }
 
     /// Revokes a key and its tokens, everywhere within 5 s.

@@ -120,6 +120,14 @@ impl Names {
         *self == Self::all()
     }
 
+    /// Those that are no prefixes.
+    pub fn exact(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|pattern| match pattern {
+            Pattern::Exact(name) => Some(&**name),
+            Pattern::Prefix(_) => None,
+        })
+    }
+
     /// The name, if it is the only one.
     pub fn only(&self) -> Option<&str> {
         match &*self.0 {
@@ -317,7 +325,7 @@ pub struct ApiKey {
 }
 
 /// What a request makes a key of; in a change, what is absent stays.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct KeyDraft {
     pub name: Option<String>,
     pub role: Option<Role>,

@@ -15,7 +15,7 @@ use super::{Limits, Rejected};
 
 /// Longest `displayName`, in bytes of its text.
 const MAX_DISPLAY_NAME_BYTES: usize = 1024;
-const MAX_LABELS: usize = 64;
+pub const MAX_LABELS: usize = 64;
 const MAX_LABEL_NAME: usize = 63;
 const MAX_LABEL_VALUE: usize = 256;
 

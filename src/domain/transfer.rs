@@ -1,6 +1,8 @@
 //! The lines of an export: sessions with all that belongs to them, as text that an import takes back byte for byte (contract,
 //! section 12).
 
+use std::collections::BTreeMap;
+
 use sha2::{Digest as _, Sha256};
 
 use super::change::{Edit, Keys, parse_delta};
@@ -9,7 +11,7 @@ use super::erasure::Subject;
 use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest};
 use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson};
-use super::query::ListPosition;
+use super::query::{ListPosition, ScopeView};
 use super::scope::{self, Scope};
 use super::session::{MetadataPatch, SessionInfo};
 use super::time::{Micros, Timestamp};
@@ -367,6 +369,32 @@ pub struct ScopeImport {
     pub revision: i64,
     pub state: Vec<(String, RawJson)>,
     pub now: Micros,
+}
+
+impl ScopeImport {
+    /// What becomes of it beside what the scope has; `None`: it is taken.
+    pub fn beside(&self, found: &ScopeView) -> Option<SharedOutcome> {
+        if found.revision == 0 {
+            return (self.revision == 0).then_some(SharedOutcome::Taken);
+        }
+        let own: BTreeMap<&str, &str> = self.state.iter().map(|(key, value)| (&**key, value.text())).collect();
+        let found = Json::trusted(&found.state);
+        let members: Vec<_> = found.as_object().into_iter().flatten().collect();
+        let is_same = members.len() == own.len()
+            && members.iter().all(|member| own.get(&*member.key).is_some_and(|text| *text == member.value.text()));
+        Some(if is_same { SharedOutcome::Taken } else { SharedOutcome::Other })
+    }
+}
+
+/// What became of the state of an app or a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SharedOutcome {
+    /// It is there, perhaps since before.
+    Taken,
+    /// The scope has other state, which stays.
+    Other,
+    /// As of [`ImportOutcome::Blocked`].
+    Blocked,
 }
 
 /// A line of an import.

@@ -41,7 +41,8 @@ pub const CREATE_KEY: Operation = Operation {
 pub async fn create_key(mut call: Call) -> Result<Response, Problem> {
     let authenticator = manager(&call)?;
     let draft = KeyDraft::parse(call.required_body().await?.json()?, false)?;
-    let (key, text) = authenticator.create_key(&call.client, draft, call.deadline).await?;
+    let client = call.client_now().await?;
+    let (key, text) = authenticator.create_key(&client, draft, call.deadline).await?;
     let mut object = key_object(&key);
     object.push_str("key", text.expose_secret());
     let location = format!("/v1/keys/{}", key.id);
@@ -95,7 +96,7 @@ pub const GET_KEY: Operation = Operation {
 const KEY: &[Reply] = &[Reply { status: StatusCode::OK, about: "The key.", schema: Some("Key"), headers: &[] }];
 
 pub async fn get_key(call: Call) -> Result<Response, Problem> {
-    let key = manager(&call)?.key(&call.client, &call.credential_id()?, call.deadline).await?;
+    let key = manager(&call)?.key(&call.client, &call.id()?, call.deadline).await?;
     Ok(Answer::ok().json(key_object(&key).close()))
 }
 
@@ -116,7 +117,8 @@ pub const UPDATE_KEY: Operation = Operation {
 pub async fn update_key(mut call: Call) -> Result<Response, Problem> {
     let authenticator = manager(&call)?;
     let draft = KeyDraft::parse(call.required_body().await?.json()?, true)?;
-    let key = authenticator.change_key(&call.client, &call.credential_id()?, draft, call.deadline).await?;
+    let client = call.client_now().await?;
+    let key = authenticator.change_key(&client, &call.id()?, draft, call.deadline).await?;
     Ok(Answer::ok().json(key_object(&key).close()))
 }
 
@@ -138,7 +140,7 @@ const REVOKED: &[Reply] =
     &[Reply { status: StatusCode::NO_CONTENT, about: "It is revoked.", schema: None, headers: &[] }];
 
 pub async fn delete_key(call: Call) -> Result<Response, Problem> {
-    manager(&call)?.revoke_key(&call.client, &call.credential_id()?, call.deadline).await?;
+    manager(&call)?.revoke_key(&call.client, &call.id()?, call.deadline).await?;
     Ok(Answer::new(StatusCode::NO_CONTENT).empty())
 }
 
@@ -166,7 +168,8 @@ pub async fn create_token(mut call: Call) -> Result<Response, Problem> {
     let authenticator = manager(&call)?;
     let draft = TokenDraft::parse(call.required_body().await?.json()?)?;
     let names = names(&draft.user);
-    let (token, expire_time) = authenticator.mint(&call.client, draft, call.deadline).await?;
+    let client = call.client_now().await?;
+    let (token, expire_time) = authenticator.mint(&client, draft, call.deadline).await?;
     let mut object = ObjectText::default();
     object.push_str("token", &token);
     object.push("expireTime", &expire_time.to_number());

@@ -24,8 +24,8 @@ use crate::server::Pause;
 
 /// The limits that refuse the more, the more is asked, as the metrics know them: of what is under way in this process, and of
 /// rates.
-const COUNTED: [&str; 7] =
-    ["connections", "in_flight", "streams", "buffered_bytes", "rate_app", "rate_key", "rate_user"];
+const COUNTED: [&str; 8] =
+    ["connections", "in_flight", "streams", "buffered_bytes", "look_ups", "rate_app", "rate_key", "rate_user"];
 
 /// The connections of refused requests are left alone for so long at least, and then come back one by one, so that all
 /// refusals together take little of the time in which others are served, however many clients insist.
@@ -242,7 +242,7 @@ pub async fn report_refusals(metrics: Arc<Metrics>) {
     loop {
         seconds.tick().await;
         let now = count();
-        let [connections, in_flight, streams, buffered_bytes, rate_app, rate_key, rate_user] =
+        let [connections, in_flight, streams, buffered_bytes, look_ups, rate_app, rate_key, rate_user] =
             std::array::from_fn(|n| now[n] - before[n]);
         if now != before {
             tracing::warn!(
@@ -250,6 +250,7 @@ pub async fn report_refusals(metrics: Arc<Metrics>) {
                 in_flight,
                 streams,
                 buffered_bytes,
+                look_ups,
                 rate_app,
                 rate_key,
                 rate_user,

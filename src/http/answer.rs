@@ -11,6 +11,7 @@ use futures_util::stream;
 use tokio::time::{Instant, sleep};
 
 use super::request::Call;
+use super::wait::Watched;
 use crate::access::audit::Named;
 use crate::domain::event::StoredEvent;
 use crate::domain::json::ObjectText;
@@ -175,6 +176,7 @@ pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, ev
     }
     let rest = Rest {
         service: call.service.clone(),
+        client: Watched::new(call),
         page_limit: call.app.settings.request_timeout,
         form,
         first: view.events.events.is_empty(),
@@ -208,6 +210,7 @@ pub async fn wait_or_cut(error: &service::Error, deadline: Instant) -> io::Resul
 /// What is still to be sent of a session.
 struct Rest {
     service: Arc<Service>,
+    client: Watched,
     /// The time for one page.
     page_limit: Duration,
     form: Form,
@@ -230,6 +233,7 @@ impl Rest {
             Next::Text(text) => Ok(Some((text, self))),
             Next::End => Ok(None),
             Next::Page => {
+                self.client.still_must().await?;
                 let deadline = Instant::now() + self.page_limit;
                 let EventPage { events, more } = loop {
                     let events = self.query.clone();

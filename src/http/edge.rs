@@ -145,13 +145,14 @@ impl Cors {
         }
     }
 
-    /// The answer to a preflight of an origin that is listed. It takes no place among the requests that are served.
+    /// The answer to a preflight of an origin that is listed.
     pub fn preflight(&self) -> Option<Response> {
         const ALLOWED: [(HeaderName, &str); 3] = [
             (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, PATCH, DELETE"),
             (
                 header::ACCESS_CONTROL_ALLOW_HEADERS,
-                "authorization, content-type, if-match, if-none-match, idempotency-key, sessiond-lease, x-request-id",
+                "authorization, content-type, if-match, if-none-match, idempotency-key, last-event-id, sessiond-lease, traceparent, \
+                 x-request-id",
             ),
             (header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS),
         ];

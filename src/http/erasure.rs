@@ -73,8 +73,7 @@ pub const GET: Operation = Operation {
 };
 
 pub async fn get(call: Call) -> Result<Response, Problem> {
-    let id = call.credential_id()?;
-    let erasure = call.service.erasure(&id, &call.client.grant.apps, call.deadline).await?;
+    let erasure = call.service.erasure(&call.id()?, &call.client.grant, call.deadline).await?;
     Ok(Answer::ok().json(object(&erasure)))
 }
 
@@ -84,7 +83,7 @@ pub const LIST: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Operator),
     summary: "List the erasures",
-    description: "Those of the apps of the credential, the oldest first.",
+    description: "Those of the apps and users of the credential, the oldest first. Of users whom it names by a prefix there are none.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
     headers: &[],
     body: None,
@@ -105,7 +104,7 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
         None => String::new(),
     };
     let rows = query.page_rows(&call.limits())?;
-    let (erasures, more) = call.service.erasures(&after, rows, &call.client.grant.apps, call.deadline).await?;
+    let (erasures, more) = call.service.erasures(&after, rows, &call.client.grant, call.deadline).await?;
     let next = erasures.last().filter(|_| more).map(|last| binding.token(&last.id));
     let erasures: Vec<String> = erasures.iter().map(object).collect();
     Ok(Answer::ok().json(answer::page("erasures", &erasures, next)))

@@ -27,6 +27,7 @@ use super::request::{Deadline, check_path};
 use super::trace::{RequestSpan, TraceParent};
 use crate::access::audit::{Line, Named};
 use crate::access::{Client, Refusal, is_user_token};
+use crate::metrics::known_method;
 use crate::server::Peer;
 use crate::service::{Clock as _, SystemClock};
 
@@ -191,18 +192,25 @@ async fn identify(app: &App, route: Option<&MatchedPath>, request: &mut Request)
         let deadline = request.extensions().get::<Deadline>().map_or_else(Instant::now, |deadline| deadline.0);
         let takes_token = route.is_some_and(|route| app.api.paths.token_in_query.contains(&route.as_str()));
         let credential = if app.authenticator.is_on() { credential(request, takes_token)? } else { None };
-        let client =
-            app.authenticator.client(credential.as_deref(), deadline).await.map_err(|refusal| match refusal {
-                Refusal::Unauthenticated(reason) => {
-                    app.metrics.credential_refused(reason);
-                    unauthenticated()
-                }
-                Refusal::Store(error) => Problem::unavailable(&error),
-            })?;
-        request.extensions_mut().insert(client);
+        let client = app.authenticator.client(credential.as_deref(), deadline).await;
+        request.extensions_mut().insert(client.map_err(|refusal| turned_away(app, refusal))?);
         request.extensions_mut().insert(Shown(credential.map(Arc::from)));
     }
     check_path(request.uri().path(), &app.api.paths.strict_roots)
+}
+
+/// The answer to a request whose client cannot be established.
+pub fn turned_away(app: &App, refusal: Refusal) -> Problem {
+    match refusal {
+        Refusal::Unauthenticated(reason) => {
+            app.metrics.credential_refused(reason);
+            unauthenticated()
+        }
+        Refusal::Overloaded => {
+            Problem::over("look_ups", Code::Overloaded, "too many new credentials are looked up; try again")
+        }
+        Refusal::Store(error) => Problem::unavailable(&error),
+    }
 }
 
 /// One answer for all reasons.
@@ -275,16 +283,18 @@ fn log(
     Ids { request: request_id, trace: trace_id }: Ids<'_>,
     problem: Option<&Problem>,
 ) {
+    // Of any length and content, if it is none that we know.
+    let method = known_method(method.as_str());
     let (status, route) = (status.as_u16(), route.unwrap_or("unmatched"));
     let duration_ms = took.as_secs_f64() * 1000.0;
     let code = problem.map(|problem| problem.code.entry().0);
     let cause = problem.and_then(|problem| problem.cause.as_deref());
     if status < 400 && route_is_probe(route) {
-        tracing::debug!(%method, route, status, duration_ms, request_id, trace_id, "request");
+        tracing::debug!(method, route, status, duration_ms, request_id, trace_id, "request");
     } else if status >= 500 {
-        tracing::error!(%method, route, status, duration_ms, request_id, trace_id, code, cause, "request");
+        tracing::error!(method, route, status, duration_ms, request_id, trace_id, code, cause, "request");
     } else {
-        tracing::info!(%method, route, status, duration_ms, request_id, trace_id, code, "request");
+        tracing::info!(method, route, status, duration_ms, request_id, trace_id, code, "request");
     }
 }
 

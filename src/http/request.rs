@@ -18,6 +18,7 @@ use super::app::App;
 use super::describe::{Access, Charge, Header, Kind, Operation, PAGE_SIZE, Param, QUERY_TOKEN, WAIT};
 use super::memory::Claim;
 use super::paging::Binding;
+use super::pipeline::{Shown, turned_away};
 use super::problem::{Code, Problem, is_write};
 use super::rates::{Limited, Paid, Payers, Rates};
 use crate::access::{Client, Kind as ClientKind};
@@ -28,7 +29,7 @@ use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey
 use crate::domain::json::Json;
 use crate::domain::lease::{LeaseMark, parse_epoch, parse_incarnation};
 use crate::domain::request_key::RequestKey;
-use crate::domain::session::{check_label_name, check_label_value};
+use crate::domain::session::{MAX_LABELS, check_label_name, check_label_value};
 use crate::domain::tag::{IfMatch, none_match_hits};
 use crate::domain::time::Micros;
 use crate::domain::{FieldError, Limits, scope};
@@ -68,12 +69,19 @@ pub struct Standing {
     access: Access,
     names: Names,
     is_within: bool,
+    client: Arc<Client>,
 }
 
 impl Standing {
     /// Whether the client may still do what it does.
     pub fn still_holds(&self, client: &Client) -> bool {
-        is_within(client, self.access, &self.names).is_ok_and(|is_within| is_within == self.is_within)
+        // What the path does not name, a read takes from the grant as it began; what is written is judged name by name.
+        let (then, now) = (&self.client.grant, &client.grant);
+        let reads = !matches!(self.access, Access::Write(_));
+        let has_less = (self.names.app.is_none() && !now.apps.contains(&then.apps))
+            || (self.names.user.is_none() && !now.users.contains(&then.users));
+        let is_within = is_within(client, self.access, &self.names);
+        is_within.is_ok_and(|is_within| is_within == self.is_within) && !(reads && has_less)
     }
 }
 
@@ -86,8 +94,8 @@ struct Names {
     event: Option<EventId>,
     /// A key of the merged state, prefix included.
     key: Option<String>,
-    /// The id of an API key.
-    credential: Option<String>,
+    /// The id of an API key or of an erasure; `None` also for what can be none.
+    id: Option<String>,
 }
 
 impl Names {
@@ -100,7 +108,7 @@ impl Names {
                 "session" => names.session = Some(parsed("sessionId", SessionId::parse(value))?),
                 "event" => names.event = Some(parsed("id", EventId::parse(value))?),
                 "key" => names.key = Some(parsed("key", check_state_key(value).map(|()| value.to_owned()))?),
-                "id" => names.credential = Some(value.to_owned()),
+                "id" => names.id = EventId::parse(value).ok().map(|id| id.to_string()),
                 _ => {}
             }
         }
@@ -235,13 +243,39 @@ impl Call {
         self.path.iter().find(|(name, _)| name == "file").map(|(_, file)| file.as_str())
     }
 
-    /// The id of an API key.
-    pub fn credential_id(&self) -> Result<String, Problem> {
-        self.names.credential.clone().ok_or_else(no_such_name)
+    /// The id of an API key or of an erasure.
+    pub fn id(&self) -> Result<String, Problem> {
+        let none = || Problem::new(Code::NotFound, "there is nothing of this id");
+        self.names.id.clone().ok_or_else(none)
+    }
+
+    /// The credential that was shown.
+    pub fn credential(&self) -> Option<Arc<str>> {
+        self.extensions.get().and_then(|Shown(credential)| credential.clone())
     }
 
     pub fn standing(&self) -> Standing {
-        Standing { access: self.operation.access, names: self.names.clone(), is_within: self.is_within }
+        Standing {
+            access: self.operation.access,
+            names: self.names.clone(),
+            is_within: self.is_within,
+            client: self.client.clone(),
+        }
+    }
+
+    /// The client, judged by what its credential is worth now: what it is about to make could outlive what was remembered.
+    ///
+    /// # Errors
+    /// The credential does not hold any more; the client may not do this any more.
+    pub fn client_now(&self) -> impl Future<Output = Result<Arc<Client>, Problem>> + Send + use<> {
+        let (app, credential, deadline) = (self.app.clone(), self.credential(), self.deadline);
+        let (access, names) = (self.operation.access, self.names.clone());
+        async move {
+            let client = app.authenticator.client_now(credential.as_deref(), deadline).await;
+            let client = client.map_err(|refusal| turned_away(&app, refusal))?;
+            is_within(&client, access, &names)?;
+            Ok(client)
+        }
     }
 
     /// What page tokens of a list of this kind are bound to, beside its query: what the client may see.
@@ -586,6 +620,9 @@ impl Query {
             check_label_value(&value)?;
             if self.labels.iter().any(|(seen, _)| seen == label) {
                 return Err("is given twice".to_owned());
+            }
+            if self.labels.len() == MAX_LABELS {
+                return Err(format!("is one label more than the {MAX_LABELS} that a session can have"));
             }
             self.labels.push((label.to_owned(), value));
             return Ok(());

@@ -19,11 +19,12 @@ use super::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Rep
 use super::problem::Code;
 use super::problem::Problem;
 use super::request::{Call, MediaType};
+use super::wait::Watched;
 use crate::allowance::Allowance;
-use crate::domain::access::{Place, Role};
+use crate::domain::access::Role;
 use crate::domain::ids::AppName;
 use crate::domain::transfer::{Source, parse_cursor};
-use crate::service::{Error, Export, Import, ImportOptions, ImportResult, Imported, OnConflict};
+use crate::service::{Error, Export, Import, ImportOptions, ImportResult, Imported, OnConflict, Part};
 
 pub const NDJSON: &str = "application/x-ndjson";
 
@@ -90,16 +91,22 @@ fn export(source: Source, mut call: Call) -> Result<Response, Problem> {
     }
     let export = call.service.export(source, after)?;
     let limit = call.app.settings.request_timeout;
-    Ok(answer.body(Body::from_stream(stream::try_unfold(export, move |export| lines(export, limit)))))
+    let begun = (export, Watched::new(&call));
+    Ok(answer.body(Body::from_stream(stream::try_unfold(begun, move |(export, client)| lines(export, client, limit)))))
 }
 
-/// The next lines of an export, each read within this time.
-async fn lines(mut export: Export, limit: Duration) -> io::Result<Option<(String, Export)>> {
+/// The next lines of an export, each read within this time, as long as the client may have them.
+async fn lines(
+    mut export: Export,
+    mut client: Watched,
+    limit: Duration,
+) -> io::Result<Option<(String, (Export, Watched))>> {
     let mut deadline = Instant::now() + limit;
     loop {
+        client.still_must().await?;
         match export.next(deadline).await {
             Ok(Some(lines)) if lines.is_empty() => deadline = Instant::now() + limit,
-            Ok(lines) => return Ok(lines.map(|lines| (lines, export))),
+            Ok(lines) => return Ok(lines.map(|lines| (lines, (export, client)))),
             Err(error) => wait_or_cut(&error, deadline).await?,
         }
     }
@@ -122,14 +129,15 @@ pub const IMPORT: Operation = Operation {
     description: "Takes the lines of an export, and answers a line for each session as it ends: `created`, `unchanged` (this very \
                   session is there, also if it went on since), `skipped` or `failed`, with `code` and `detail`; the last line \
                   counts what was created. A session is there only when its `session.end` was read, its digest fits, and its \
-                  events come to its state. Shared state is taken only where there is none. The body has no limit and the request \
-                  no time; a line has the limits of an event. The same lines again change nothing.",
+                  events come to its state. Shared state is taken only where there is none; what is not there afterwards has a \
+                  line, too. The body has no limit and the request no time; a line has the limits of an event. The same lines \
+                  again change nothing.",
     query: &[ON_CONFLICT, APP_NAME, DRY_RUN],
     headers: &[],
     body: Some(DescribedBody { schema: "ImportLines", required: true }),
     answers: &[Reply {
         status: StatusCode::OK,
-        about: "A line for each session. Without the last one it was cut.",
+        about: "A line for each session, and for shared state that was not taken. Without the last one it was cut.",
         schema: Some("ImportedLines"),
         headers: &[],
     }],
@@ -145,12 +153,8 @@ pub async fn import(mut call: Call) -> Result<Response, Problem> {
         dry_run: query.boolean(&DRY_RUN),
     };
     let body = call.body_of(MediaType::Ndjson)?;
-    let client = call.client.clone();
-    let may_write = Box::new(move |app: &AppName, user: Option<&_>| {
-        client.grant.reaches(user.map_or(Place::App(app), |user| Place::User(app, user)))
-    });
     let settings = &call.app.settings;
-    let import = call.service.import(options, may_write, settings.request_timeout)?;
+    let import = call.service.import(options, call.client.grant.clone(), settings.request_timeout)?;
     let reader = Reader {
         allowance: Allowance::new(settings.body_stall_timeout, settings.min_rate),
         app: call.app.clone(),
@@ -159,12 +163,13 @@ pub async fn import(mut call: Call) -> Result<Response, Problem> {
         is_over: false,
     };
     let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
-    let steps = Steps { reader, import, is_over: false };
+    let steps = Steps { client: Watched::new(&call), reader, import, is_over: false };
     Ok(answer.body(Body::from_stream(stream::try_unfold(steps, Steps::next))))
 }
 
 /// An import, as lines come and are answered.
 struct Steps {
+    client: Watched,
     reader: Reader,
     import: Import,
     is_over: bool,
@@ -177,7 +182,9 @@ impl Steps {
         }
         let mut out = String::new();
         while out.is_empty() {
-            let results = match self.reader.line().await? {
+            let read = self.client.during(self.reader.line()).await??;
+            self.import.set_grant(self.client.grant());
+            let results = match read {
                 Read::Line(line) => self.import.line(&line).await.map_err(cut)?,
                 Read::TooLong => self.import.too_long().await.map_err(cut)?.into_iter().collect(),
                 Read::End => {
@@ -186,7 +193,7 @@ impl Steps {
                     if results.is_empty() && !self.import.is_whole() {
                         let detail = "the last line, `end`, is missing: the lines were cut".to_owned();
                         let result = ImportResult::Failed { code: "invalid_argument", detail };
-                        results.push(Imported { session: None, result });
+                        results.push(Imported { of: Part::Unread, result });
                     }
                     results
                 }

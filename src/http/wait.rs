@@ -1,5 +1,7 @@
 //! Requests that outlast their first answer: they wait for a session to change, or stream what changes.
 
+use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +12,11 @@ use tokio::time::{Instant, timeout_at};
 use super::admission::{Held, Watching};
 use super::answer::not_modified;
 use super::app::App;
-use super::pipeline::{ClientGone, Shown, unauthenticated};
+use super::pipeline::{ClientGone, unauthenticated};
 use super::problem::Problem;
 use super::request::{Call, Standing};
-use crate::access::Refusal;
+use crate::access::{Client, Refusal};
+use crate::domain::access::Grant;
 use crate::domain::ids::SessionKey;
 use crate::domain::time::Micros;
 use crate::service::{FeedSubscription, Subscription};
@@ -26,13 +29,25 @@ pub struct Watched {
     app: Arc<App>,
     credential: Option<Arc<str>>,
     standing: Standing,
+    /// As it was found at last.
+    client: Arc<Client>,
     next: Instant,
 }
 
 impl Watched {
     pub fn new(call: &Call) -> Self {
-        let shown = call.extensions.get::<Shown>().and_then(|Shown(credential)| credential.clone());
-        Self { app: call.app.clone(), credential: shown, standing: call.standing(), next: Instant::now() + JUDGE_EVERY }
+        Self {
+            app: call.app.clone(),
+            credential: call.credential(),
+            standing: call.standing(),
+            client: call.client.clone(),
+            next: Instant::now() + JUDGE_EVERY,
+        }
+    }
+
+    /// What the client may do, as it was judged at last.
+    pub fn grant(&self) -> &Grant {
+        &self.client.grant
     }
 
     /// When the credential is to be judged again.
@@ -48,9 +63,39 @@ impl Watched {
         self.next = Instant::now() + JUDGE_EVERY;
         let deadline = Instant::now() + self.app.settings.request_timeout;
         match self.app.authenticator.client(self.credential.as_deref(), deadline).await {
-            Ok(client) => self.standing.still_holds(&client),
-            Err(Refusal::Store(_)) => true,
+            Ok(client) => {
+                self.client = client;
+                self.standing.still_holds(&self.client)
+            }
+            Err(Refusal::Store(_) | Refusal::Overloaded) => true,
             Err(Refusal::Unauthenticated(_)) => false,
+        }
+    }
+
+    /// As [`Watched::still_may`], for the next part of an answer that has begun.
+    ///
+    /// # Errors
+    /// The client may not have it. It is too late for an error document: the answer is cut, which no client takes for a whole one.
+    pub async fn still_must(&mut self) -> io::Result<()> {
+        if self.still_may().await {
+            return Ok(());
+        }
+        tracing::info!("an answer was cut: the client may not go on any more");
+        Err(io::Error::other("cut"))
+    }
+
+    /// What comes of a wait for the client, which is judged meanwhile.
+    ///
+    /// # Errors
+    /// As of [`Watched::still_must`].
+    pub async fn during<T>(&mut self, waiting: impl Future<Output = T>) -> io::Result<T> {
+        let mut waiting = pin!(waiting);
+        loop {
+            let waited = timeout_at(self.next, &mut waiting).await;
+            self.still_must().await?;
+            if let Ok(waited) = waited {
+                return Ok(waited);
+            }
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Erasures: made, read, finished with a receipt, and replayed on a database that was restored.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tokio::time::Instant;
 
 use super::receipts::{PublicKey, Signer};
 use super::retry::{Repeat, Tried};
 use super::{Error, Result, Service};
-use crate::domain::access::Names;
+use crate::domain::access::{Grant, Names};
 use crate::domain::erasure::{Erasing, Erasure, ErasureDraft, ErasureOutcome, Subject, instance, request_digest};
-use crate::domain::ids::{AppName, UserKey};
+use crate::domain::ids::{AppName, UserId, UserKey};
 use crate::domain::receipt::{self, Left};
 use crate::store::backend::Scrubbed;
 use crate::store::error::StoreError;
@@ -24,6 +24,31 @@ pub struct Replayed {
     pub noted: u64,
     /// Of these, those of users who were there again.
     pub erased: u64,
+}
+
+/// Which erasures a grant reaches: they do not name their users, so it takes names to find them, and a prefix finds none.
+struct Within<'a> {
+    grant: &'a Grant,
+    salt: &'a [u8; 32],
+    subjects: HashMap<AppName, HashSet<Subject>>,
+}
+
+impl<'a> Within<'a> {
+    fn new(grant: &'a Grant, salt: &'a [u8; 32]) -> Self {
+        Self { grant, salt, subjects: HashMap::new() }
+    }
+
+    fn has(&mut self, erasure: &Erasure) -> bool {
+        let Grant { apps, users, .. } = self.grant;
+        if !apps.allows(erasure.app.as_str()) || users.is_all() {
+            return apps.allows(erasure.app.as_str());
+        }
+        let subjects = self.subjects.entry(erasure.app.clone()).or_insert_with(|| {
+            let users = users.exact().filter_map(|user| UserId::parse(user).ok());
+            users.map(|user| Subject::of(self.salt, &UserKey { app: erasure.app.clone(), user })).collect()
+        });
+        subjects.contains(&erasure.subject)
+    }
 }
 
 impl Service {
@@ -53,16 +78,17 @@ impl Service {
         }
     }
 
-    /// An erasure of one of these apps.
+    /// An erasure within this grant.
     ///
     /// # Errors
     /// `ErasureNotFound`.
-    pub async fn erasure(&self, id: &str, apps: &Names, deadline: Instant) -> Result<Erasure> {
+    pub async fn erasure(&self, id: &str, grant: &Grant, deadline: Instant) -> Result<Erasure> {
         let found = self.read(deadline, || self.store.erasure(id, deadline)).await?;
-        found.filter(|erasure| apps.allows(erasure.app.as_str())).ok_or(Error::ErasureNotFound)
+        let salt = self.read(deadline, || self.store.erasure_salt(deadline)).await?;
+        found.filter(|erasure| Within::new(grant, &salt).has(erasure)).ok_or(Error::ErasureNotFound)
     }
 
-    /// A page of erasures of these apps, the oldest first, and whether there are more.
+    /// A page of erasures within this grant, the oldest first, and whether there are more.
     ///
     /// # Errors
     /// Only [`Error::Store`].
@@ -70,16 +96,18 @@ impl Service {
         &self,
         after: &str,
         rows: usize,
-        apps: &Names,
+        grant: &Grant,
         deadline: Instant,
     ) -> Result<(Vec<Erasure>, bool)> {
+        let salt = self.read(deadline, || self.store.erasure_salt(deadline)).await?;
+        let mut within = Within::new(grant, &salt);
         let mut page = Vec::new();
         let mut after = after.to_owned();
         loop {
             let looked = self.read(deadline, || self.store.erasures(&after, ROWS, deadline)).await?;
             let is_last = looked.len() < ROWS;
             let last = looked.last().map(|erasure| erasure.id.clone());
-            page.extend(looked.into_iter().filter(|erasure| apps.allows(erasure.app.as_str())));
+            page.extend(looked.into_iter().filter(|erasure| within.has(erasure)));
             if page.len() > rows {
                 page.truncate(rows);
                 return Ok((page, true));

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
 use super::{Error, Result, Service};
+use crate::domain::access::{Grant, Place};
 use crate::domain::change::{Keys, parse_delta};
 use crate::domain::erasure::Subject;
 use crate::domain::event::Rewind;
@@ -21,7 +22,7 @@ use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::domain::transfer::{
     EventLine, ImportEnd, ImportOutcome, ImportRows, ImportedRow, Line, LinesDigest, LogRow, PastValue, RowsOutcome,
-    ScopeImport, SessionLine, Totals,
+    ScopeImport, SessionLine, SharedOutcome, Totals,
 };
 use crate::domain::{Limits, Rejected};
 
@@ -47,12 +48,21 @@ pub struct ImportOptions {
     pub dry_run: bool,
 }
 
-/// What became of a session.
+/// What became of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// `None` if not even that could be read.
-    pub session: Option<(UserId, String)>,
+    pub of: Part,
     pub result: ImportResult,
+}
+
+/// A part of an import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    Session(UserId, String),
+    /// The state of a user or, without one, of the app. It is told of only if it was not taken.
+    State(Option<UserId>),
+    /// Not even which it is could be read.
+    Unread,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,11 +84,17 @@ impl Imported {
     /// The line of an answer.
     pub fn to_line(&self) -> String {
         let mut line = ObjectText::default();
-        if let Some((user, session)) = &self.session {
-            line.push_str("session", session);
-            line.push_str("userId", user.as_str());
-        } else {
-            line.push("session", "null");
+        match &self.of {
+            Part::Session(user, session) => {
+                line.push_str("session", session);
+                line.push_str("userId", user.as_str());
+            }
+            Part::State(None) => line.push_str("scope", "app"),
+            Part::State(Some(user)) => {
+                line.push_str("scope", "user");
+                line.push_str("userId", user.as_str());
+            }
+            Part::Unread => line.push("session", "null"),
         }
         let (result, why) = match &self.result {
             ImportResult::Created => ("created", None),
@@ -97,15 +113,13 @@ impl Imported {
     }
 }
 
-/// Whether whoever imports may write there: to a user's sessions, or to what an app shares.
-pub type MayWrite = Box<dyn Fn(&AppName, Option<&UserId>) -> bool + Send + Sync>;
-
 /// An import under way: takes lines with [`Import::line`], and ends with [`Import::finish`]. Dropped before, it leaves nothing that
 /// anybody sees.
 pub struct Import {
     service: Arc<Service>,
     options: ImportOptions,
-    may_write: MayWrite,
+    /// What whoever imports may do.
+    grant: Grant,
     patience: Duration,
     app: Option<AppName>,
     open: Option<Open>,
@@ -169,12 +183,12 @@ impl Service {
     ///
     /// # Errors
     /// `TooManyTransfers`.
-    pub fn import(self: &Arc<Self>, options: ImportOptions, may_write: MayWrite, patience: Duration) -> Result<Import> {
+    pub fn import(self: &Arc<Self>, options: ImportOptions, grant: Grant, patience: Duration) -> Result<Import> {
         let place = self.transfers.clone().try_acquire_owned().map_err(|_| Error::TooManyTransfers)?;
         Ok(Import {
             service: self.clone(),
             options,
-            may_write,
+            grant,
             patience,
             app: None,
             open: None,
@@ -228,6 +242,21 @@ impl<T: Into<Fault>> From<T> for Failed {
 }
 
 impl Import {
+    /// The lines from here on are judged by this.
+    pub fn set_grant(&mut self, grant: &Grant) {
+        if self.grant != *grant {
+            self.grant = grant.clone();
+        }
+    }
+
+    /// Whether whoever imports may write there: to what is a user's, or to what an app shares.
+    fn check_grant(&self, app: &AppName, user: Option<&UserId>) -> std::result::Result<(), Fault> {
+        match self.grant.reaches(user.map_or(Place::App(app), |user| Place::User(app, user))) {
+            true => Ok(()),
+            false => Err(Fault::new("permission_denied", "the credential is not for this app and user")),
+        }
+    }
+
     /// Sessions and events that were created so far.
     pub fn counts(&self) -> (u64, u64) {
         self.counts
@@ -285,17 +314,16 @@ impl Import {
 
     async fn fail(&mut self, fault: Fault) -> Result<Option<Imported>> {
         let was_failed = std::mem::replace(&mut self.failed, true);
-        let session = match self.open.take() {
+        let of = match self.open.take() {
             Some(open) => {
                 self.abandon(&open).await?;
-                Some((open.begin.user, open.key.session.to_string()))
+                Part::Session(open.begin.user, open.key.session.to_string())
             }
             // Lines after one that failed are read over.
             None if was_failed => return Ok(None),
-            None => None,
+            None => Part::Unread,
         };
-        let Fault { code, detail } = fault;
-        Ok(Some(Imported { session, result: ImportResult::Failed { code, detail } }))
+        Ok(Some(Imported { of, result: fault.into() }))
     }
 
     async fn abandon(&self, open: &Open) -> Result<()> {
@@ -330,8 +358,14 @@ impl Import {
                 (self.failed, self.ended, self.read) = (false, false, Some(Totals::default()));
                 Ok(())
             }
-            Line::AppState { revision, state } => self.scope(None, revision, &state).await,
-            Line::UserState { user, revision, state } => self.scope(Some(user), revision, &state).await,
+            Line::AppState { revision, state } => {
+                results.extend(self.scope(None, revision, &state).await?);
+                Ok(())
+            }
+            Line::UserState { user, revision, state } => {
+                results.extend(self.scope(Some(user), revision, &state).await?);
+                Ok(())
+            }
             Line::Session(begin) => {
                 results.extend(self.finish().await.map_err(Failed::Service)?);
                 self.failed = false;
@@ -374,16 +408,17 @@ impl Import {
             .ok_or_else(|| Fault::invalid("the first line is not that of an export"))
     }
 
-    /// Takes the state of a scope, if it has none.
+    /// Takes the state of a scope, if it has none; what became of it, if it is not there then.
     async fn scope(
         &mut self,
         user: Option<UserId>,
         revision: i64,
         state: &[(String, RawJson)],
-    ) -> std::result::Result<(), Failed> {
+    ) -> std::result::Result<Option<Imported>, Failed> {
         let app = self.named()?;
-        if self.options.dry_run || !(self.may_write)(&app, user.as_ref()) {
-            return Ok(());
+        let of = Part::State(user.clone());
+        if let Err(fault) = self.check_grant(&app, user.as_ref()) {
+            return Ok(Some(Imported { of, result: fault.into() }));
         }
         let (scope, own) = match user {
             Some(user) => (ScopeKey::User(UserKey { app, user }), Scope::User),
@@ -399,14 +434,28 @@ impl Import {
         };
         let import = ScopeImport { scope, subject, revision, state, now: self.service.clock.now() };
         let deadline = self.deadline();
-        let write = || self.service.store.import_scope(&import, deadline);
-        self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
-        Ok(())
+        let store = &self.service.store;
+        let outcome = if self.options.dry_run {
+            let found = self.service.read(deadline, || store.scope(&import.scope, deadline)).await;
+            import.beside(&found.map_err(Failed::Service)?).unwrap_or(SharedOutcome::Taken)
+        } else {
+            let write = || store.import_scope(&import, deadline);
+            self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value
+        };
+        let result = match outcome {
+            SharedOutcome::Taken => return Ok(None),
+            SharedOutcome::Other => {
+                let detail = "the scope has other state, which stays as it is".to_owned();
+                ImportResult::Skipped { code: "revision_mismatch", detail }
+            }
+            SharedOutcome::Blocked => blocked().into(),
+        };
+        Ok(Some(Imported { of, result }))
     }
 
     async fn begin(&mut self, begin: SessionLine, line: &[u8]) -> std::result::Result<(), Failed> {
         let app = self.named()?;
-        let may_write = (self.may_write)(&app, Some(&begin.user));
+        let may_write = self.check_grant(&app, Some(&begin.user));
         let key = SessionKey { user: UserKey { app, user: begin.user.clone() }, session: begin.id.clone() };
         let mut digest = LinesDigest::default();
         digest.add(line);
@@ -437,9 +486,7 @@ impl Import {
             open.state = state.iter().map(|(key, value)| (key.clone(), (base, value.clone()))).collect();
         }
         self.open = Some(open);
-        if !may_write {
-            return Err(Fault::new("permission_denied", "the credential is not for this app and user").into());
-        }
+        may_write?;
         base_state?;
         if expire_time.is_some_and(|time| time <= self.service.clock.now()) {
             return Err(Fault::new("session_not_found", "the session has expired").into());
@@ -557,7 +604,7 @@ impl Import {
         }
         self.flush().await?;
         let Some(open) = self.open.take() else { return Err(no_session().into()) };
-        let session = Some((open.begin.user.clone(), open.key.session.to_string()));
+        let of = Part::Session(open.begin.user.clone(), open.key.session.to_string());
         let (created, events) = (1, open.events);
         let result = if open.exists {
             self.compared(&open.key, sha256, deadline).await.map_err(Failed::Service)?
@@ -599,7 +646,7 @@ impl Import {
         if result == ImportResult::Created {
             self.counts = (self.counts.0 + created, self.counts.1 + events);
         }
-        Ok(Imported { session, result })
+        Ok(Imported { of, result })
     }
 
     /// What becomes of a session of which there is another one, or the same.
@@ -633,7 +680,7 @@ impl From<Fault> for ImportResult {
 
 /// What became of sessions that nobody can name.
 fn unnamed(detail: &str) -> Imported {
-    Imported { session: None, result: Fault::invalid(detail).into() }
+    Imported { of: Part::Unread, result: Fault::invalid(detail).into() }
 }
 
 fn no_session() -> Fault {

@@ -61,7 +61,7 @@ pub use events::{Answered, Appended};
 pub use export::Export;
 pub use feed::{Changes, FeedSubscription};
 pub use follow::{Begin, Follower, Item};
-pub use import::{Import, ImportOptions, ImportResult, Imported, OnConflict};
+pub use import::{Import, ImportOptions, ImportResult, Imported, OnConflict, Part};
 pub use lease::{Granted, Taken};
 use live::Live;
 pub use live::Subscription;

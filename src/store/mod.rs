@@ -69,7 +69,9 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport};
+use crate::domain::transfer::{
+    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport, SharedOutcome,
+};
 use crate::domain::trim::{Trim, TrimOutcome};
 
 /// A database of sessions. Every method is one transaction, or one statement, and shows one moment. Where it has a clock of
@@ -129,7 +131,7 @@ pub trait Store: Send + Sync + 'static {
     async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<(), StoreError>;
 
     /// Takes the state of an app or a user that has none.
-    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<(), StoreError>;
+    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<SharedOutcome, StoreError>;
 
     /// The lease of a session, in one statement; `None` if there is no such session, or it has expired.
     async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>, StoreError>;
@@ -220,9 +222,9 @@ pub trait Store: Send + Sync + 'static {
     /// [`Names::to_patterns`] cannot say.
     async fn insert_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<(), StoreError>;
 
-    /// Gives the key of this id another name, grant and expiry; `false` if there is none, or it is revoked. Names as of
-    /// [`Store::insert_api_key`].
-    async fn change_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<bool, StoreError>;
+    /// Gives a key another name, grant and expiry, if those are as they are in `from`; `false` if they are not, if there is no such
+    /// key, or it is revoked. Names as of [`Store::insert_api_key`].
+    async fn change_api_key(&self, from: &ApiKey, to: &ApiKey, deadline: Instant) -> Result<bool, StoreError>;
 
     /// Revokes a key for good, and forgets its digest; `false` if there is none, or it was revoked at another time than
     /// `now`: the same call again says `true` again.

@@ -32,7 +32,9 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport};
+use crate::domain::transfer::{
+    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport, SharedOutcome,
+};
 use crate::domain::trim::{Trim, TrimOutcome};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -108,7 +110,7 @@ impl Store for Nowhere {
         written()
     }
 
-    async fn import_scope(&self, _: &ScopeImport, _: Instant) -> Result<()> {
+    async fn import_scope(&self, _: &ScopeImport, _: Instant) -> Result<SharedOutcome> {
         written()
     }
 
@@ -198,7 +200,7 @@ impl Store for Nowhere {
         written()
     }
 
-    async fn change_api_key(&self, _: &ApiKey, _: Instant) -> Result<bool> {
+    async fn change_api_key(&self, _: &ApiKey, _: &ApiKey, _: Instant) -> Result<bool> {
         written()
     }
 

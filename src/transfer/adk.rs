@@ -15,7 +15,7 @@ use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::time::Micros;
 use crate::domain::transfer::{Source, first_line, last_line, state_line};
 use crate::domain::{Limits, Rejected};
-use crate::service::{Import, ImportOptions, ImportResult, Imported, OnConflict};
+use crate::service::{Import, ImportOptions, ImportResult, Imported, OnConflict, Part};
 
 /// How many names of sessions are read at a time.
 const PAGE_ROWS: i64 = 500;
@@ -43,7 +43,7 @@ pub async fn import(config: &Config, args: AdkArgs) -> Result<(), Error> {
         let mut to = Sink { import: &mut import, report: &mut report };
         match AppName::parse(&name) {
             Ok(app) => app_of(&mut source, &app, &config.limits(), &mut to).await?,
-            Err(message) => to.failed(None, &Rejected::field(format!("the app `{name}`"), message))?,
+            Err(message) => to.failed(Part::Unread, &Rejected::field(format!("the app `{name}`"), message))?,
         }
     }
     service.close().await;
@@ -63,7 +63,8 @@ async fn app_of(source: &mut Database, app: &AppName, limits: &Limits, to: &mut 
             let key = match session_key(app, &user, &session) {
                 Ok(key) => key,
                 Err(rejected) => {
-                    to.failed(UserId::parse(&user).ok().map(|user| (user, session)), &rejected)?;
+                    let user = UserId::parse(&user);
+                    to.failed(user.map_or(Part::Unread, |user| Part::Session(user, session)), &rejected)?;
                     continue;
                 }
             };
@@ -99,7 +100,7 @@ async fn session_of(
     limits: &Limits,
     to: &mut Sink<'_>,
 ) -> Result<(), Error> {
-    let named = || Some((key.user.user.clone(), key.session.to_string()));
+    let named = || Part::Session(key.user.user.clone(), key.session.to_string());
     let session = match source.session(key, id).await? {
         Some(Ok(session)) => session,
         Some(Err(rejected)) => return to.failed(named(), &rejected),
@@ -156,15 +157,16 @@ impl Sink<'_> {
             }
             Err(rejected) => {
                 let of = user.map_or_else(|| "app".to_owned(), |user| format!("user {}", user.as_str()));
-                self.failed(None, &Rejected::field(format!("the state of the {of}"), rejected.to_string()))?;
+                let rejected = Rejected::field(format!("the state of the {of}"), rejected.to_string());
+                self.failed(Part::State(user.cloned()), &rejected)?;
                 Ok(0)
             }
         }
     }
 
-    fn failed(&mut self, session: Option<(UserId, String)>, rejected: &Rejected) -> Result<(), Error> {
+    fn failed(&mut self, of: Part, rejected: &Rejected) -> Result<(), Error> {
         let result = ImportResult::Failed { code: "invalid_argument", detail: rejected.to_string() };
-        self.report.add(&[Imported { session, result }], self.import.counts())
+        self.report.add(&[Imported { of, result }], self.import.counts())
     }
 }
 

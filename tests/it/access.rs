@@ -44,6 +44,9 @@ on_both_databases!(
     no_credential_is_told,
     keys_and_their_tokens_pay_from_one_bucket,
     what_is_refused_costs_nothing,
+    who_was_revoked_elsewhere_makes_nothing_that_stays,
+    an_issuer_that_does_not_answer_keeps_nobody_waiting,
+    a_secret_that_is_made_up_is_none,
 );
 
 pub const ADMIN: &str = "an-admin-key-of-a-test_0123456789abcdef";
@@ -1057,6 +1060,121 @@ async fn what_is_refused_costs_nothing(place: Place) {
     is_limited(&server.get(format!("{foreign}/s")).bearer(&theirs).await, "app");
     assert_eq!(ask().await, quiet, "it cannot be told that it is busy");
     server.get(SESSION).bearer(&agent).await.expect(200);
+    drop(server);
+    place.finish().await;
+}
+
+// ---- What is remembered, and who asks too much
+
+async fn who_was_revoked_elsewhere_makes_nothing_that_stays(place: Place) {
+    let server = Server::start(&place.url(), &[]).await;
+    let other = key_made(&place, &["create", "--role=reader"]).await;
+    let path = format!("/v1/keys/{}", id_of(&other));
+    until(401, || server.get(WHOAMI)).await;
+    let of_admin = async || key_made(&place, &["create", "--role=admin"]).await;
+    let (a, b, c) = (of_admin().await, of_admin().await, of_admin().await);
+    // The server remembers what they may do, and another process revokes them.
+    for key in [&a, &b, &c] {
+        server.get(WHOAMI).bearer(key).await.expect(200);
+    }
+    let revoke = async |key: &str| keys_out(&place, &["revoke", id_of(key)]).await;
+    tokio::join!(revoke(&a), revoke(&b), revoke(&c));
+    let body = json!({"name": "n", "role": "admin", "apps": ["*"]});
+    server.post("/v1/keys").bearer(&a).json(body).await.problem(401, "unauthenticated");
+    server.patch(&path).bearer(&b).json(json!({"role": "admin"})).await.problem(401, "unauthenticated");
+    server.post("/v1/tokens").bearer(&c).json(json!({"app": "a", "user": "u"})).await.problem(401, "unauthenticated");
+    let left = keys_out(&place, &["list"]).await;
+    assert!(left.lines().count() == 1 && left.contains("role=reader"), "{left}");
+    drop(server);
+    place.finish().await;
+}
+
+async fn an_issuer_that_does_not_answer_keeps_nobody_waiting(place: Place) {
+    // It takes connections, and is silent.
+    let silent = TcpListener::bind("127.0.0.1:0").await.expect("bind a port");
+    let url = format!("--jwt-jwks-url=http://{}/keys", silent.local_addr().expect("a bound address"));
+    let admin = TempFile::new(ADMIN);
+    let flag = admin.flag("--admin-key-file");
+    let args = [&JWT[..], &[&url, "--jwt-apps=a", &flag]].concat();
+    let server = Server::start(&place.url(), &args).await;
+    let key = SigningKey::ed();
+    let asking = (0..150).map(|n| server.get(WHOAMI).bearer(&jwt(&key, &format!("k{n}"), json!({}))).into_future());
+    let others = async {
+        for _ in 0..20 {
+            timeout(Duration::from_secs(3), server.get(WHOAMI).bearer(ADMIN).into_future())
+                .await
+                .expect("in time")
+                .expect(200);
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let (answers, ()) = tokio::join!(futures_util::future::join_all(asking), others);
+    let refused = answers.iter().filter(|answer| answer.status == 503);
+    for answer in refused.clone() {
+        answer.problem(503, "overloaded");
+        assert_eq!(answer.header("retry-after"), Some("1"));
+    }
+    assert!(refused.count() > 0, "not all may wait");
+    assert!(answers.iter().all(|answer| matches!(answer.status, 401 | 503)));
+    drop(server);
+    place.finish().await;
+}
+
+/// What has the form of a key, checksum included.
+fn made_up(id: &str, secret: usize) -> String {
+    const BASE62: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut key = format!("sdk_{id}_{secret:043}");
+    let mut sum = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(key.as_bytes());
+    let mut digits = [b'0'; 6];
+    for digit in digits.iter_mut().rev() {
+        *digit = BASE62[(sum % 62) as usize];
+        sum /= 62;
+    }
+    key.push_str(std::str::from_utf8(&digits).expect("ASCII"));
+    key
+}
+
+async fn a_secret_that_is_made_up_is_none(place: Place) {
+    let server = Server::start(&place.url(), &[]).await;
+    let key = key_made(&place, &["create", "--role=reader"]).await;
+    until(401, || server.get(WHOAMI)).await;
+    for _ in 0..2 {
+        server.get(WHOAMI).bearer(&made_up(id_of(&key), 1)).await.problem(401, "unauthenticated");
+        server.get(WHOAMI).bearer(&made_up("aaaaaaaaaaaa", 1)).await.problem(401, "unauthenticated");
+        server.get(WHOAMI).bearer(&key).await.expect(200);
+    }
+    drop(server);
+    place.finish().await;
+}
+
+/// Keys of other ids are looked up few at a time, and those that were seen go past them.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_made_up_take_few_look_ups() {
+    let place = Place::postgres().await;
+    let server = Server::start(&place.url(), &[]).await;
+    let key = key_made(&place, &["create", "--role=reader"]).await;
+    until(401, || server.get(WHOAMI)).await;
+    server.get(WHOAMI).bearer(&key).await.expect(200);
+
+    let mut lock = PgConnection::connect(&place.url()).await.expect("connect");
+    sqlx::raw_sql("begin; lock table api_keys in access exclusive mode").execute(&mut lock).await.expect("lock it");
+    let ids: Vec<String> =
+        (0..100).map(|n| format!("aaaaaaaaaa{}{}", char::from(b'a' + n / 10), char::from(b'a' + n % 10))).collect();
+    let mut asking: futures_util::stream::FuturesUnordered<_> =
+        ids.iter().map(|id| server.get(WHOAMI).bearer(&made_up(id, 1)).into_future()).collect();
+    // Four are looked up, and 64 wait for that.
+    for _ in 0..100 - 68 {
+        let answer =
+            timeout(PATIENCE, futures_util::StreamExt::next(&mut asking)).await.expect("at once").expect("an answer");
+        answer.problem(503, "overloaded");
+        assert_eq!(answer.header("retry-after"), Some("1"));
+    }
+    server.get(WHOAMI).bearer(&made_up(id_of(&key), 1)).await.problem(401, "unauthenticated");
+    sqlx::raw_sql("rollback").execute(&mut lock).await.expect("let go");
+    while let Some(answer) = futures_util::StreamExt::next(&mut asking).await {
+        answer.problem(401, "unauthenticated");
+    }
+    server.get(WHOAMI).bearer(&key).await.expect(200);
     drop(server);
     place.finish().await;
 }

@@ -388,6 +388,7 @@ async fn the_counters_of_refusals_are_there_from_the_start(place: Place) {
         "in_flight",
         "streams",
         "buffered_bytes",
+        "look_ups",
         "body",
         "event",
         "value",

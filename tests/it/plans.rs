@@ -47,6 +47,7 @@ const OF_ALL_APPS: [(&str, &str); 34] = [
     ("any_api_key", "a key is of no app"),
     ("api_key", "a key is of no app: looked up by its id"),
     ("api_keys", "lists them: a key is of no app"),
+    ("lock_api_key", "a key is of no app: looked up by its id"),
     ("change_api_key", "a key is of no app: looked up by its id"),
     ("revoke_api_key", "a key is of no app: looked up by its id"),
     ("touch_api_key", "a key is of no app: looked up by its id"),

@@ -441,7 +441,7 @@ async fn a_role_that_owns_nothing_serves() {
     let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
     let key = api_key("k");
     store.insert_api_key(&key, deadline).await.unwrap();
-    assert!(store.change_api_key(&key, deadline).await.unwrap());
+    assert!(store.change_api_key(&key, &key, deadline).await.unwrap());
     store.touch_api_key("k", now, deadline).await.unwrap();
     assert!(store.api_key("k", deadline).await.unwrap().is_some());
     assert!(store.revoke_api_key("k", now, deadline).await.unwrap());

@@ -23,7 +23,7 @@ use super::answer::{Answer, named, session_as, wait_or_cut};
 use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
-use super::wait::current;
+use super::wait::{Watched, current};
 use crate::domain::Limits;
 use crate::domain::access::{Names, Role};
 use crate::domain::change::{Keys, WrittenEdit, parse_delta};
@@ -357,6 +357,7 @@ async fn array(call: Call, mut pages: Pages) -> Result<Response, Problem> {
     }
     let rest = Rest {
         service: call.service.clone(),
+        client: Watched::new(&call),
         page_limit: call.app.settings.request_timeout,
         pages,
         first: elements.is_empty(),
@@ -369,6 +370,7 @@ async fn array(call: Call, mut pages: Pages) -> Result<Response, Problem> {
 /// What is still to be sent of an array.
 struct Rest {
     service: Arc<Service>,
+    client: Watched,
     /// The time for one page.
     page_limit: Duration,
     pages: Pages,
@@ -382,6 +384,7 @@ impl Rest {
         if !self.more {
             return Ok(None);
         }
+        self.client.still_must().await?;
         let deadline = Instant::now() + self.page_limit;
         let (elements, more) = loop {
             match self.pages.next(&self.service, deadline).await {

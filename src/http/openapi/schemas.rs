@@ -203,7 +203,10 @@ pub fn all() -> Map<String, Value> {
         ("ImportLines", lines("The lines of an export.")),
         (
             "ImportedLines",
-            lines("`{session, userId, result, code?, detail?}` for each session, and at the end `{sessions, events}`."),
+            lines(
+                "`{session, userId, result, code?, detail?}` for each session; `{scope, userId?, result, code, detail}`, where \
+                 `scope` is `app` or `user`, for shared state that was not taken; and at the end `{sessions, events}`.",
+            ),
         ),
         ("Page", json!({"type": "string", "description": "HTML.", "contentMediaType": "text/html"})),
     ];

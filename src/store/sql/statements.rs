@@ -449,6 +449,10 @@ statements! { words,
         "insert into api_keys ({API_KEY}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
          on conflict (id) do update set digest = excluded.digest where api_keys.digest = excluded.digest"
     ),
+    lock_api_key: format!(
+        "select {API_KEY} from api_keys where id = $1 and revoke_time is null{}",
+        words.for_update
+    ),
     change_api_key: "update api_keys set name = $2, role = $3, apps = $4, users = $5, expire_time = $6 \
                      where id = $1 and revoke_time is null",
     /// Affects the row again if it was revoked at this very time: an earlier try did it.

@@ -21,7 +21,12 @@ pub async fn has_keys<X: Tx>(tx: &mut X) -> Result<bool> {
 }
 
 pub async fn api_key<X: Tx>(tx: &mut X, id: &str) -> Result<Option<ApiKey>> {
-    let row: Option<ApiKeyRow> = at_most_one(tx, Query::new(&*tx.statements().api_key).bind(id)).await?;
+    let query = Query::new(&*tx.statements().api_key).bind(id);
+    found(tx, query).await
+}
+
+async fn found<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<Option<ApiKey>> {
+    let row: Option<ApiKeyRow> = at_most_one(tx, query).await?;
     row.map(ApiKey::try_from).transpose()
 }
 
@@ -47,7 +52,13 @@ pub async fn insert_api_key<X: Tx>(tx: &mut X, key: &ApiKey) -> Result<((), End)
     }
 }
 
-pub async fn change_api_key<X: Tx>(tx: &mut X, key: &ApiKey) -> Result<(bool, End)> {
+pub async fn change_api_key<X: Tx>(tx: &mut X, from: &ApiKey, key: &ApiKey) -> Result<(bool, End)> {
+    let query = Query::new(&*tx.statements().lock_api_key).bind(&*from.id);
+    let found = found(tx, query).await?;
+    // When it was last used is no part of a change.
+    if found.map(|found| ApiKey { last_used_time: from.last_used_time, ..found }).as_ref() != Some(from) {
+        return Ok((false, End::Release));
+    }
     let query = Query::new(&*tx.statements().change_api_key)
         .bind(&*key.id)
         .bind(filter_text(&key.name))

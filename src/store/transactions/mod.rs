@@ -58,7 +58,9 @@ use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport};
+use crate::domain::transfer::{
+    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport, SharedOutcome,
+};
 use crate::domain::trim::{Trim, TrimOutcome};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -212,7 +214,7 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.write(self.runner.deadline(deadline), abandon).await
     }
 
-    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<()> {
+    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<SharedOutcome> {
         self.remembered.evict_scope(&import.scope);
         self.runner.write(self.runner.deadline(deadline), async |tx| transfer::import_scope(tx, import).await).await
     }
@@ -353,8 +355,8 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.write(self.runner.deadline(deadline), async |tx| access::insert_api_key(tx, key).await).await
     }
 
-    async fn change_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<bool> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| access::change_api_key(tx, key).await).await
+    async fn change_api_key(&self, from: &ApiKey, to: &ApiKey, deadline: Instant) -> Result<bool> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| access::change_api_key(tx, from, to).await).await
     }
 
     async fn revoke_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<bool> {

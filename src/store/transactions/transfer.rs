@@ -11,7 +11,9 @@ use crate::domain::json::RawJson;
 use crate::domain::loaded::Needs;
 use crate::domain::query::{SessionQuery, StateFilter};
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport};
+use crate::domain::transfer::{
+    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport, SharedOutcome,
+};
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
@@ -92,7 +94,7 @@ pub async fn abandon_import<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i6
 }
 
 /// Takes the state of a scope that has none; one that has a revision is left alone.
-pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Result<((), End)> {
+pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Result<(SharedOutcome, End)> {
     let needs = match &import.scope {
         ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
         ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
@@ -100,14 +102,15 @@ pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Result<(()
     if let (ScopeKey::User(user), Some(subject)) = (&import.scope, &import.subject)
         && !admit(tx, &user.app, subject).await?
     {
-        return Ok(((), End::Release));
+        return Ok((SharedOutcome::Blocked, End::Release));
     }
     lock_scopes(tx, &needs).await?;
-    if import.revision == 0 || primitives::scope(tx, &import.scope).await?.revision > 0 {
-        return Ok(((), End::Release));
+    if let Some(outcome) = import.beside(&primitives::scope(tx, &import.scope).await?) {
+        return Ok((outcome, End::Release));
     }
     transfer::insert_scope(tx, import).await?;
-    Ok(((), End::Commit(vec![Committed::Scope { key: import.scope.clone(), first: 1, last: import.revision }])))
+    let told = Committed::Scope { key: import.scope.clone(), first: 1, last: import.revision };
+    Ok((SharedOutcome::Taken, End::Commit(vec![told])))
 }
 
 /// Leaves the rows of one import that died to the sweep; whether there was one.

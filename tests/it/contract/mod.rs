@@ -23,6 +23,7 @@ mod policy;
 mod preconditions;
 mod render;
 mod replicas;
+mod revocation;
 mod rewind;
 mod safety;
 mod scope_state;

@@ -14,6 +14,7 @@ use sessiond::store::open;
 use sqlx::{Connection as _, SqliteConnection};
 use tokio::time::Instant;
 
+use super::access::Guarded;
 use crate::support::client::{Answer, Client, ONE, S, STATE};
 use crate::support::databases::on_both_databases;
 use crate::support::process::Sessiond;
@@ -141,7 +142,9 @@ on_both_databases! {
         first.get(format!("{STATE}?atRevision=6")).await.expect(200);
         // What was imported once is still there, and more.
         let (now, _) = results(&import(&first, "", &export).await);
-        assert!(now.iter().all(|(_, result)| result == "unchanged"), "{now:?}");
+        let (scopes, sessions): (Vec<_>, Vec<_>) = now.iter().partition(|(session, _)| session.is_empty());
+        assert!(sessions.iter().all(|(_, result)| result == "unchanged"), "{now:?}");
+        assert_eq!(scopes.len(), 1, "the user's state is other state now: {now:?}");
         first.stop().await;
         second.stop().await;
     }
@@ -382,16 +385,54 @@ on_both_databases! {
         let dry = import(server, "?appName=other&dryRun=true", &export).await;
         assert_eq!(results(&dry).1["sessions"], 4);
         server.get(format!("{other}/fork")).await.problem(404, "session_not_found");
+        assert!(dry.text().contains("{\"scope\":\"app\",\"result\":\"skipped\",\"code\":\"revision_mismatch\","), "{dry}");
         let (became, _) = results(&import(server, "?appName=other&onConflict=skip", &export).await);
         let of_user = |became: &[(String, String)], id: &str| became.iter().filter(|(session, _)| session == id).map(|(_, result)| result.clone()).collect::<Vec<_>>();
         assert_eq!(of_user(&became, "s"), ["created", "skipped"]);
         let answer = import(server, "?appName=other", &export).await;
         let (became, _) = results(&answer);
         assert_eq!(of_user(&became, "s"), ["unchanged", "failed"]);
-        assert!(became.iter().filter(|(id, _)| id != "s").all(|(_, result)| result == "unchanged"), "{answer}");
+        assert_eq!(of_user(&became, ""), ["skipped"], "the state of the app, and of no user");
+        assert!(became.iter().filter(|(id, _)| id != "s" && !id.is_empty()).all(|(_, result)| result == "unchanged"), "{answer}");
         assert!(answer.text().contains("session_already_exists"));
         let state = server.get(format!("{other}/s/state")).await.expect(200).json();
         assert_eq!((&state["mine"], &state["app:model"], &state["user:name"]), (&json!(1), &json!("mine"), &json!("Ada")));
+    }
+
+    async fn what_is_not_taken_is_told(server: &Guarded) {
+        let body = |k: i64| json!({"sessionId": "s", "state": {"user:k": k, "app:k": k}});
+        for user in ["u", "v"] {
+            server.admin("POST", &format!("/v1/apps/a/users/{user}/sessions")).json(body(1)).await.expect(201);
+        }
+        let export = server.admin("GET", "/v1/apps/a/export").await.expect(200).text().to_owned();
+        let import = async |credential: &str, app: &str| {
+            let request = server.with(credential, "POST", &format!("/v1/import?appName={app}"));
+            let answer = request.body(NDJSON, export.clone()).await.expect(200);
+            let mut lines: Vec<Value> = answer.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+            lines.pop().expect("a last line");
+            let field = |line: &Value, name: &str| line[name].as_str().unwrap_or("-").to_owned();
+            let told = |line: &Value| ["scope", "userId", "session", "result", "code"].map(|name| field(line, name)).join(" ");
+            lines.iter().map(told).collect::<Vec<_>>()
+        };
+        // What is outside of the grant.
+        let of_u = server.key(json!({"role": "operator", "apps": ["*"], "users": ["u"]})).await;
+        assert_eq!(import(&of_u, "b").await, [
+            "app - - failed permission_denied", "- u s created -", "user v - failed permission_denied",
+            "- v s failed permission_denied",
+        ]);
+        // State that is there already, and the same.
+        let admin = server.key(json!({"role": "operator", "apps": ["*"]})).await;
+        assert_eq!(import(&admin, "b").await, ["- u s unchanged -", "- v s created -"]);
+        // Other state.
+        server.admin("PATCH", "/v1/apps/b/users/v/state").json(json!({"stateDelta": {"k": 2}})).await.expect(200);
+        assert_eq!(import(&admin, "b").await, [
+            "- u s unchanged -", "user v - skipped revision_mismatch", "- v s unchanged -",
+        ]);
+        // A user who is blocked.
+        server.admin("POST", "/v1/apps/c/users/u/erasure").json(json!({"block": true})).await.expect(202);
+        assert_eq!(import(&admin, "c").await, [
+            "user u - failed user_erased", "- u s failed user_erased", "- v s created -",
+        ]);
     }
 
     async fn the_form_of_an_import_is_checked(server: &TestServer) {

@@ -100,11 +100,23 @@ on_both_databases! {
         };
         // What is no part of a change stays.
         let asked = ApiKey { digest: [1; 32], create_time: Micros(1), last_used_time: None, ..changed.clone() };
-        assert!(store.change_api_key(&asked, deadline()).await.unwrap());
+        let change = async |from: &ApiKey, to: &ApiKey| store.change_api_key(from, to, deadline()).await.unwrap();
+        assert!(change(&key, &asked).await);
         assert_eq!(found(store, "k").await, Some(changed.clone()));
-        assert!(store.change_api_key(&ApiKey { expire_time: None, ..asked.clone() }, deadline()).await.unwrap());
-        assert_eq!(found(store, "k").await, Some(ApiKey { expire_time: None, ..changed }));
-        assert!(!store.change_api_key(&api_key("none"), deadline()).await.unwrap());
+        // Whoever has read it before the change changes nothing; when it was used does not count.
+        let endless = ApiKey { expire_time: None, ..changed.clone() };
+        assert!(!change(&key, &endless).await);
+        for other in [
+            ApiKey { name: "n".to_owned(), ..changed.clone() },
+            ApiKey { grant: grant(Role::Reader, &["\u{e9}\"", "\\n*"], &["u\u{10ffff}"]), ..changed.clone() },
+            ApiKey { expire_time: Some(Micros(8)), ..changed.clone() },
+        ] {
+            assert!(!change(&other, &endless).await, "{other:?}");
+        }
+        assert_eq!(found(store, "k").await, Some(changed.clone()));
+        assert!(change(&ApiKey { last_used_time: None, ..changed.clone() }, &endless).await);
+        assert_eq!(found(store, "k").await, Some(endless.clone()));
+        assert!(!change(&api_key("none"), &api_key("none")).await);
 
         let revoke = async |id: &str, time| store.revoke_api_key(id, Micros(time), deadline()).await.unwrap();
         assert!(!revoke("none", 10).await);
@@ -113,7 +125,7 @@ on_both_databases! {
         assert!(revoke("k", 10).await);
         assert!(!revoke("k", 11).await);
         assert_eq!(found(store, "k").await, None);
-        assert!(!store.change_api_key(&asked, deadline()).await.unwrap());
+        assert!(!change(&endless, &asked).await);
         store.touch_api_key("k", Micros(20 * HOUR), deadline()).await.unwrap();
         assert!(store.insert_api_key(&key, deadline()).await.is_err());
         assert_eq!(found(store, "k").await, None);
@@ -168,7 +180,8 @@ on_both_databases! {
         let unlimited = Grant::unlimited();
         for grant in [Grant { apps: literal.clone(), ..unlimited.clone() }, Grant { users: literal, ..unlimited }] {
             assert!(store.insert_api_key(&ApiKey { grant: grant.clone(), ..api_key("l") }, deadline()).await.is_err());
-            assert!(store.change_api_key(&ApiKey { grant, ..api_key("k") }, deadline()).await.is_err());
+            let literal = ApiKey { grant, ..api_key("k") };
+            assert!(store.change_api_key(&api_key("k"), &literal, deadline()).await.is_err());
         }
         assert_eq!(found(store, "l").await, None);
         assert_eq!(found(store, "k").await, Some(api_key("k")));
@@ -336,7 +349,7 @@ async fn nowhere_takes_no_write() {
         store.rewind(&rewind, deadline()).await.err(),
         store.write_scope(&scope, deadline()).await.err(),
         store.insert_api_key(&api_key("k"), deadline()).await.err(),
-        store.change_api_key(&api_key("k"), deadline()).await.err(),
+        store.change_api_key(&api_key("k"), &api_key("k"), deadline()).await.err(),
         store.revoke_api_key("k", now(), deadline()).await.err(),
         store.touch_api_key("k", now(), deadline()).await.err(),
         store.token_secret([0; 32], deadline()).await.err(),
