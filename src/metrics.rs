@@ -40,11 +40,12 @@ struct RequestLabels {
 }
 
 /// What refuses: limits, rates, grants, and the checks of `Host` and `Origin`.
-const LIMITS: [&str; 22] = [
+const LIMITS: [&str; 23] = [
     "connections",
     "in_flight",
     "streams",
     "buffered_bytes",
+    "answer_bytes",
     "watchers",
     "transfers",
     "body",

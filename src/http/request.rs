@@ -20,6 +20,7 @@ use super::memory::Claim;
 use super::paging::Binding;
 use super::problem::{Code, Problem, is_write};
 use super::rates::{Limited, Paid, Payers, Rates};
+use super::shares;
 use crate::access::{Client, Kind as ClientKind};
 use crate::allowance::Allowance;
 use crate::domain::access::{Place, Role, Writer};
@@ -207,6 +208,14 @@ impl Call {
     pub fn limits(&self) -> Limits {
         let writer = if self.client.grant.role == Role::User { Writer::User } else { Writer::Anyone };
         Limits { writer, ..*self.service.limits() }
+    }
+
+    /// Who shares places with others: the app of the path or, where it names none, the client.
+    pub fn sharer(&self) -> shares::App {
+        match &self.names.app {
+            Some(app) => self.app.places.number(Some(app.as_str().as_bytes())),
+            None => self.app.places.number(&self.client.id),
+        }
     }
 
     pub fn app_name(&self) -> Result<AppName, Problem> {

@@ -13,6 +13,7 @@ use super::app::App;
 use super::pipeline::{ClientGone, Shown, unauthenticated};
 use super::problem::Problem;
 use super::request::{Call, Standing};
+use super::shares;
 use crate::access::Refusal;
 use crate::domain::ids::SessionKey;
 use crate::domain::time::Micros;
@@ -91,6 +92,7 @@ pub struct Wait<A = Subscription> {
     gone: Option<ClientGone>,
     ending: watch::Receiver<bool>,
     held: Option<Held>,
+    sharer: shares::App,
     place: Option<Watching>,
 }
 
@@ -116,6 +118,7 @@ impl<A: Awaited> Wait<A> {
             gone: call.extensions.get().cloned(),
             ending: call.app.ending(),
             held: call.extensions.get().cloned(),
+            sharer: call.sharer(),
             place: None,
             app: call.app.clone(),
         }
@@ -131,7 +134,7 @@ impl<A: Awaited> Wait<A> {
             return Ok(None);
         }
         if self.place.is_none() {
-            self.place = Some(self.app.places.watch(&self.app.metrics)?);
+            self.place = Some(self.app.places.watch(&self.app.metrics, self.sharer)?);
             if let Some(held) = &self.held {
                 held.give_back();
             }

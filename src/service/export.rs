@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::{Error, Result, Service};
@@ -36,7 +35,6 @@ pub struct Export {
     open: Option<Open>,
     step: Step,
     counts: (u64, u64),
-    _place: Option<OwnedSemaphorePermit>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,12 +55,8 @@ struct Open {
 
 impl Service {
     /// Begins an export, behind the session of a cursor if there is one.
-    ///
-    /// # Errors
-    /// `TooManyTransfers`.
-    pub fn export(self: &Arc<Self>, source: Source, after: Option<ListPosition>) -> Result<Export> {
-        let place = self.transfers.clone().try_acquire_owned().map_err(|_| Error::TooManyTransfers)?;
-        Ok(Export {
+    pub fn export(self: &Arc<Self>, source: Source, after: Option<ListPosition>) -> Export {
+        Export {
             service: self.clone(),
             source,
             after,
@@ -73,8 +67,7 @@ impl Service {
             open: None,
             step: Step::Begin,
             counts: (0, 0),
-            _place: Some(place),
-        })
+        }
     }
 
     /// The digest of the lines that an export of a session would have; `None` if it is not there.

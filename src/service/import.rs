@@ -1,11 +1,10 @@
 //! Imports: the lines of an export become sessions again, each whole or not at all. What is in memory is a part of one session, its
-//! state, and the names of its invocations.
+//! state, and the names of its invocations: [`Import::held`] says how much.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
@@ -27,6 +26,17 @@ use crate::domain::{Limits, Rejected};
 /// What one transaction writes.
 const CHUNK_ROWS: usize = 500;
 const CHUNK_BYTES: usize = 4 << 20;
+
+/// What a value, or the name of an invocation, takes in memory beside its text.
+const ENTRY_BYTES: usize = 200;
+
+/// Why a line is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unread {
+    TooLong,
+    /// There is no memory for it now.
+    NoRoom,
+}
 
 /// What to do with a session of which there is another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -112,7 +122,6 @@ pub struct Import {
     failed: bool,
     ended: bool,
     counts: (u64, u64),
-    _place: OwnedSemaphorePermit,
 }
 
 /// A session of which lines were read.
@@ -134,6 +143,8 @@ struct Open {
     rows: Vec<ImportedRow>,
     past: Vec<PastValue>,
     bytes: usize,
+    /// Bytes in memory beside those, about: of values, present and past, and of invocations.
+    held: usize,
     /// The first event of each invocation, for rewinds.
     invocations: HashMap<String, i64>,
     /// Another session of this id is there: this one is only compared.
@@ -144,18 +155,33 @@ impl Open {
     fn saw_invocation(&mut self, invocation: &str, sequence: i64) {
         if !invocation.is_empty() && !self.invocations.contains_key(invocation) {
             self.invocations.insert(invocation.to_owned(), sequence);
+            self.held += invocation.len() + ENTRY_BYTES;
+        }
+    }
+
+    /// Sets a key, or removes it, at a revision; what held before is kept if it held at all.
+    fn set(&mut self, key: &str, value: Option<RawJson>, to: i64) {
+        self.held += value.as_ref().map_or(0, |value| weight(key, value));
+        let before = match value {
+            Some(value) => self.state.insert(key.to_owned(), (to, value)),
+            None => self.state.remove(key),
+        };
+        match before {
+            Some((from, value)) if from < to => self.past.push(PastValue { key: key.to_owned(), from, to, value }),
+            Some((_, value)) => self.held -= weight(key, &value),
+            None => {}
         }
     }
 }
 
+fn weight(key: &str, value: &RawJson) -> usize {
+    key.len() + value.text().len() + ENTRY_BYTES
+}
+
 impl Service {
     /// Begins an import. Each write has `patience`.
-    ///
-    /// # Errors
-    /// `TooManyTransfers`.
-    pub fn import(self: &Arc<Self>, options: ImportOptions, may_write: MayWrite, patience: Duration) -> Result<Import> {
-        let place = self.transfers.clone().try_acquire_owned().map_err(|_| Error::TooManyTransfers)?;
-        Ok(Import {
+    pub fn import(self: &Arc<Self>, options: ImportOptions, may_write: MayWrite, patience: Duration) -> Import {
+        Import {
             service: self.clone(),
             options,
             may_write,
@@ -165,8 +191,7 @@ impl Service {
             failed: false,
             ended: false,
             counts: (0, 0),
-            _place: place,
-        })
+        }
     }
 }
 
@@ -235,12 +260,21 @@ impl Import {
         }
     }
 
-    /// A line that is too long to be read.
+    /// Bytes in memory, about, between two lines.
+    pub fn held(&self) -> usize {
+        self.open.as_ref().map_or(0, |open| open.bytes + open.held)
+    }
+
+    /// A line that was not read.
     ///
     /// # Errors
     /// Only [`Error::Store`].
-    pub async fn too_long(&mut self) -> Result<Option<Imported>> {
-        self.fail(Fault::new("payload_too_large", "a line is too long")).await
+    pub async fn unread(&mut self, why: Unread) -> Result<Option<Imported>> {
+        let (code, detail) = match why {
+            Unread::TooLong => ("payload_too_large", "a line is too long"),
+            Unread::NoRoom => ("overloaded", "there is no memory for a line or the state now; import it again later"),
+        };
+        self.fail(Fault::new(code, detail)).await
     }
 
     /// After the last line; what became of a session that was cut.
@@ -388,6 +422,7 @@ impl Import {
             rows: Vec::new(),
             past: Vec::new(),
             bytes: 0,
+            held: 0,
             invocations: HashMap::new(),
             exists: true,
             key,
@@ -401,6 +436,8 @@ impl Import {
         if let Ok(changes) = &changes {
             let entry = |key: &str, value: &RawJson| (key.to_owned(), (base, value.clone()));
             open.state = changes.iter().map(|change| entry(&change.key, &change.value)).collect();
+            open.held = changes.iter().map(|change| weight(&change.key, &change.value)).sum::<usize>()
+                + base_state.text().len();
         }
         self.open = Some(open);
         if !may_write {
@@ -465,10 +502,10 @@ impl Import {
         open.update_time = event.timestamp.clone();
         let removed = event.edit.ops.iter().filter(|op| op.scope == Scope::Session && matches!(op.op, Op::Remove));
         for op in removed {
-            set(&mut open.state, &mut open.past, &op.key, None, sequence);
+            open.set(&op.key, None, sequence);
         }
         for change in event.edit.sets.iter().filter(|change| change.scope == Scope::Session) {
-            set(&mut open.state, &mut open.past, &change.key, Some(change.value.clone()), sequence);
+            open.set(&change.key, Some(change.value.clone()), sequence);
         }
         let mut rewind_to = rewound_to;
         if let (Some(Rewind::Before(invocation)), None) = (&event.rewind, rewound_to) {
@@ -493,6 +530,7 @@ impl Import {
         let Some(open) = &mut self.open else { return Ok(()) };
         open.bytes = 0;
         let (rows, past) = (std::mem::take(&mut open.rows), std::mem::take(&mut open.past));
+        open.held -= past.iter().map(|past| weight(&past.key, &past.value)).sum::<usize>();
         if open.exists || self.options.dry_run {
             return Ok(());
         }
@@ -599,23 +637,6 @@ impl From<Fault> for ImportResult {
 
 fn no_session() -> Fault {
     Fault::invalid("a line is not within a session")
-}
-
-/// Sets a key, or removes it, at a revision; what held before is kept if it held at all.
-fn set(
-    state: &mut BTreeMap<String, (i64, RawJson)>,
-    past: &mut Vec<PastValue>,
-    key: &str,
-    value: Option<RawJson>,
-    to: i64,
-) {
-    let before = match value {
-        Some(value) => state.insert(key.to_owned(), (to, value)),
-        None => state.remove(key),
-    };
-    if let Some((from, value)) = before.filter(|(from, _)| *from < to) {
-        past.push(PastValue { key: key.to_owned(), from, to, value });
-    }
 }
 
 /// Whether a JSON object has these keys with these very texts, and no others.

@@ -108,6 +108,37 @@ on_both_databases! {
         second.stop().await;
     }
 
+    async fn a_state_may_be_longer_than_any_event_of_an_import(server: &TestServer) {
+        // A session of many values, none of which is large; its longest event has one of them.
+        let value = "x".repeat(900);
+        server.create("{}").await;
+        for n in 0..100 {
+            server.append(format!(r#"{{"actions":{{"stateDelta":{{"k{n}":"{value}"}}}}}}"#)).await;
+        }
+        let export = exported(server, EXPORT).await;
+        let sizes = ["--max-value-bytes=1KiB", "--max-event-bytes=2KiB", "--max-body-bytes=4KiB"];
+        let other = TestServer::start(Place::sqlite(), &sizes).await;
+        assert_all(&import(&other, "", &export).await, "created", 1);
+        assert_eq!(body(&exported(&other, EXPORT).await), body(&export));
+        // Any other line of that length is not read.
+        let long = format!(r#"{{"type":"event","event":{{"x":"{}"}}}}"#, "x".repeat(70 << 10));
+        let renamed = export.replace(r#""id":"s""#, r#""id":"t""#);
+        let mut lines: Vec<&str> = renamed.lines().collect();
+        lines.insert(3, &long);
+        let answer = import(&other, "", &(lines.join("\n") + "\n")).await;
+        assert_all(&answer, "failed", 1);
+        assert!(answer.text().contains(r#""code":"payload_too_large""#), "{answer}");
+        other.stop().await;
+        // There is memory for the events, and not for the state.
+        let sizes = [&sizes[..], &["--max-buffered-bytes=64KiB"]].concat();
+        let other = TestServer::start(Place::sqlite(), &sizes).await;
+        let answer = import(&other, "", &export).await;
+        assert_all(&answer, "failed", 1);
+        assert!(answer.text().contains(r#""code":"overloaded""#), "{answer}");
+        assert!(!body(&exported(&other, EXPORT).await).contains("session"), "nothing is there");
+        other.stop().await;
+    }
+
     async fn parts_are_exported_and_gone_on_with(server: &TestServer) {
         fill(server).await;
         let whole = exported(server, EXPORT).await;
