@@ -278,14 +278,17 @@ impl Reader {
         self.memory.set(self.kept + self.buffer.len() + 2 * line.len() + MEMBER_BYTES * members)
     }
 
-    /// Why the line that comes is read over, if it is.
-    fn is_unread(&mut self) -> Option<Unread> {
+    fn is_too_long(&self, line: &[u8]) -> bool {
         let is_state = || {
-            let start = self.buffer.strip_prefix(br#"{"type":"#);
+            let start = line.strip_prefix(br#"{"type":"#);
             start.is_some_and(|rest| STATES.iter().any(|kind| rest.starts_with(kind.as_bytes())))
         };
-        let longest = if is_state() { LONGEST_STATE } else { self.longest };
-        if self.buffer.len() > longest {
+        line.len() > self.longest && (line.len() > LONGEST_STATE || !is_state())
+    }
+
+    /// Why the line that comes is read over, if it is.
+    fn is_unread(&mut self) -> Option<Unread> {
+        if self.is_too_long(&self.buffer) {
             self.unread = Some(Unread::TooLong);
         } else if !self.memory.set(self.kept + self.buffer.len()) {
             self.unread = Some(Unread::NoRoom);
@@ -296,6 +299,7 @@ impl Reader {
     fn whole(&mut self, line: BytesMut) -> Read {
         match self.unread.take() {
             Some(why) => Read::Unread(why),
+            None if self.is_too_long(&line) => Read::Unread(Unread::TooLong),
             None if !self.has_room_for(&line) => Read::Unread(Unread::NoRoom),
             None => Read::Line(line),
         }

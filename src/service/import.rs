@@ -340,6 +340,11 @@ impl Import {
                 self.failed = false;
                 self.begin(*begin, line).await
             }
+            Line::End => {
+                results.extend(self.finish().await.map_err(Failed::Service)?);
+                self.ended = true;
+                Ok(())
+            }
             _ if self.failed => Ok(()),
             Line::Event(event) => {
                 self.add_line(line)?;
@@ -355,11 +360,6 @@ impl Import {
                     return Err(Fault::invalid("`session.end` is of another session").into());
                 }
                 results.push(self.end(revision, &state, sha256).await?);
-                Ok(())
-            }
-            Line::End => {
-                results.extend(self.finish().await.map_err(Failed::Service)?);
-                self.ended = true;
                 Ok(())
             }
         }
