@@ -26,6 +26,7 @@ use crate::access::{self, AdminKey};
 use crate::domain::Limits;
 use crate::domain::access::{Names, Role, Writer, key_name};
 use crate::domain::ids::{AppName, SessionId, UserId};
+use crate::domain::query::EventQuery;
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
 use crate::store::limits::PostgresOptions;
@@ -524,6 +525,14 @@ pub struct Config {
     #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
     pub max_buffered_bytes: usize,
 
+    /// Answers held in memory, all together, in bytes; one beyond it is 503 `overloaded`
+    ///
+    /// Answers of up to 64 KiB do not count. Streamed answers wait for room for their next part, and a watch says `bye`. While
+    /// another app asks for large answers, those of one app get at most half.
+    #[arg(long, env = "SESSIOND_MAX_ANSWER_BYTES", default_value = "256MiB")]
+    #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
+    pub max_answer_bytes: usize,
+
     /// One request body, in bytes; a larger one is 413
     #[arg(long, env = "SESSIOND_MAX_BODY_BYTES", default_value = "8MiB")]
     #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
@@ -634,6 +643,10 @@ pub struct HttpSettings {
     pub min_rate: usize,
     /// Bytes of all request bodies held in memory together; at least `max_body_bytes`.
     pub max_buffered_bytes: usize,
+    /// Bytes of all answers held in memory together, but for small ones.
+    pub max_answer_bytes: usize,
+    /// The most bytes that a part of a streamed answer has.
+    pub largest_part: usize,
     /// From the end of a request's head to the beginning of its answer.
     pub request_timeout: Duration,
     pub watch: WatchSettings,
@@ -749,6 +762,7 @@ impl Config {
             ("--max-value-bytes", self.max_value_bytes, "--max-event-bytes", self.max_event_bytes),
             ("--max-event-bytes", self.max_event_bytes, "--max-body-bytes", self.max_body_bytes),
             ("--max-body-bytes", self.max_body_bytes, "--max-buffered-bytes", self.max_buffered_bytes),
+            ("--max-page-bytes", self.max_page_bytes, "--max-answer-bytes", self.max_answer_bytes),
         ];
         for (part, part_bytes, whole, whole_bytes) in at_most {
             if part_bytes > whole_bytes {
@@ -891,6 +905,8 @@ impl Config {
             body_stall_timeout: self.body_stall_timeout,
             min_rate: self.min_rate,
             max_buffered_bytes: self.max_buffered_bytes,
+            max_answer_bytes: self.max_answer_bytes,
+            largest_part: EventQuery::all().max_bytes.max(self.max_event_bytes),
             request_timeout: self.request_timeout,
             watch: WatchSettings {
                 places: self.max_watchers,

@@ -40,11 +40,12 @@ struct RequestLabels {
 }
 
 /// What refuses: limits, rates, grants, and the checks of `Host` and `Origin`.
-const LIMITS: [&str; 23] = [
+const LIMITS: [&str; 24] = [
     "connections",
     "in_flight",
     "streams",
     "buffered_bytes",
+    "answer_bytes",
     "look_ups",
     "watchers",
     "transfers",

@@ -93,7 +93,7 @@ pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
     };
     let mut progress = Progress::new("exported");
     for source in sources(&service, config, args).await? {
-        let mut export = service.export(source, None)?;
+        let mut export = service.export(source, None);
         let before = progress.counts;
         while let Some(lines) = export.next(Instant::now() + config.request_timeout).await? {
             out.write_all(lines.as_bytes())?;
@@ -141,7 +141,7 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
         app: args.app_name,
         dry_run: args.dry_run,
     };
-    let import = begin(&service, config, options)?;
+    let import = begin(&service, config, options);
     let done = if args.file.as_os_str() == "-" {
         lines(import, args.dry_run, io::stdin().lock()).await
     } else {
@@ -152,11 +152,8 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
 }
 
 /// Begins an import by somebody who has the database, and so may write everywhere.
-///
-/// # Errors
-/// Never, in a process of its own.
-pub fn begin(service: &Arc<Service>, config: &Config, options: ImportOptions) -> Result<Import, Error> {
-    Ok(service.import(options, Grant::unlimited(), config.request_timeout)?)
+pub fn begin(service: &Arc<Service>, config: &Config, options: ImportOptions) -> Import {
+    service.import(options, Grant::unlimited(), config.request_timeout)
 }
 
 async fn lines(mut import: Import, dry_run: bool, mut file: impl BufRead) -> Result<(), Error> {

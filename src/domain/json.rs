@@ -328,6 +328,21 @@ impl ObjectText {
         self.0.push_str(value);
     }
 
+    /// Adds a member whose value is an array of JSON texts.
+    pub fn push_array(&mut self, key: &str, items: &[String]) {
+        // In one piece: a page has megabytes.
+        self.0.reserve(items.iter().map(|item| item.len() + 1).sum::<usize>() + key.len() + 64);
+        self.push_key(key);
+        self.0.push('[');
+        for (n, item) in items.iter().enumerate() {
+            if n > 0 {
+                self.0.push(',');
+            }
+            self.0.push_str(item);
+        }
+        self.0.push(']');
+    }
+
     /// Adds a member whose value is a string.
     pub fn push_str(&mut self, key: &str, value: &str) {
         self.push_key(key);

@@ -1,31 +1,42 @@
-//! Admission: places for requests and for streams, and the answer to a request for which there is none.
+//! Admission: places for requests, streams, watches and transfers, room for answers, and the answer to a request for which there
+//! is none.
 //!
 //! Under overload, refusals are the most frequent answer, so they must be cheap: each is made without a task, from a
 //! prepared text, and is not logged on its own; [`report_refusals`] logs once a second how many there were. It tells of what is
 //! beyond a [rate](super::rates), too.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::Response;
+use bytes::Bytes;
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use percent_encoding::percent_decode_str;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
-use super::problem::{Code, Ids, Problem, REQUEST_ID, Throttle};
-use super::shares::{App, Shares};
+use super::problem::{Code, Ids, Outcome, Problem, REQUEST_ID, Throttle, is_write};
+use super::shares::{App, Pool, Share};
 use crate::config::HttpSettings;
 use crate::metrics::{InFlight, Metrics};
 use crate::server::Pause;
 
 /// The limits that refuse the more, the more is asked, as the metrics know them: of what is under way in this process, and of
 /// rates.
-const COUNTED: [&str; 8] =
-    ["connections", "in_flight", "streams", "buffered_bytes", "look_ups", "rate_app", "rate_key", "rate_user"];
+const COUNTED: [&str; 9] = [
+    "connections",
+    "in_flight",
+    "streams",
+    "buffered_bytes",
+    "answer_bytes",
+    "look_ups",
+    "rate_app",
+    "rate_key",
+    "rate_user",
+];
 
 /// The connections of refused requests are left alone for so long at least, and then come back one by one, so that all
 /// refusals together take little of the time in which others are served, however many clients insist.
@@ -35,19 +46,40 @@ const BETWEEN_TWO: Duration = Duration::from_micros(500);
 /// None is left alone for longer than it was told by `Retry-After`.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// Exports and imports at a time. Each goes through all that there is, for as long as it takes.
+const MAX_TRANSFERS: usize = 4;
+
+/// Of what is held for long, an app that is alone leaves one part in so many for another one that comes.
+const KEPT: usize = 8;
+
+/// An answer, or a part of one, up to this size takes no room: the kernel has taken it before anybody else waits for it.
+const SMALL: usize = 64 * 1024;
+
+/// The unit in which the room for answers is counted.
+const UNIT: usize = 1024;
+
+/// How soon a streamed answer looks again for room for its next part. The idle timeout of its connection ends that.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
 /// The places that there are.
 pub struct Places {
-    requests: Arc<Mutex<Shares>>,
+    requests: Pool,
     /// Makes numbers of apps' names. Which names share one is nothing that a client can find out.
     numbers: RandomState,
-    streams: Arc<Semaphore>,
-    watchers: Arc<Semaphore>,
+    streams: Pool,
+    watchers: Pool,
+    transfers: Pool,
+    /// Room for answers that wait for their readers.
+    answers: Pool,
+    /// The most that a part of a streamed answer has, but for a single state that is larger.
+    largest_part: usize,
     /// When the last of the refused connections comes back.
     last_return: Mutex<Instant>,
 }
 
 /// A request's place, and its part of what the metrics show as in flight. Dropping it gives both back.
 pub struct Place {
+    app: App,
     share: Held,
     in_flight: InFlight,
 }
@@ -65,25 +97,13 @@ impl Held {
 
 /// A place of a watch, or of a request that waits. Dropping it gives it back.
 pub struct Watching {
-    _permit: OwnedSemaphorePermit,
+    _share: Share,
     _counted: InFlight,
 }
 
 /// In the extensions of a response that is streamed and holds a [`Watching`]: it takes no place among the other streams.
 #[derive(Debug, Clone, Copy)]
 pub struct IsWatch;
-
-/// One of the places for requests. Dropping it gives it back.
-struct Share {
-    requests: Arc<Mutex<Shares>>,
-    app: App,
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).give_back(self.app);
-    }
-}
 
 impl Place {
     /// What the handler may give back.
@@ -94,61 +114,118 @@ impl Place {
 
 impl Places {
     pub fn new(settings: &HttpSettings) -> Self {
+        let shared = |most: usize| Pool::new(most, most / KEPT);
         Self {
-            requests: Arc::new(Mutex::new(Shares::new(settings.max_in_flight))),
+            requests: Pool::new(settings.max_in_flight, 0),
             numbers: RandomState::new(),
-            streams: Arc::new(Semaphore::new(settings.max_streams.min(Semaphore::MAX_PERMITS))),
-            watchers: Arc::new(Semaphore::new(settings.watch.places.min(Semaphore::MAX_PERMITS))),
+            streams: shared(settings.max_streams),
+            watchers: shared(settings.watch.places),
+            transfers: Pool::new(MAX_TRANSFERS, 1),
+            answers: shared(units(settings.max_answer_bytes)),
+            largest_part: settings.largest_part,
             last_return: Mutex::new(Instant::now()),
         }
     }
 
+    /// The number of an app, or of a client whose request names none.
+    pub fn number(&self, name: impl Hash) -> App {
+        self.numbers.hash_one(name)
+    }
+
     /// A place for a request with this path, if there is one for its app. One that is `always` served takes none.
     pub fn take(&self, metrics: &Metrics, route: Option<&str>, path: &str, always: bool) -> Option<Place> {
-        let share = match always {
-            true => None,
-            false => {
-                let app = self.numbers.hash_one(route.and_then(|route| app_of(route, path)));
-                let mut shares = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-                Some(shares.take(app, Instant::now()).then(|| Share { requests: self.requests.clone(), app })?)
-            }
-        };
-        Some(Place { share: Held(Arc::new(Mutex::new(share))), in_flight: metrics.in_flight() })
+        let app = self.number(route.and_then(|route| app_of(route, path)));
+        let share = if always { None } else { Some(self.requests.take(app, 1)?) };
+        Some(Place { app, share: Held(Arc::new(Mutex::new(share))), in_flight: metrics.in_flight() })
     }
 
     /// A place for a watch, or for a request that waits.
     ///
     /// # Errors
-    /// All are taken.
-    pub fn watch(&self, metrics: &Metrics) -> Result<Watching, Problem> {
-        let Ok(permit) = self.watchers.clone().try_acquire_owned() else {
+    /// All that the app may have are taken.
+    pub fn watch(&self, metrics: &Metrics, app: App) -> Result<Watching, Problem> {
+        let Some(share) = self.watchers.take(app, 1) else {
             let throttle = Throttle { limit: "watchers", retry_after: "1".to_owned(), fields: None };
             let detail = "as many watches and waiting requests are under way as can be; try again later";
             return Err(Problem::throttled("watchers", throttle, detail));
         };
-        Ok(Watching { _permit: permit, _counted: metrics.watcher() })
+        Ok(Watching { _share: share, _counted: metrics.watcher() })
     }
 
-    /// The response, with its place: given back if it is complete; exchanged for one among the streams, which it keeps
-    /// until its last byte is taken, if its body is still to be made.
+    /// A place for an export or an import.
     ///
     /// # Errors
-    /// All places for streams are taken.
+    /// All that the app may have are taken.
+    pub fn transfer(&self, app: App) -> Result<Share, Problem> {
+        let detail = "as many exports and imports are under way as there may be; try again";
+        self.transfers.take(app, 1).ok_or_else(|| Problem::over("transfers", Code::Overloaded, detail))
+    }
+
+    /// Room among the answers for so many bytes, unless they are few; `None` if there is none.
+    #[expect(clippy::option_option, reason = "no room, and none needed")]
+    pub fn room(&self, app: App, bytes: usize) -> Option<Option<Share>> {
+        if bytes <= SMALL { Some(None) } else { self.answers.take(app, units(bytes)).map(Some) }
+    }
+
+    /// The bytes, which take room until they are written; `None` if there is none.
+    pub fn counted(&self, app: App, bytes: Bytes) -> Option<Bytes> {
+        Some(match self.room(app, bytes.len())? {
+            Some(room) => counted(bytes, room),
+            None => bytes,
+        })
+    }
+
+    /// The response, with its place. If it is complete, the place is given back, and what is large takes room until it is
+    /// written. If its body is still to be made, the place is exchanged for one among the streams, which it keeps until its
+    /// last byte is taken, and room for one part at a time.
+    ///
+    /// # Errors
+    /// There is no place for a stream, or no room.
     pub fn hold(&self, place: Place, method: &Method, response: Response) -> Result<Response, Problem> {
+        let Place { app, share, in_flight } = place;
         // hyper drops the body of an answer to HEAD at once.
-        if response.body().size_hint().exact().is_some() || *method == Method::HEAD {
+        let size = response.body().size_hint().exact();
+        if size.is_some_and(|size| size <= SMALL as u64) || *method == Method::HEAD {
             return Ok(response);
         }
-        let Place { share, in_flight } = place;
-        share.give_back();
-        if response.extensions().get::<IsWatch>().is_some() {
-            return Ok(response.map(|body| held_by(body, in_flight)));
-        }
-        let Ok(stream) = self.streams.clone().try_acquire_owned() else {
-            let detail = "more answers are being streamed than can be; try again";
-            return Err(Problem::over("streams", Code::Overloaded, detail));
+        let overloaded = |limit, detail| {
+            // It is done, and its client is not told what came of it.
+            let mut problem = Problem::over(limit, Code::Overloaded, detail);
+            if is_write(method) {
+                problem.outcome = Outcome::Unknown;
+            }
+            problem
         };
-        Ok(response.map(|body| held_by(body, (stream, in_flight))))
+        let full = || overloaded("answer_bytes", "too many bytes of answers wait for their readers; try again");
+        let (head, body) = response.into_parts();
+        if size.is_some() {
+            // It is there already, in one piece.
+            let Some(Ok(whole)) = body.collect().now_or_never() else { return Err(Problem::panicked()) };
+            let body = self.counted(app, whole.to_bytes()).ok_or_else(full)?;
+            return Ok(Response::from_parts(head, Body::from(body)));
+        }
+        share.give_back();
+        if head.extensions.get::<IsWatch>().is_some() {
+            return Ok(Response::from_parts(head, held_by(body, in_flight)));
+        }
+        let Some(stream) = self.streams.take(app, 1) else {
+            return Err(overloaded("streams", "more answers are being streamed than can be; try again"));
+        };
+        let (answers, part) = (self.answers.clone(), units(self.largest_part));
+        let first = Some(answers.take(app, part).ok_or_else(full)?);
+        let parts = stream::try_unfold((body.into_data_stream(), first), move |(mut parts, room)| {
+            let answers = answers.clone();
+            async move {
+                let mut room = match room {
+                    Some(room) => room,
+                    None => room_for(&answers, app, part).await,
+                };
+                let Some(bytes) = parts.next().await.transpose()? else { return Ok::<_, axum::Error>(None) };
+                room.set(units(bytes.len()));
+                Ok(Some((counted(bytes, room), (parts, None))))
+            }
+        });
+        Ok(Response::from_parts(head, held_by(Body::from_stream(parts), (stream, in_flight))))
     }
 
     /// For the connection of a request that is refused now.
@@ -158,6 +235,31 @@ impl Places {
         *last = next_return(*last, now);
         Pause(*last - now)
     }
+}
+
+fn units(bytes: usize) -> usize {
+    bytes.div_ceil(UNIT)
+}
+
+/// Room for the next part of an answer, as soon as there is.
+async fn room_for(answers: &Pool, app: App, part: usize) -> Share {
+    loop {
+        match answers.take(app, part) {
+            Some(room) => return room,
+            None => sleep(LOOK_AGAIN).await,
+        }
+    }
+}
+
+/// The bytes, which take this room until they are written.
+fn counted(bytes: Bytes, room: Share) -> Bytes {
+    struct Counted(Bytes, #[expect(dead_code, reason = "for its drop")] Share);
+    impl AsRef<[u8]> for Counted {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    Bytes::from_owner(Counted(bytes, room))
 }
 
 /// The body, which keeps `held` until its end.
@@ -242,7 +344,7 @@ pub async fn report_refusals(metrics: Arc<Metrics>) {
     loop {
         seconds.tick().await;
         let now = count();
-        let [connections, in_flight, streams, buffered_bytes, look_ups, rate_app, rate_key, rate_user] =
+        let [connections, in_flight, streams, buffered_bytes, answer_bytes, look_ups, rate_app, rate_key, rate_user] =
             std::array::from_fn(|n| now[n] - before[n]);
         if now != before {
             tracing::warn!(
@@ -250,6 +352,7 @@ pub async fn report_refusals(metrics: Arc<Metrics>) {
                 in_flight,
                 streams,
                 buffered_bytes,
+                answer_bytes,
                 look_ups,
                 rate_app,
                 rate_key,

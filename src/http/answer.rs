@@ -93,7 +93,7 @@ pub fn page(name: &str, items: &[String], next: Option<String>) -> String {
 /// [`page`], to which members may be added.
 pub fn open_page(name: &str, items: &[String], next: Option<String>) -> ObjectText {
     let mut object = ObjectText::default();
-    object.push(name, &format!("[{}]", items.join(",")));
+    object.push_array(name, items);
     if let Some(token) = next {
         object.push_str("nextPageToken", &token);
     }

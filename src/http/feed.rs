@@ -31,6 +31,9 @@ const INCLUDE: Param = Param {
 const KINDS: Param =
     Param { name: "kinds", kind: Kind::Text, about: "Only changes of these kinds, separated by commas." };
 
+/// The most that is read of a stream, and sent, at a time.
+const PART_BYTES: usize = 256 << 10;
+
 const QUERY: &[Param] = &[AFTER, INCLUDE, KINDS, WAIT, PAGE_SIZE];
 const DESCRIPTION: &str = "One sequence of changes, the same for every reader and every process, in which those of a session and of a \
     scope are in the order of their commits. A page of JSON, which with `wait` waits for its first change; or, with `Accept: \
@@ -108,6 +111,7 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
                 return Err(Problem::field(param.name, "is for pages; this is a stream"));
             }
         }
+        feed.max_bytes = feed.max_bytes.min(PART_BYTES);
         // What is wrong with the position is said before the stream begins.
         let first = service.feed(&feed, call.deadline).await?;
         return stream::answer(
@@ -160,7 +164,7 @@ fn page_object(page: &Changes) -> String {
     let changes: Vec<String> =
         page.changes.iter().map(|(change, subject)| change_object(change, subject.as_ref())).collect();
     let mut object = ObjectText::default();
-    object.push("changes", &format!("[{}]", changes.join(",")));
+    object.push_array("changes", &changes);
     object.push_str("position", &page.position.to_string());
     object.push("upToDate", if page.up_to_date { "true" } else { "false" });
     object.close()

@@ -56,6 +56,19 @@ impl Claim {
         }
         taken
     }
+
+    /// There are so many bytes now, more or fewer; whether there is memory for that. Never waits.
+    #[must_use]
+    pub fn set(&mut self, bytes: usize) -> bool {
+        let mut fewer = self.units.saturating_sub(bytes.div_ceil(UNIT));
+        self.units -= fewer;
+        for held in [&mut self.held, &mut self.held_small].into_iter().flatten() {
+            let part = fewer.min(held.num_permits());
+            fewer -= part;
+            drop(held.split(part));
+        }
+        self.grow_to(bytes)
+    }
 }
 
 fn take(from: &Arc<Semaphore>, held: &mut Option<OwnedSemaphorePermit>, units: u32) -> bool {
@@ -105,6 +118,23 @@ mod tests {
         drop(large);
         assert!(small[0].grow_to(SMALL + 1));
         drop(small);
+        assert_eq!(free(&memory), (1400, 200));
+    }
+
+    #[test]
+    fn what_is_held_can_become_less() {
+        let memory = Memory::new(1600 * KIB, 1000 * KIB);
+        let mut rest = memory.claim();
+        assert!(rest.grow_to(1360 * KIB));
+        let mut claim = memory.claim();
+        assert!(claim.set(40 * KIB) && claim.set(60 * KIB), "of both shares");
+        assert_eq!(free(&memory), (0, 180));
+        for (bytes, expected) in [(50, (0, 190)), (10, (30, 200)), (0, (40, 200)), (40, (0, 200))] {
+            assert!(claim.set(bytes * KIB));
+            assert_eq!(free(&memory), expected, "{bytes}");
+        }
+        assert!(!claim.set(400 * KIB), "there is no more");
+        drop((claim, rest));
         assert_eq!(free(&memory), (1400, 200));
     }
 

@@ -382,11 +382,6 @@ impl From<Error> for Problem {
             Error::SessionNotFound => Self::new(Code::SessionNotFound, "there is no such session, or it has expired"),
             Error::EventNotFound => Self::new(Code::EventNotFound, "the session has no event of this id"),
             Error::InvocationNotFound => Self::new(Code::EventNotFound, "the session has no event of this invocation"),
-            Error::TooManyTransfers => Self::over(
-                "transfers",
-                Code::Overloaded,
-                "as many exports and imports are under way as there may be; try again",
-            ),
             Error::SessionCut => Self::new(Code::SessionNotFound, "the session was deleted or trimmed meanwhile"),
             Error::StateKeyNotFound => Self::new(Code::StateKeyNotFound, "the merged state has no such key"),
             Error::SessionAlreadyExists => {

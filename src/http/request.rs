@@ -21,6 +21,7 @@ use super::paging::Binding;
 use super::pipeline::{Shown, turned_away};
 use super::problem::{Code, Problem, is_write};
 use super::rates::{Limited, Paid, Payers, Rates};
+use super::shares;
 use crate::access::{Client, Kind as ClientKind};
 use crate::allowance::Allowance;
 use crate::domain::access::{Place, Role, Writer};
@@ -215,6 +216,14 @@ impl Call {
     pub fn limits(&self) -> Limits {
         let writer = if self.client.grant.role == Role::User { Writer::User } else { Writer::Anyone };
         Limits { writer, ..*self.service.limits() }
+    }
+
+    /// Who shares places with others: the app of the path or, where it names none, the client.
+    pub fn sharer(&self) -> shares::App {
+        match &self.names.app {
+            Some(app) => self.app.places.number(Some(app.as_str().as_bytes())),
+            None => self.app.places.number(&self.client.id),
+        }
     }
 
     pub fn app_name(&self) -> Result<AppName, Problem> {

@@ -18,6 +18,7 @@ use super::answer::Answer;
 use super::app::App;
 use super::problem::{Code, Problem};
 use super::request::Call;
+use super::shares;
 use super::wait::Watched;
 use crate::domain::json::ObjectText;
 use crate::server::Stall;
@@ -41,6 +42,10 @@ pub trait Source: Send + 'static {
     fn changed(&mut self) -> impl Future<Output = ()> + Send;
     /// What comes next. If it fails, it may be tried again.
     fn read(&mut self, deadline: Instant) -> impl Future<Output = service::Result<Frames>> + Send;
+    /// Bytes that it keeps in memory between two reads.
+    fn held(&self) -> usize {
+        0
+    }
 }
 
 /// The next part of a stream.
@@ -89,7 +94,7 @@ pub fn answer(call: &Call, accepts: Accepts, source: impl Source) -> Result<Resp
         // Of no known length, as the stream is.
         return Ok(headed(call, Body::from_stream(stream::empty::<Result<Bytes, Infallible>>())));
     }
-    let place = match call.app.places.watch(&call.app.metrics) {
+    let place = match call.app.places.watch(&call.app.metrics, call.sharer()) {
         Ok(place) => place,
         // A browser takes any other answer for the end, and never comes back.
         Err(_) if accepts == Accepts::StreamAlone => {
@@ -204,6 +209,9 @@ struct Stream<S> {
     /// Since when reads fail.
     failing: Option<Instant>,
     ended: Option<&'static str>,
+    sharer: shares::App,
+    /// What the source keeps, and its room among the answers, if it is much.
+    held: (usize, Option<shares::Share>),
     _place: Watching,
 }
 
@@ -226,6 +234,8 @@ impl<S: Source> Stream<S> {
             beat: Instant::now() + settings.heartbeat,
             failing: None,
             ended: None,
+            sharer: call.sharer(),
+            held: (0, None),
             _place: place,
             app,
         }
@@ -238,7 +248,26 @@ impl<S: Source> Stream<S> {
         }
         let part = self.next().await?;
         self.beat = Instant::now() + self.app.settings.watch.heartbeat;
-        Some((Ok(part.into()), self))
+        let part = match self.counted(part.into()) {
+            Some(part) => part,
+            // Its client comes back behind what it has.
+            None => {
+                self.app.metrics.rejected("answer_bytes");
+                self.bye(Bye::Overloaded).into()
+            }
+        };
+        Some((Ok(part), self))
+    }
+
+    /// A part, if there is room for it and for what the source keeps.
+    fn counted(&mut self, part: Bytes) -> Option<Bytes> {
+        let places = &self.app.places;
+        let held = self.source.held();
+        if held != self.held.0 {
+            self.held = (held, None);
+            self.held.1 = places.room(self.sharer, held)?;
+        }
+        places.counted(self.sharer, part)
     }
 
     /// `None`: it ends without a word.

@@ -10,28 +10,43 @@ use axum::response::Response;
 use bytes::BytesMut;
 use futures_util::stream;
 use http_body_util::BodyExt as _;
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
 use tokio::time::{Instant, timeout_at};
 
 use super::answer::{Answer, wait_or_cut};
 use super::app::App;
 use super::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply, Serving};
+use super::memory::Claim;
 #[cfg(test)]
 use super::problem::Code;
 use super::problem::Problem;
 use super::request::{Call, MediaType};
+use super::shares::Share;
 use super::wait::Watched;
 use crate::allowance::Allowance;
 use crate::domain::access::Role;
 use crate::domain::ids::AppName;
 use crate::domain::transfer::{Source, parse_cursor};
-use crate::service::{Error, Export, Import, ImportOptions, ImportResult, Imported, OnConflict, Part};
+use crate::service::{Error, Export, Import, ImportOptions, ImportResult, Imported, OnConflict, Part, Unread};
 
 pub const NDJSON: &str = "application/x-ndjson";
 
 const TAG: &str = "Export and import";
 
-/// The longest line that is read: the state of a session is one.
-const LONGEST_LINE: usize = 64 << 20;
+/// The longest line that is read, if it is one of these: what a session or a scope holds has no limit of its own. Any other line
+/// has an event, which is at most twice as long where it is written as a string.
+const LONGEST_STATE: usize = 64 << 20;
+const STATES: [&str; 4] = [r#""session""#, r#""session.end""#, r#""user.state""#, r#""app.state""#];
+
+/// What a line has beside its event.
+const SLACK: usize = 64 << 10;
+
+/// A longer line is not judged where others are served.
+const LARGE_LINE: usize = 1 << 20;
+
+/// What a member of an object takes in memory, beside its text.
+const MEMBER_BYTES: usize = 200;
 
 const AFTER: Param = Param {
     name: "after",
@@ -89,10 +104,15 @@ fn export(source: Source, mut call: Call) -> Result<Response, Problem> {
     if call.is_head {
         return Ok(answer.empty());
     }
-    let export = call.service.export(source, after)?;
+    let place = call.app.places.transfer(call.sharer())?;
+    let export = call.service.export(source, after);
     let limit = call.app.settings.request_timeout;
-    let begun = (export, Watched::new(&call));
-    Ok(answer.body(Body::from_stream(stream::try_unfold(begun, move |(export, client)| lines(export, client, limit)))))
+    let begun = (export, Watched::new(&call), place);
+    let lines = stream::try_unfold(begun, move |(export, client, place)| async move {
+        let next = lines(export, client, limit).await?;
+        Ok::<_, io::Error>(next.map(|(lines, (export, client))| (lines, (export, client, place))))
+    });
+    Ok(answer.body(Body::from_stream(lines)))
 }
 
 /// The next lines of an export, each read within this time, as long as the client may have them.
@@ -154,16 +174,20 @@ pub async fn import(mut call: Call) -> Result<Response, Problem> {
     };
     let body = call.body_of(MediaType::Ndjson)?;
     let settings = &call.app.settings;
-    let import = call.service.import(options, call.client.grant.clone(), settings.request_timeout)?;
+    let place = call.app.places.transfer(call.sharer())?;
+    let import = call.service.import(options, call.client.grant.clone(), settings.request_timeout);
     let reader = Reader {
         allowance: Allowance::new(settings.body_stall_timeout, settings.min_rate),
         app: call.app.clone(),
         body: Some(body),
         buffer: BytesMut::new(),
-        is_over: false,
+        memory: call.app.memory.claim(),
+        kept: 0,
+        longest: 2 * call.service.limits().event_bytes + SLACK,
+        unread: None,
     };
     let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
-    let steps = Steps { client: Watched::new(&call), reader, import, is_over: false };
+    let steps = Steps { client: Watched::new(&call), reader, import, is_over: false, _place: place };
     Ok(answer.body(Body::from_stream(stream::try_unfold(steps, Steps::next))))
 }
 
@@ -173,6 +197,7 @@ struct Steps {
     reader: Reader,
     import: Import,
     is_over: bool,
+    _place: Share,
 }
 
 impl Steps {
@@ -185,8 +210,8 @@ impl Steps {
             let read = self.client.during(self.reader.line()).await??;
             self.import.set_grant(self.client.grant());
             let results = match read {
-                Read::Line(line) => self.import.line(&line).await.map_err(cut)?,
-                Read::TooLong => self.import.too_long().await.map_err(cut)?.into_iter().collect(),
+                Read::Line(line) => self.take(&line).await.map_err(cut)?,
+                Read::Unread(why) => self.import.unread(why).await.map_err(cut)?.into_iter().collect(),
                 Read::End => {
                     self.is_over = true;
                     let mut results: Vec<Imported> = self.import.finish().await.map_err(cut)?.into_iter().collect();
@@ -208,6 +233,19 @@ impl Steps {
     }
 }
 
+impl Steps {
+    async fn take(&mut self, line: &[u8]) -> Result<Vec<Imported>, Error> {
+        let mut results = match line.len() {
+            0..LARGE_LINE => self.import.line(line).await?,
+            _ => block_in_place(|| Handle::current().block_on(self.import.line(line)))?,
+        };
+        if !self.reader.keep(self.import.held()) {
+            results.extend(self.import.unread(Unread::NoRoom).await?);
+        }
+        Ok(results)
+    }
+}
+
 /// The database failed: it is too late for an error document.
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn cut(error: Error) -> io::Error {
@@ -216,8 +254,8 @@ fn cut(error: Error) -> io::Error {
 }
 
 enum Read {
-    Line(Vec<u8>),
-    TooLong,
+    Line(BytesMut),
+    Unread(Unread),
     End,
 }
 
@@ -227,36 +265,75 @@ struct Reader {
     allowance: Allowance,
     body: Option<Body>,
     buffer: BytesMut,
-    /// The line that comes is too long, and read over.
-    is_over: bool,
+    /// Of the buffer, of the line that is judged, and of what the import keeps.
+    memory: Claim,
+    kept: usize,
+    /// The longest line that holds no state.
+    longest: usize,
+    /// The line that comes is read over.
+    unread: Option<Unread>,
 }
 
 impl Reader {
+    /// The import keeps so much from now on; whether there is memory for that.
+    fn keep(&mut self, bytes: usize) -> bool {
+        self.kept = bytes;
+        self.memory.set(bytes + self.buffer.len())
+    }
+
+    /// Whether there is memory to judge a line: what it says is copied, and each member of an object has a place of its own.
+    fn has_room_for(&mut self, line: &[u8]) -> bool {
+        let members = line.windows(2).filter(|pair| pair == br#"":"#).count();
+        self.memory.set(self.kept + self.buffer.len() + 2 * line.len() + MEMBER_BYTES * members)
+    }
+
+    fn is_too_long(&self, line: &[u8]) -> bool {
+        let is_state = || {
+            let start = line.strip_prefix(br#"{"type":"#);
+            start.is_some_and(|rest| STATES.iter().any(|kind| rest.starts_with(kind.as_bytes())))
+        };
+        line.len() > self.longest && (line.len() > LONGEST_STATE || !is_state())
+    }
+
+    /// Why the line that comes is read over, if it is.
+    fn is_unread(&mut self) -> Option<Unread> {
+        if self.is_too_long(&self.buffer) {
+            self.unread = Some(Unread::TooLong);
+        } else if !self.memory.set(self.kept + self.buffer.len()) {
+            self.unread = Some(Unread::NoRoom);
+        }
+        self.unread
+    }
+
+    fn whole(&mut self, line: BytesMut) -> Read {
+        match self.unread.take() {
+            Some(why) => Read::Unread(why),
+            None if self.is_too_long(&line) => Read::Unread(Unread::TooLong),
+            None if !self.has_room_for(&line) => Read::Unread(Unread::NoRoom),
+            None => Read::Line(line),
+        }
+    }
+
     /// # Errors
     /// The body comes too slowly, or is cut.
     async fn line(&mut self) -> io::Result<Read> {
         let mut searched = 0;
         loop {
             if let Some(at) = self.buffer[searched..].iter().position(|byte| *byte == b'\n') {
-                let line = self.buffer.split_to(searched + at + 1);
-                let is_over = std::mem::replace(&mut self.is_over, false);
-                return Ok(if is_over { Read::TooLong } else { Read::Line(line[..line.len() - 1].to_vec()) });
+                let mut line = self.buffer.split_to(searched + at + 1);
+                line.truncate(line.len() - 1);
+                return Ok(self.whole(line));
+            }
+            if self.is_unread().is_some() {
+                self.buffer = BytesMut::new();
             }
             searched = self.buffer.len();
-            if searched > LONGEST_LINE {
-                self.is_over = true;
-                self.buffer.clear();
-                searched = 0;
-            }
             let Some(body) = &mut self.body else {
-                return Ok(match self.buffer.is_empty() {
-                    true if self.is_over => {
-                        self.is_over = false;
-                        Read::TooLong
-                    }
-                    true => Read::End,
-                    false => Read::Line(self.buffer.split().to_vec()),
-                });
+                if self.buffer.is_empty() && self.unread.is_none() {
+                    return Ok(Read::End);
+                }
+                let line = self.buffer.split();
+                return Ok(self.whole(line));
             };
             let begun = Instant::now();
             match timeout_at(begun + self.allowance.left(), body.frame()).await {
@@ -283,9 +360,14 @@ mod tests {
 
     #[test]
     fn a_failure_has_a_code_of_the_table() {
-        for code in
-            ["invalid_argument", "invalid_json", "payload_too_large", "permission_denied", "session_already_exists"]
-        {
+        for code in [
+            "invalid_argument",
+            "invalid_json",
+            "overloaded",
+            "payload_too_large",
+            "permission_denied",
+            "session_already_exists",
+        ] {
             assert!(Code::ALL.iter().any(|known| known.entry().0 == code), "{code}");
         }
     }

@@ -15,6 +15,7 @@ use super::app::App;
 use super::pipeline::{ClientGone, unauthenticated};
 use super::problem::Problem;
 use super::request::{Call, Standing};
+use super::shares;
 use crate::access::{Client, Refusal};
 use crate::domain::access::Grant;
 use crate::domain::ids::SessionKey;
@@ -136,6 +137,7 @@ pub struct Wait<A = Subscription> {
     gone: Option<ClientGone>,
     ending: watch::Receiver<bool>,
     held: Option<Held>,
+    sharer: shares::App,
     place: Option<Watching>,
 }
 
@@ -161,6 +163,7 @@ impl<A: Awaited> Wait<A> {
             gone: call.extensions.get().cloned(),
             ending: call.app.ending(),
             held: call.extensions.get().cloned(),
+            sharer: call.sharer(),
             place: None,
             app: call.app.clone(),
         }
@@ -176,7 +179,7 @@ impl<A: Awaited> Wait<A> {
             return Ok(None);
         }
         if self.place.is_none() {
-            self.place = Some(self.app.places.watch(&self.app.metrics)?);
+            self.place = Some(self.app.places.watch(&self.app.metrics, self.sharer)?);
             if let Some(held) = &self.held {
                 held.give_back();
             }

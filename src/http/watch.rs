@@ -93,6 +93,10 @@ impl Source for Session {
         let items = self.follower.read(deadline).await?;
         Ok(self.written(items))
     }
+
+    fn held(&self) -> usize {
+        self.follower.held()
+    }
 }
 
 impl Session {

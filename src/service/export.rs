@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::{Error, Result, Service};
@@ -42,7 +41,6 @@ pub struct Export {
     tries: u32,
     step: Step,
     totals: Totals,
-    _place: Option<OwnedSemaphorePermit>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,12 +66,8 @@ struct Open {
 
 impl Service {
     /// Begins an export, behind the session of a cursor if there is one.
-    ///
-    /// # Errors
-    /// `TooManyTransfers`.
-    pub fn export(self: &Arc<Self>, source: Source, after: Option<ListPosition>) -> Result<Export> {
-        let place = self.transfers.clone().try_acquire_owned().map_err(|_| Error::TooManyTransfers)?;
-        Ok(Export {
+    pub fn export(self: &Arc<Self>, source: Source, after: Option<ListPosition>) -> Export {
+        Export {
             service: self.clone(),
             source,
             after,
@@ -85,8 +79,7 @@ impl Service {
             tries: 0,
             step: Step::Begin,
             totals: Totals::default(),
-            _place: Some(place),
-        })
+        }
     }
 
     /// The digest of the lines that an export of a session would have; `None` if it is not there.

@@ -79,7 +79,12 @@ struct Shared {
     app: i64,
     /// A digest of each value, by key.
     values: HashMap<String, [u8; 32]>,
+    /// Bytes of that in memory, about.
+    held: usize,
 }
+
+/// What a key of [`Shared`] takes in memory beside its text.
+const KEY_BYTES: usize = 120;
 
 /// Somebody who follows a session.
 pub struct Follower {
@@ -196,6 +201,11 @@ fn nothing() -> StateFilter {
 }
 
 impl Follower {
+    /// Bytes in memory, about, of what its client knows of shared state.
+    pub fn held(&self) -> usize {
+        self.shared.as_ref().map_or(0, |shared| shared.held)
+    }
+
     /// Where it stands: behind all that [`Follower::read`] has returned.
     pub fn cursor(&self) -> Cursor {
         Cursor { sequence: self.sequence, incarnation: self.timeline.mark(self.incarnation), event: self.event }
@@ -418,7 +428,8 @@ impl Follower {
             }
             values.insert(key.into_owned(), digest);
         }
-        let before = self.shared.replace(Shared { user: head.user_revision, app: head.app_revision, values });
+        let held = values.keys().map(|key: &String| key.len() + KEY_BYTES).sum();
+        let before = self.shared.replace(Shared { user: head.user_revision, app: head.app_revision, values, held });
         match before {
             None => Item::State { tag, state },
             Some(before) => {

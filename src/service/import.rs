@@ -1,12 +1,11 @@
 //! Imports: the lines of an export become sessions again, each whole or not at all. What is in memory is a part of one session, its
-//! state, the names of its invocations, and a digest of each of its events' ids.
+//! state, the names of its invocations, and a digest of each of its events' ids: [`Import::held`] says how much.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
@@ -29,6 +28,17 @@ use crate::domain::{Limits, Rejected};
 /// What one transaction writes.
 const CHUNK_ROWS: usize = 500;
 const CHUNK_BYTES: usize = 4 << 20;
+
+/// What a value, or the name of an invocation, takes in memory beside its text.
+const ENTRY_BYTES: usize = 200;
+
+/// Why a line is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unread {
+    TooLong,
+    /// There is no memory for it now.
+    NoRoom,
+}
 
 /// What to do with a session of which there is another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -129,7 +139,6 @@ pub struct Import {
     /// What was read of an export; `None` if a line of it could not be.
     read: Option<Totals>,
     counts: (u64, u64),
-    _place: OwnedSemaphorePermit,
 }
 
 /// A session of which lines were read.
@@ -151,6 +160,8 @@ struct Open {
     rows: Vec<ImportedRow>,
     past: Vec<PastValue>,
     bytes: usize,
+    /// Bytes in memory beside those, about: of values, present and past, and of invocations.
+    held: usize,
     /// The first event of each invocation, for rewinds.
     invocations: HashMap<String, i64>,
     ids: HashSet<IdDigest>,
@@ -174,18 +185,33 @@ impl Open {
     fn saw_invocation(&mut self, invocation: &str, sequence: i64) {
         if !invocation.is_empty() && !self.invocations.contains_key(invocation) {
             self.invocations.insert(invocation.to_owned(), sequence);
+            self.held += invocation.len() + ENTRY_BYTES;
+        }
+    }
+
+    /// Sets a key, or removes it, at a revision; what held before is kept if it held at all.
+    fn set(&mut self, key: &str, value: Option<RawJson>, to: i64) {
+        self.held += value.as_ref().map_or(0, |value| weight(key, value));
+        let before = match value {
+            Some(value) => self.state.insert(key.to_owned(), (to, value)),
+            None => self.state.remove(key),
+        };
+        match before {
+            Some((from, value)) if from < to => self.past.push(PastValue { key: key.to_owned(), from, to, value }),
+            Some((_, value)) => self.held -= weight(key, &value),
+            None => {}
         }
     }
 }
 
+fn weight(key: &str, value: &RawJson) -> usize {
+    key.len() + value.text().len() + ENTRY_BYTES
+}
+
 impl Service {
     /// Begins an import. Each write has `patience`.
-    ///
-    /// # Errors
-    /// `TooManyTransfers`.
-    pub fn import(self: &Arc<Self>, options: ImportOptions, grant: Grant, patience: Duration) -> Result<Import> {
-        let place = self.transfers.clone().try_acquire_owned().map_err(|_| Error::TooManyTransfers)?;
-        Ok(Import {
+    pub fn import(self: &Arc<Self>, options: ImportOptions, grant: Grant, patience: Duration) -> Import {
+        Import {
             service: self.clone(),
             options,
             grant,
@@ -196,8 +222,7 @@ impl Service {
             ended: false,
             read: Some(Totals::default()),
             counts: (0, 0),
-            _place: place,
-        })
+        }
     }
 }
 
@@ -281,13 +306,22 @@ impl Import {
         }
     }
 
-    /// A line that is too long to be read.
+    /// Bytes in memory, about, between two lines.
+    pub fn held(&self) -> usize {
+        self.open.as_ref().map_or(0, |open| open.bytes + open.held + 2 * size_of::<IdDigest>() * open.ids.len())
+    }
+
+    /// A line that was not read.
     ///
     /// # Errors
     /// Only [`Error::Store`].
-    pub async fn too_long(&mut self) -> Result<Option<Imported>> {
+    pub async fn unread(&mut self, why: Unread) -> Result<Option<Imported>> {
         self.read = None;
-        self.fail(Fault::new("payload_too_large", "a line is too long")).await
+        let (code, detail) = match why {
+            Unread::TooLong => ("payload_too_large", "a line is too long"),
+            Unread::NoRoom => ("overloaded", "there is no memory for a line or the state now; import it again later"),
+        };
+        self.fail(Fault::new(code, detail)).await
     }
 
     /// After the last line; what became of a session that was cut.
@@ -473,6 +507,7 @@ impl Import {
             rows: Vec::new(),
             past: Vec::new(),
             bytes: 0,
+            held: 0,
             invocations: HashMap::new(),
             ids: HashSet::new(),
             exists: true,
@@ -484,6 +519,8 @@ impl Import {
         // From here on, its name is known to a failure.
         if let Ok(state) = &base_state {
             open.state = state.iter().map(|(key, value)| (key.clone(), (base, value.clone()))).collect();
+            open.held =
+                state.iter().map(|(key, value)| weight(key, value)).sum::<usize>() + open.begin.base_state.text().len();
         }
         self.open = Some(open);
         may_write?;
@@ -546,10 +583,10 @@ impl Import {
         open.update_time = event.timestamp.clone();
         let removed = event.edit.ops.iter().filter(|op| op.scope == Scope::Session && matches!(op.op, Op::Remove));
         for op in removed {
-            set(&mut open.state, &mut open.past, &op.key, None, sequence);
+            open.set(&op.key, None, sequence);
         }
         for change in event.edit.sets.iter().filter(|change| change.scope == Scope::Session) {
-            set(&mut open.state, &mut open.past, &change.key, Some(change.value.clone()), sequence);
+            open.set(&change.key, Some(change.value.clone()), sequence);
         }
         let mut rewind_to = rewound_to;
         if let (Some(Rewind::Before(invocation)), None) = (&event.rewind, rewound_to) {
@@ -574,6 +611,7 @@ impl Import {
         let Some(open) = &mut self.open else { return Ok(()) };
         open.bytes = 0;
         let (rows, past) = (std::mem::take(&mut open.rows), std::mem::take(&mut open.past));
+        open.held -= past.iter().map(|past| weight(&past.key, &past.value)).sum::<usize>();
         if open.exists || self.options.dry_run {
             return Ok(());
         }
@@ -685,23 +723,6 @@ fn unnamed(detail: &str) -> Imported {
 
 fn no_session() -> Fault {
     Fault::invalid("a line is not within a session")
-}
-
-/// Sets a key, or removes it, at a revision; what held before is kept if it held at all.
-fn set(
-    state: &mut BTreeMap<String, (i64, RawJson)>,
-    past: &mut Vec<PastValue>,
-    key: &str,
-    value: Option<RawJson>,
-    to: i64,
-) {
-    let before = match value {
-        Some(value) => state.insert(key.to_owned(), (to, value)),
-        None => state.remove(key),
-    };
-    if let Some((from, value)) = before.filter(|(from, _)| *from < to) {
-        past.push(PastValue { key: key.to_owned(), from, to, value });
-    }
 }
 
 /// Whether a JSON object has these keys with these very texts, and no others.

@@ -38,7 +38,7 @@ mod trim;
 use std::sync::Arc;
 
 use receipts::Signer;
-use tokio::sync::{Notify, OnceCell, Semaphore};
+use tokio::sync::{Notify, OnceCell};
 use tokio::time::Instant;
 
 use crate::domain::feed::FeedPosition;
@@ -61,16 +61,13 @@ pub use events::{Answered, Appended};
 pub use export::Export;
 pub use feed::{Changes, FeedSubscription};
 pub use follow::{Begin, Follower, Item};
-pub use import::{Import, ImportOptions, ImportResult, Imported, OnConflict, Part};
+pub use import::{Import, ImportOptions, ImportResult, Imported, OnConflict, Part, Unread};
 pub use lease::{Granted, Taken};
 use live::Live;
 pub use live::Subscription;
 pub use news::MarkedEvent;
 pub use sessions::Made;
 pub use state::{StateChange, StoredValue};
-
-/// Exports and imports at a time. Each goes through all that there is, for as long as it takes.
-const MAX_TRANSFERS: usize = 4;
 
 /// Why a request was not served. The error table says what that means in HTTP.
 #[derive(Debug, thiserror::Error)]
@@ -113,8 +110,6 @@ pub enum Error {
     Lease(LeaseRefusal),
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
-    #[error("too many exports and imports are under way")]
-    TooManyTransfers,
     #[error("a session was deleted or trimmed while it was exported")]
     SessionCut,
     #[error(transparent)]
@@ -155,8 +150,6 @@ pub struct Service {
     /// Something was deleted: there are rows to remove.
     to_sweep: Notify,
     live: Arc<Live>,
-    /// Places for exports and imports.
-    transfers: Arc<Semaphore>,
     /// Signs receipts; the same for every process.
     signer: OnceCell<Signer>,
 }
@@ -182,16 +175,7 @@ impl Service {
         let live = Arc::new(Live::new(store.is_shared()));
         let told = live.clone();
         store.watch_commits(Box::new(move |committed| told.committed(committed)));
-        Self {
-            store,
-            clock,
-            limits,
-            metrics,
-            to_sweep: Notify::new(),
-            live,
-            signer: OnceCell::new(),
-            transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
-        }
+        Self { store, clock, limits, metrics, to_sweep: Notify::new(), live, signer: OnceCell::new() }
     }
 
     /// The same service of a store that holds nothing.

@@ -37,7 +37,7 @@ pub async fn import(config: &Config, args: AdkArgs) -> Result<(), Error> {
         app: None,
         dry_run: args.dry_run,
     };
-    let mut import = begin(&service, config, options)?;
+    let mut import = begin(&service, config, options);
     let mut report = Report::new(args.dry_run);
     for name in apps {
         let mut to = Sink { import: &mut import, report: &mut report };

@@ -15,6 +15,7 @@ use crate::support::{
     databases::{Place, on_both_databases, verify},
     postgres::database,
     process::free_port,
+    sse::Watch,
 };
 
 const SESSIONS: &str = "/v1/apps/a/users/u/sessions";
@@ -25,6 +26,8 @@ on_both_databases!(
     refusals_are_counted_and_not_logged_one_by_one,
     readers_that_do_not_read_take_the_places_of_streams_only,
     readers_that_do_not_read_are_cut_off,
+    answers_that_nobody_reads_take_no_more_than_their_room,
+    an_app_leaves_places_of_watches_and_transfers_to_another,
     bodies_that_were_only_announced_take_no_memory,
     small_bodies_have_memory_when_large_ones_have_none,
     a_body_that_makes_no_progress_is_408,
@@ -162,10 +165,14 @@ async fn create_long(api: &Client) {
 
 /// Asks for the history, and takes nothing of the answer.
 async fn ask_for_history(api: &Client) -> TcpStream {
+    ask_for(api, SESSION).await
+}
+
+async fn ask_for(api: &Client, path: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut stream = socket.connect(api.address()).await.unwrap();
-    let head = format!("GET {SESSION} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     stream
 }
@@ -224,6 +231,89 @@ async fn readers_that_do_not_read_are_cut_off(place: Place) {
     // Who reads gets all of it, however short the time for one who does not.
     let whole = server.get(SESSION).await.expect(200).json();
     assert_eq!(whole["events"].as_array().unwrap().len(), LONG);
+}
+
+async fn answers_that_nobody_reads_take_no_more_than_their_room(place: Place) {
+    let stalls = ["--answer-stall-timeout=10m", "--watch-stall=10m", "--idle-timeout=20m"];
+    // An eighth of it is for other apps.
+    let sizes = ["--max-body-bytes=16MiB", "--max-page-bytes=30MiB", "--max-answer-bytes=30MiB"];
+    let (server, metrics) = measured(&place, &[&sizes[..], PATIENT, &stalls].concat()).await;
+    create_long(&server).await;
+    let other = "/v1/apps/b/users/u/sessions";
+    server.post(other).json(json!({"sessionId": "s", "events": [{"content": "x".repeat(1 << 20)}]})).await.expect(201);
+    let watch = || server.get(format!("{SESSION}/watch?afterSequence={LONG}")).header("accept", "text/event-stream");
+    let mut live = Watch::open(watch()).await;
+    let (_, caught_up) = live.caught_up().await;
+
+    let mut reader = ask_for(&server, EVENTS).await;
+    assert_eq!(status(&mut reader).await, "HTTP/1.1 200");
+    overloaded(&server.get(EVENTS).await);
+    overloaded(&server.get(SESSION).await);
+    let refused = "sessiond_rejections_total{limit=\"answer_bytes\"}";
+    assert_eq!(sample(&metrics, refused).await, Some(2.0));
+    // What is small is served, and so is another app.
+    for _ in 0..5 {
+        server.get(format!("{SESSIONS}/short")).await.expect(200);
+        server.post(format!("{SESSIONS}/short/events")).json(json!({})).await.expect(201);
+        server.get(format!("{other}/s/events")).await.expect(200);
+    }
+    // A write is made, and its client is told to ask again. A watch that is to show it says goodbye.
+    let large = |id: &str| json!({"id": id, "content": "x".repeat((4 << 20) - 100)});
+    let write = || server.post(EVENTS).json(json!([large("one"), large("two")]));
+    let answer = write().await;
+    overloaded(&answer);
+    assert_eq!(answer.json()["outcome"], "unknown", "{answer:?}");
+    let head = server.get(format!("{SESSION}?numRecentEvents=0")).await.expect(200);
+    assert_eq!(head.json()["revision"], LONG + 2);
+    live.bye("overloaded").await;
+
+    drop(reader);
+    let trying = async { while server.get(EVENTS).await.status != 200 {} };
+    timeout(PATIENCE, trying).await.expect("room comes back");
+    let mut again = Watch::open(watch().header("last-event-id", caught_up.cursor())).await;
+    for id in ["one", "two"] {
+        assert_eq!(again.expect("event").await.json()["id"], id);
+    }
+    write().await.expect(200);
+    server.get(SESSION).await.expect(200);
+    verify(&place.url()).await;
+}
+
+async fn an_app_leaves_places_of_watches_and_transfers_to_another(place: Place) {
+    let args = [&["--max-watchers=8"], STILL].concat();
+    let server = Server::start(&place.url(), &args).await;
+    let watch = |app: &str| {
+        let path = format!("/v1/apps/{app}/users/u/sessions/s/watch");
+        Watch::try_open(server.get(path).header("accept", "*/*"))
+    };
+    for app in ["a", "b"] {
+        server.post(format!("/v1/apps/{app}/users/u/sessions")).json(json!({"sessionId": "s"})).await.expect(201);
+    }
+    let mut of_a = Vec::new();
+    for _ in 0..7 {
+        of_a.push(watch("a").await.expect("a place"));
+    }
+    assert_eq!(watch("a").await.expect_err("one is kept").status(), 429);
+    let of_b = watch("b").await.expect("the one that is kept");
+    assert_eq!(watch("b").await.expect_err("all are taken").status(), 429);
+    drop((of_a, of_b));
+
+    // Imports that send nothing, of one client.
+    let begin = async || {
+        let mut import = connect(&server).await;
+        let head = "POST /v1/import HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\n\
+                    transfer-encoding: chunked\r\n\r\n";
+        import.write_all(head.as_bytes()).await.unwrap();
+        import
+    };
+    let mut imports = Vec::new();
+    for _ in 0..3 {
+        let mut import = begin().await;
+        assert_eq!(status(&mut import).await, "HTTP/1.1 200");
+        imports.push(import);
+    }
+    assert_eq!(status(&mut begin().await).await, "HTTP/1.1 503");
+    server.get("/v1/apps/a/export").await.expect(200);
 }
 
 /// The answer has begun, so there is no other way to tell of trouble that passes than to wait for its end.
@@ -388,6 +478,7 @@ async fn the_counters_of_refusals_are_there_from_the_start(place: Place) {
         "in_flight",
         "streams",
         "buffered_bytes",
+        "answer_bytes",
         "look_ups",
         "body",
         "event",

@@ -16,7 +16,7 @@ const STATEMENTS: &str = include_str!("../../docs/sql/postgres.sql");
 const MIGRATION: &str = include_str!("../../migrations/postgres/0001_sessions.sql");
 
 /// Statements that are of all apps, and why.
-const OF_ALL_APPS: [(&str, &str); 34] = [
+const OF_ALL_APPS: [(&str, &str); 35] = [
     ("policies", "the sweep goes through all"),
     ("feed_tick", "ticks are of all apps"),
     ("feed_oldest", "ticks are of all apps"),

@@ -149,6 +149,37 @@ on_both_databases! {
         second.stop().await;
     }
 
+    async fn a_state_may_be_longer_than_any_event_of_an_import(server: &TestServer) {
+        // A session of many values, none of which is large; its longest event has one of them.
+        let value = "x".repeat(900);
+        server.create("{}").await;
+        for n in 0..100 {
+            server.append(format!(r#"{{"actions":{{"stateDelta":{{"k{n}":"{value}"}}}}}}"#)).await;
+        }
+        let export = exported(server, EXPORT).await;
+        let sizes = ["--max-value-bytes=1KiB", "--max-event-bytes=2KiB", "--max-body-bytes=4KiB"];
+        let other = TestServer::start(Place::sqlite(), &sizes).await;
+        assert_all(&import(&other, "", &export).await, "created", 1);
+        assert_eq!(body(&exported(&other, EXPORT).await), body(&export));
+        // Any other line of that length is not read.
+        let long = format!(r#"{{"type":"event","event":{{"x":"{}"}}}}"#, "x".repeat(70 << 10));
+        let renamed = export.replace(r#""id":"s""#, r#""id":"t""#);
+        let mut lines: Vec<&str> = renamed.lines().collect();
+        lines.insert(3, &long);
+        let answer = import(&other, "", &(lines.join("\n") + "\n")).await;
+        assert_all(&answer, "failed", 1);
+        assert!(answer.text().contains(r#""code":"payload_too_large""#), "{answer}");
+        other.stop().await;
+        // There is memory for the events, and not for the state.
+        let sizes = [&sizes[..], &["--max-buffered-bytes=64KiB"]].concat();
+        let other = TestServer::start(Place::sqlite(), &sizes).await;
+        let answer = import(&other, "", &export).await;
+        assert_all(&answer, "failed", 1);
+        assert!(answer.text().contains(r#""code":"overloaded""#), "{answer}");
+        assert!(!body(&exported(&other, EXPORT).await).contains(r#""session""#), "nothing is there");
+        other.stop().await;
+    }
+
     async fn parts_are_exported_and_gone_on_with(server: &TestServer) {
         fill(server).await;
         let whole = exported(server, EXPORT).await;
@@ -215,7 +246,7 @@ on_both_databases! {
             lines
         };
 
-        let mut export = service.export(Source::Session(key.clone()), None).expect("an export");
+        let mut export = service.export(Source::Session(key.clone()), None);
         let mut lines = next(&mut export).await.expect("lines").expect("the first");
         assert_eq!(next(&mut export).await.expect("lines").as_deref(), Some(""));
         server.post(format!("{ONE}/trim")).json(r#"{"keepLast":1100}"#).await.expect(200);
@@ -223,7 +254,7 @@ on_both_databases! {
         assert!(lines.ends_with("{\"type\":\"end\",\"sessions\":1,\"events\":1100}\n"), "{lines}");
         assert_all(&import(server, "?appName=copy", &lines).await, "created", 1);
 
-        let mut export = service.export(Source::Session(key.clone()), None).expect("an export");
+        let mut export = service.export(Source::Session(key.clone()), None);
         assert_eq!(next(&mut export).await.expect("lines").expect("the first").lines().count(), 1);
         assert_eq!(next(&mut export).await.expect("lines").as_deref(), Some(""));
         server.delete(ONE).await.expect(204);
@@ -234,7 +265,7 @@ on_both_databases! {
         for _ in 0..6 {
             server.append(json!({"content": "x".repeat(1 << 20)})).await;
         }
-        let mut export = service.export(Source::Session(key), None).expect("an export");
+        let mut export = service.export(Source::Session(key), None);
         while !next(&mut export).await.expect("lines").is_some_and(|lines| lines.contains(r#""type":"event""#)) {}
         server.post(format!("{ONE}/trim")).json(r#"{"keepLast":0}"#).await.expect(200);
         assert!(matches!(next(&mut export).await, Err(Error::SessionCut)));
