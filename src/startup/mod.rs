@@ -108,7 +108,7 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     if !authenticator.is_on() {
         config.check_exposure(&addresses)?;
     }
-    let audit = config.audit_log.clone().map(Audit::open).transpose();
+    let audit = config.audit_log.clone().map(|sink| Audit::open(sink, metrics.clone())).transpose();
     let audit = audit.map_err(|error| StartError::Access(format!("--audit-log: {error}")))?.map(Arc::new);
     let traces = config.otlp_endpoint.as_ref().map(|endpoint| Traces::start(endpoint, config.trace_names)).transpose();
     let traces = traces.map_err(|error| StartError::Access(format!("--otlp-endpoint: {error}")))?.map(Arc::new);
@@ -223,7 +223,8 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
 
     let poller = tokio::spawn(async move { polled.poll_forever(config.watch_poll).await });
     let ticker = tokio::spawn(async move { ticked.tick_forever().await });
-    let watcher = tokio::spawn(async move { authenticator.watch().await });
+    let measured = metrics.clone();
+    let watcher = tokio::spawn(async move { authenticator.watch(&measured).await });
     let rotations = tokio::spawn(reopen_at_hangup(audit));
     let refusals = tokio::spawn(report_refusals(metrics.clone()));
 
