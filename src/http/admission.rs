@@ -49,8 +49,6 @@ pub struct Places {
 /// A request's place, and its part of what the metrics show as in flight. Dropping it gives both back.
 pub struct Place {
     share: Held,
-    /// It has taken one of the places for requests.
-    counts: bool,
     in_flight: InFlight,
 }
 
@@ -93,9 +91,9 @@ impl Place {
         self.share.clone()
     }
 
-    /// The handler has given its share back, to wait.
-    pub fn has_waited(&self) -> bool {
-        self.counts && self.share.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    /// There is no share: the request is always served, or its handler has given the share back, to wait.
+    pub fn has_no_share(&self) -> bool {
+        self.share.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 }
 
@@ -120,11 +118,7 @@ impl Places {
                 Some(shares.take(app, Instant::now()).then(|| Share { requests: self.requests.clone(), app })?)
             }
         };
-        Some(Place {
-            counts: share.is_some(),
-            share: Held(Arc::new(Mutex::new(share))),
-            in_flight: metrics.in_flight(),
-        })
+        Some(Place { share: Held(Arc::new(Mutex::new(share))), in_flight: metrics.in_flight() })
     }
 
     /// A place for a watch, or for a request that waits.
@@ -150,7 +144,7 @@ impl Places {
         if response.body().size_hint().exact().is_some() || *method == Method::HEAD {
             return Ok(response);
         }
-        let Place { share, in_flight, .. } = place;
+        let Place { share, in_flight } = place;
         share.give_back();
         if response.extensions().get::<IsWatch>().is_some() {
             return Ok(response.map(|body| held_by(body, in_flight)));

@@ -98,7 +98,8 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
     let route = request.extensions().get::<MatchedPath>().cloned();
     let parent = TraceParent::of(request.headers());
     let template = route.as_ref().map(MatchedPath::as_str);
-    let traces = app.traces.as_ref().filter(|_| !template.is_some_and(route_is_probe));
+    let is_probe = template.is_some_and(route_is_probe);
+    let traces = app.traces.as_ref().filter(|_| !is_probe);
     let span = traces
         .map(|traces| RequestSpan::begin(traces, parent.as_ref(), method.as_str(), template, request.uri().path()));
     let trace_id = span.as_ref().map(RequestSpan::trace_id).or_else(|| parent.map(|parent| parent.trace_id));
@@ -130,7 +131,7 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
             Err(problem) => problem.into_response(),
         },
     };
-    let waited = place.has_waited();
+    let waited = place.has_no_share() && !is_probe;
     let mut response = app.places.hold(place, &method, response).unwrap_or_else(IntoResponse::into_response);
     let named = response.extensions_mut().remove().map_or_else(Vec::new, |Named(names)| names);
     let problem = problem_of(&mut response);

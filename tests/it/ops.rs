@@ -3,10 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use crate::support::client::{Client, EVENTS, ONE};
+use tokio::time::{sleep, timeout};
+
+use crate::support::client::{Client, EVENTS, ONE, PATIENCE};
 use crate::support::databases::Place;
+use crate::support::postgres::{address, database, through};
 use crate::support::process::{Sessiond, free_port};
+use crate::support::proxy::TcpProxy;
+
+const KEY: &str = "an-admin-key-of-a-test_0123456789abcdef";
 
 fn read(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect("read it")
@@ -74,6 +81,51 @@ async fn every_metric_that_is_watched_is_there_from_the_start() {
         let missing: Vec<_> = named.into_iter().filter(|name| !is_there(name)).collect();
         assert!(missing.is_empty(), "{file} names {missing:?}, and there are {there:?}");
     }
+}
+
+/// Once what each task needs is away.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_beside_requests_is_counted() {
+    let database = database().await;
+    let proxy = TcpProxy::start(address(&database.url));
+    let key = std::env::temp_dir().join(format!("sessiond-key-{}", uuid::Uuid::new_v4()));
+    fs::write(&key, KEY).expect("write the key");
+    let listen = format!("127.0.0.1:{}", free_port());
+    let key_file = format!("--admin-key-file={}", key.display());
+    let args = [
+        "--listen=127.0.0.1:0",
+        "--metrics-listen",
+        &listen,
+        "--sweep-interval=100ms",
+        "--feed-retention=1h",
+        &key_file,
+        "--jwt-issuer=https://issuer.example.com",
+        "--jwt-audience=sessions",
+        "--jwt-apps=app",
+        "--jwt-jwks-file=/dev/null",
+    ];
+    let url = through(&database.url, proxy.addr());
+    let mut process = Sessiond::spawn(&args, &[("DATABASE_URL", &*url)]);
+    let api = Client::at(&process.base_url().await);
+    api.put(ONE).bearer(KEY).json("{}").await.expect(201);
+    let _watch = api.get(format!("{ONE}/watch")).bearer(KEY).stream().await;
+    fs::remove_file(&key).expect("remove the key");
+    proxy.cut();
+    let metrics = Client::at(&format!("http://{listen}")).unchecked();
+    let counted = async {
+        for task in ["sweep", "feed", "watch_poll", "issuer_keys", "admin_key"] {
+            let counter = format!("sessiond_background_failures_total{{task=\"{task}\"}} ");
+            let count = async || {
+                let scrape = metrics.get("/metrics").await.expect(200);
+                let line = scrape.text().lines().find_map(|line| line.strip_prefix(&counter)).map(str::to_owned);
+                line.and_then(|count| count.parse::<u64>().ok()).expect("a count")
+            };
+            while count().await == 0 {
+                sleep(Duration::from_millis(50)).await;
+            }
+        }
+    };
+    timeout(PATIENCE, counted).await.expect("each is counted");
 }
 
 #[test]
