@@ -251,12 +251,12 @@ async fn what_becomes_of_spans_is_counted() {
         let api = Client::at(&process.base_url().await);
         let metrics = Client::at(&format!("http://{listen}")).unchecked();
         let scrape = async || metrics.get("/metrics").await.expect(200).text().to_owned();
-        let counts =
+        let is_zero =
             |exposed: &str, result: &str| exposed.contains(&format!("sessiond_spans_total{{result=\"{result}\"}} 0"));
         let begun = scrape().await;
-        assert!(["sent", "failed", "dropped"].iter().all(|result| counts(&begun, result)), "{begun}");
+        assert!(["sent", "failed", "dropped"].iter().all(|result| is_zero(&begun, result)), "{begun}");
         let counted = async {
-            while counts(&scrape().await, result) {
+            while is_zero(&scrape().await, result) {
                 api.get("/v1/apps").await.expect(200);
             }
         };
