@@ -17,7 +17,6 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use secrecy::{ExposeSecret as _, SecretString};
-use url::Url;
 
 use crate::access::audit::Sink;
 use crate::access::jwks::Source;
@@ -33,6 +32,7 @@ use crate::store::limits::PostgresOptions;
 use crate::store::limits::StoreLimits;
 use crate::store::open::check_url;
 use crate::telemetry::{self, LogFormat};
+use crate::traces;
 
 const DATABASE: &str = "Database";
 const HTTP: &str = "HTTP";
@@ -611,12 +611,12 @@ pub struct Config {
 
     /// A collector of OpenTelemetry that takes spans of requests, OTLP over HTTP: http://HOST:4318 [default: none]
     ///
-    /// The variables OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER,
-    /// OTEL_TRACES_SAMPLER_ARG and OTEL_BSP_* count. Of traces that begin here, one in ten is recorded; a caller's traceparent decides
-    /// about its own. A collector that is slow or away costs requests nothing: spans are dropped.
-    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
-    #[arg(value_name = "URL", value_parser = collector, global = true, help_heading = OBSERVABILITY)]
-    pub otlp_endpoint: Option<Url>,
+    /// The variable SESSIOND_OTLP_ENDPOINT wins over OTEL_EXPORTER_OTLP_ENDPOINT. The variables OTEL_SDK_DISABLED, OTEL_SERVICE_NAME,
+    /// OTEL_RESOURCE_ATTRIBUTES, OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG and OTEL_BSP_* count. Of
+    /// traces that begin here, one in ten is recorded; a caller's traceparent decides about its own. A collector that is slow or away
+    /// costs requests nothing: spans are dropped.
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL", global = true, help_heading = OBSERVABILITY)]
+    pub otlp_endpoint: Option<String>,
 
     /// Give spans the names of their app, user and session
     #[arg(long, env = "SESSIOND_TRACE_NAMES", value_parser = BoolishValueParser::new())]
@@ -725,7 +725,9 @@ impl Cli {
         let mut cli = Self::from_arg_matches(&matches)?;
         cli.config.metrics_explicit =
             matches.value_source("metrics_listen").is_some_and(|source| source != ValueSource::DefaultValue);
-        match cli.config.validate() {
+        // No other command sends spans.
+        let traces = if matches!(cli.command(), Command::Serve) { cli.config.traces().map(drop) } else { Ok(()) };
+        match cli.config.validate().and(traces) {
             Ok(()) => Ok(cli),
             Err(message) => Err(<Self as CommandFactory>::command().error(ErrorKind::ValueValidation, message)),
         }
@@ -735,16 +737,32 @@ impl Cli {
 /// The command as derived, with what the derive cannot say about the environment.
 fn command() -> clap::Command {
     let value = |name: &OsStr| std::env::var_os(name);
-    let specific = "SESSIOND_DATABASE_URL";
-    <Cli as CommandFactory>::command()
-        .mut_arg("database_url", |arg| match value(specific.as_ref()) {
+    let mut command = <Cli as CommandFactory>::command();
+    for (setting, specific) in SPECIFIC {
+        command = command.mut_arg(setting, |arg| match value(specific.as_ref()) {
             Some(url) if !url.is_empty() => arg.env(specific),
             _ => arg,
-        })
-        .mut_args(|arg| match arg.get_env().and_then(value) {
-            Some(empty) if empty.is_empty() => arg.env(Resettable::Reset),
-            _ => arg,
-        })
+        });
+    }
+    command.mut_args(|arg| match arg.get_env().and_then(value) {
+        Some(empty) if empty.is_empty() => arg.env(Resettable::Reset),
+        _ => arg,
+    })
+}
+
+/// The settings whose variable has a name that other programs have, too, and the name that wins over it.
+const SPECIFIC: [(&str, &str); 2] =
+    [("database_url", "SESSIOND_DATABASE_URL"), ("otlp_endpoint", "SESSIOND_OTLP_ENDPOINT")];
+
+/// The variables of this process that look like settings and are none, for a warning.
+pub fn unknown_variables() -> Vec<String> {
+    let command = <Cli as CommandFactory>::command();
+    let is_known = |name: &OsStr| {
+        command.get_arguments().any(|arg| arg.get_env() == Some(name))
+            || SPECIFIC.iter().any(|(_, known)| name == *known)
+    };
+    let names = std::env::vars_os().map(|(name, _)| name).filter(|name| !is_known(name));
+    names.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("SESSIOND_")).collect()
 }
 
 impl Config {
@@ -851,6 +869,15 @@ impl Config {
         let (issuer, audience) = (issuer.clone(), audience.clone());
         let settings = jwt::Settings { issuer, audience, source, user_claim, apps, role };
         Jwt::new(settings).map(Some).map_err(|error| format!("--jwt-jwks-url: {error}"))
+    }
+
+    /// Where spans are sent, if they are.
+    ///
+    /// # Errors
+    /// `--otlp-endpoint` or a variable of OpenTelemetry makes no sense; says which.
+    pub fn traces(&self) -> Result<Option<traces::Settings>, String> {
+        let endpoint = self.otlp_endpoint.as_deref();
+        Ok(endpoint.map(|endpoint| traces::Settings::new(endpoint, self.trace_names)).transpose()?.flatten())
     }
 
     pub fn limits(&self) -> Limits {
@@ -1066,11 +1093,6 @@ fn secret(text: &str) -> Result<SecretString, std::convert::Infallible> {
 fn log_filter(text: &str) -> Result<String, String> {
     telemetry::filter(text).map_err(|error| error.to_string())?;
     Ok(text.to_owned())
-}
-
-fn collector(text: &str) -> Result<Url, &'static str> {
-    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-    url.ok_or("must be a URL like http://127.0.0.1:4318")
 }
 
 /// At least 1, and so little that no semaphore or pool overflows.

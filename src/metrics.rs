@@ -17,6 +17,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::domain::time::Micros;
 use crate::server::ConnectionObserver;
 use crate::store::pool::{Nodes, PoolUse};
 
@@ -110,6 +111,13 @@ const WATCH_ENDS: [&str; 9] = [
     "client",
 ];
 
+/// What runs beside requests, and is tried again when it fails: the sweep and each policy that it applies; what is told of other
+/// processes' commits; the issuer's keys and the admin key, which are read anew; lines of the access log.
+const BACKGROUND: [&str; 7] = ["sweep", "policy", "feed", "watch_poll", "issuer_keys", "admin_key", "access_log"];
+
+/// What became of spans: the collector took them, there was no room for them in the queue, or the collector did not take them.
+const SPAN_RESULTS: [&str; 3] = ["sent", "dropped", "failed"];
+
 /// The metrics of one service. Methods are cheap enough for the hot path and never block on I/O.
 pub struct Metrics {
     registry: Registry,
@@ -117,6 +125,7 @@ pub struct Metrics {
     request_duration: Family<RouteLabels, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
     connections: Gauge,
+    problems: Family<Label, Counter>,
     rejections: Family<Label, Counter>,
     credentials_refused: Family<Label, Counter>,
     database_connections: Family<Label, Gauge>,
@@ -133,6 +142,9 @@ pub struct Metrics {
     watch_polls: Counter,
     leases: Family<Label, Counter>,
     fenced: Counter,
+    background_failures: Family<Label, Counter>,
+    sweep_completed: Gauge<f64, AtomicU64>,
+    spans: Family<Label, Counter>,
     nodes: OnceLock<Box<dyn Fn() -> Option<Nodes> + Send + Sync>>,
     pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
 }
@@ -146,7 +158,7 @@ impl Metrics {
         let request_duration = Family::new_with_constructor(latency as fn() -> Histogram);
         registry.register_with_unit(
             "sessiond_http_request_duration",
-            "Time from the head of a request to the head of its answer",
+            "Time from the head of a request to the head of its answer, of requests that did not wait for a change",
             Unit::Seconds,
             request_duration.clone(),
         );
@@ -158,6 +170,8 @@ impl Metrics {
         );
         let connections = Gauge::default();
         registry.register("sessiond_http_connections", "HTTP connections open now", connections.clone());
+        let problems = Family::default();
+        registry.register("sessiond_problems", "Answers that are problem documents, by code", problems.clone());
         let rejections = Family::default();
         registry.register("sessiond_rejections", "Requests and connections refused, by limit", rejections.clone());
         let credentials_refused = Family::default();
@@ -229,6 +243,21 @@ impl Metrics {
         registry.register("sessiond_leases", "Requests about leases, by result", leases.clone());
         let fenced = Counter::default();
         registry.register("sessiond_fenced", "Requests that named a superseded lease", fenced.clone());
+        let background_failures = Family::default();
+        registry.register(
+            "sessiond_background_failures",
+            "What failed beside requests and is tried again, by task",
+            background_failures.clone(),
+        );
+        let sweep_completed = Gauge::default();
+        registry.register_with_unit(
+            "sessiond_sweep_completed_timestamp",
+            "When a sweep last left nothing to do, or the process started if none has, in Unix time",
+            Unit::Seconds,
+            sweep_completed.clone(),
+        );
+        let spans = Family::default();
+        registry.register("sessiond_spans", "Spans for the collector, by result", spans.clone());
         let build_info = Family::<Label, Gauge>::default();
         build_info.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
         registry.register("sessiond_build_info", "The running version, always 1", build_info);
@@ -240,6 +269,7 @@ impl Metrics {
             request_duration,
             in_flight,
             connections,
+            problems,
             rejections,
             credentials_refused,
             database_connections,
@@ -256,6 +286,9 @@ impl Metrics {
             watch_polls,
             leases,
             fenced,
+            background_failures,
+            sweep_completed,
+            spans,
             nodes: OnceLock::new(),
             pool: OnceLock::new(),
         };
@@ -274,6 +307,12 @@ impl Metrics {
         }
         for reason in WATCH_ENDS {
             drop(metrics.watch_ends.get_or_create(&[("reason", reason)]));
+        }
+        for task in BACKGROUND {
+            drop(metrics.background_failures.get_or_create(&[("task", task)]));
+        }
+        for result in SPAN_RESULTS {
+            drop(metrics.spans.get_or_create(&[("result", result)]));
         }
         for state in CONNECTION_STATES {
             drop(metrics.database_connections.get_or_create(&[("state", state)]));
@@ -294,13 +333,15 @@ impl Metrics {
     }
 
     /// An answered request. `route` is the template it matched (`/v1/apps/{app}`), never the path itself;
-    /// `None` if it matched none.
-    pub fn request(&self, method: &str, route: Option<&str>, status: u16, duration: Duration) {
+    /// `None` if it matched none. No `duration`: it waited for a change, as long as its client wished.
+    pub fn request(&self, method: &str, route: Option<&str>, status: u16, duration: Option<Duration>) {
         let method = known_method(method);
         let route: Arc<str> = route.unwrap_or("unmatched").into();
-        self.request_duration
-            .get_or_create(&RouteLabels { method, route: route.clone() })
-            .observe(duration.as_secs_f64());
+        if let Some(duration) = duration {
+            self.request_duration
+                .get_or_create(&RouteLabels { method, route: route.clone() })
+                .observe(duration.as_secs_f64());
+        }
         self.requests.get_or_create(&RequestLabels { method, route, status }).inc();
     }
 
@@ -309,6 +350,16 @@ impl Metrics {
     pub fn in_flight(&self) -> InFlight {
         self.in_flight.inc();
         InFlight(self.in_flight.clone())
+    }
+
+    /// Problems of this code will be counted. They are there at 0, as all counters with a label are.
+    pub fn expect_problems(&self, code: &'static str) {
+        drop(self.problems.get_or_create(&[("code", code)]));
+    }
+
+    /// An answer is a problem document of this code.
+    pub fn problem(&self, code: &'static str) {
+        self.problems.get_or_create(&[("code", code)]).inc();
     }
 
     /// Something was refused by the limit of this name, which is one of [`LIMITS`].
@@ -386,6 +437,23 @@ impl Metrics {
         self.watch_polls.inc();
     }
 
+    /// What is tried again has failed; the task is one of [`BACKGROUND`].
+    pub fn failed(&self, task: &'static str) {
+        debug_assert!(BACKGROUND.contains(&task), "{task} is not in the list of tasks");
+        self.background_failures.get_or_create(&[("task", task)]).inc();
+    }
+
+    /// A sweep has left nothing to do, or is yet to come.
+    pub fn swept(&self, now: Micros) {
+        self.sweep_completed.set(now.0 as f64 / 1e6);
+    }
+
+    /// So many spans had this result, which is one of [`SPAN_RESULTS`].
+    pub fn spans(&self, result: &'static str, count: usize) {
+        debug_assert!(SPAN_RESULTS.contains(&result), "{result} is not in the list of results");
+        self.spans.get_or_create(&[("result", result)]).inc_by(count as u64);
+    }
+
     /// Events newly committed.
     pub fn appended(&self, count: usize) {
         self.appended_events.inc_by(count as u64);
@@ -454,6 +522,9 @@ fn latency() -> Histogram {
     Histogram::new(BUCKETS)
 }
 
+/// Stands for any method that no endpoint takes, by the semantic conventions of OpenTelemetry.
+pub const OTHER_METHOD: &str = "_OTHER";
+
 /// A method as a word of the program.
 pub fn known_method(method: &str) -> &'static str {
     match method {
@@ -464,7 +535,7 @@ pub fn known_method(method: &str) -> &'static str {
         "PATCH" => "PATCH",
         "DELETE" => "DELETE",
         "OPTIONS" => "OPTIONS",
-        _ => "other",
+        _ => OTHER_METHOD,
     }
 }
 
@@ -481,8 +552,8 @@ mod tests {
     fn names_and_labels_are_as_documented() {
         let metrics = Metrics::new();
         metrics.watch_pool(|| PoolUse { open: 5, idle: 3 });
-        metrics.request("GET", Some("/v1/apps/{app}"), 200, Duration::from_millis(3));
-        metrics.request("BREW", None, 404, Duration::ZERO);
+        metrics.request("GET", Some("/v1/apps/{app}"), 200, Some(Duration::from_millis(3)));
+        metrics.request("BREW", None, 404, None);
         let guard = metrics.in_flight();
         metrics.opened();
         metrics.refused();
@@ -496,7 +567,7 @@ mod tests {
         let text = metrics.encode();
         for line in [
             r#"sessiond_http_requests_total{method="GET",route="/v1/apps/{app}",status="200"} 1"#,
-            r#"sessiond_http_requests_total{method="other",route="unmatched",status="404"} 1"#,
+            r#"sessiond_http_requests_total{method="_OTHER",route="unmatched",status="404"} 1"#,
             r#"sessiond_http_request_duration_seconds_bucket{le="0.0025",method="GET",route="/v1/apps/{app}"} 0"#,
             r#"sessiond_http_request_duration_seconds_bucket{le="0.005",method="GET",route="/v1/apps/{app}"} 1"#,
             r#"sessiond_http_request_duration_seconds_bucket{le="10.0",method="GET",route="/v1/apps/{app}"} 1"#,

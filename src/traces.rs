@@ -1,10 +1,12 @@
 //! Spans of requests for a collector of OpenTelemetry (OTLP over HTTP, protobuf). Off unless there is an endpoint.
 //!
 //! Spans wait in a queue of bounded length, and are dropped when it is full: a collector that is slow or away costs a request
-//! nothing. What `OTEL_*` variables say of the service's name, resource, sampler, headers and queue counts.
+//! nothing. What `OTEL_*` variables say of the service's name, resource, sampler, headers and queue counts, and an empty one says
+//! nothing.
 
 use std::env;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,22 +14,31 @@ use bytes::Bytes;
 use opentelemetry::trace::{Link, SpanBuilder, SpanKind, TraceContextExt as _, TracerProvider as _};
 use opentelemetry::{Context, KeyValue, global};
 use opentelemetry_http::{HttpClient, HttpError, Request, Response};
-use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::resource::{EnvResourceDetector, TelemetryResourceDetector};
+use opentelemetry_sdk::trace::{
+    BatchConfigBuilder, BatchSpanProcessor, Sampler, SdkTracer, SdkTracerProvider, Span, SpanData, SpanProcessor,
+};
 use reqwest::redirect;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use url::Url;
 
+use crate::metrics::Metrics;
 use crate::outgoing;
+use crate::service::{Clock as _, SystemClock};
 
 /// How long a collector may take for an answer, and a drain for the last spans.
 const PATIENCE: Duration = Duration::from_secs(10);
 const FLUSH: Duration = Duration::from_secs(2);
 
-/// How many of the traces that begin here are recorded, unless `OTEL_TRACES_SAMPLER` says.
+/// How many of the traces that begin here are recorded, unless `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG` say.
 const RATIO: f64 = 0.1;
+
+/// How many spans wait for the collector at most, those on their way included, unless `OTEL_BSP_MAX_QUEUE_SIZE` says.
+const QUEUE: usize = 2048;
 
 /// Why spans cannot be sent at all.
 #[derive(Debug, thiserror::Error)]
@@ -38,11 +49,68 @@ pub enum SetupError {
     Exporter(#[from] ExporterBuildError),
 }
 
+/// Where spans are sent, and which.
+#[derive(Debug)]
+pub struct Settings {
+    endpoint: Url,
+    sampler: Sampler,
+    /// Spans have the names of apps, users and sessions.
+    has_names: bool,
+}
+
+impl Settings {
+    /// `None` if `OTEL_SDK_DISABLED` says so.
+    ///
+    /// # Errors
+    /// The endpoint is no URL of HTTP; `OTEL_TRACES_SAMPLER` or `OTEL_TRACES_SAMPLER_ARG` makes no sense. Says which.
+    pub fn new(endpoint: &str, has_names: bool) -> Result<Option<Self>, String> {
+        if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+            return Ok(None);
+        }
+        let url = Url::parse(endpoint).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let endpoint = url.ok_or("--otlp-endpoint: must be a URL like http://127.0.0.1:4318")?;
+        let (name, argument) = (variable("OTEL_TRACES_SAMPLER"), variable("OTEL_TRACES_SAMPLER_ARG"));
+        let sampler = sampler(name.as_deref(), argument.as_deref())?;
+        Ok(Some(Self { endpoint, sampler, has_names }))
+    }
+}
+
+/// The sampler of this name, with this argument.
+fn sampler(name: Option<&str>, argument: Option<&str>) -> Result<Sampler, String> {
+    let ratio = match argument.map(str::parse) {
+        None => RATIO,
+        Some(Ok(ratio @ 0.0..=1.0)) => ratio,
+        Some(_) => return Err("OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1".to_owned()),
+    };
+    let (is_by_parent, root) = match name.map(|name| name.strip_prefix("parentbased_").ok_or(name)) {
+        None => (true, "traceidratio"),
+        Some(Ok(root)) => (true, root),
+        Some(Err(root)) => (false, root),
+    };
+    let root = match root {
+        "always_on" => Sampler::AlwaysOn,
+        "always_off" => Sampler::AlwaysOff,
+        "traceidratio" => Sampler::TraceIdRatioBased(ratio),
+        _ => {
+            return Err(
+                "OTEL_TRACES_SAMPLER: must be always_on, always_off, traceidratio, or one of them after `parentbased_`"
+                    .to_owned(),
+            );
+        }
+    };
+    Ok(if is_by_parent { Sampler::ParentBased(Box::new(root)) } else { root })
+}
+
+/// A variable that programs with OpenTelemetry have in common, unless it is empty.
+fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+}
+
 /// Where spans go.
 pub struct Traces {
     provider: SdkTracerProvider,
     pub tracer: SdkTracer,
-    /// Spans have the names of apps, users and sessions.
+    /// See [`Settings`].
     pub has_names: bool,
 }
 
@@ -51,7 +119,8 @@ impl Traces {
     ///
     /// # Errors
     /// The exporter cannot be set up. A collector that is away is none.
-    pub fn start(endpoint: &Url, has_names: bool) -> Result<Self, SetupError> {
+    pub fn start(settings: Settings, metrics: Arc<Metrics>) -> Result<Self, SetupError> {
+        let Settings { endpoint, sampler, has_names } = settings;
         let client = Collector {
             http: outgoing::client(redirect::Policy::none())?,
             runtime: Handle::current(),
@@ -60,17 +129,23 @@ impl Traces {
         let exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(client)
+            .with_protocol(Protocol::HttpBinary)
             .with_endpoint(format!("{}/v1/traces", endpoint.as_str().trim_end_matches('/')))
             .build()?;
-        let mut resource = Resource::builder();
-        if env::var_os("OTEL_SERVICE_NAME").is_none() {
-            resource = resource.with_service_name("sessiond");
+        // What comes later wins.
+        let mut resource = Resource::builder_empty()
+            .with_service_name("sessiond")
+            .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+            .with_attribute(KeyValue::new("service.instance.id", SystemClock.fresh_id().to_string()))
+            .with_detectors(&[Box::new(TelemetryResourceDetector), Box::new(EnvResourceDetector::new())]);
+        if let Some(name) = variable("OTEL_SERVICE_NAME") {
+            resource = resource.with_service_name(name);
         }
-        let mut provider = SdkTracerProvider::builder().with_resource(resource.build()).with_batch_exporter(exporter);
-        if env::var_os("OTEL_TRACES_SAMPLER").is_none() {
-            provider = provider.with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(RATIO))));
-        }
-        let provider = provider.build();
+        let provider = SdkTracerProvider::builder()
+            .with_resource(resource.build())
+            .with_sampler(sampler)
+            .with_span_processor(Queue::new(exporter, metrics))
+            .build();
         // For spans of what requests share.
         global::set_tracer_provider(provider.clone());
         Ok(Self { tracer: provider.tracer("sessiond"), provider, has_names })
@@ -109,6 +184,91 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.0.span().end();
+    }
+}
+
+/// What waits for the collector: a batch processor that counts what becomes of spans, which that of the SDK does not tell. It is
+/// never full, as the spans that are too many do not reach it.
+#[derive(Debug)]
+struct Queue {
+    batches: BatchSpanProcessor,
+    size: usize,
+    told: AtomicBool,
+    state: Arc<QueueState>,
+}
+
+#[derive(Debug)]
+struct QueueState {
+    waiting: AtomicUsize,
+    metrics: Arc<Metrics>,
+}
+
+impl Queue {
+    fn new(exporter: SpanExporter, metrics: Arc<Metrics>) -> Self {
+        let size = variable("OTEL_BSP_MAX_QUEUE_SIZE").and_then(|size| size.parse().ok()).unwrap_or(QUEUE);
+        let state = Arc::new(QueueState { waiting: AtomicUsize::new(0), metrics });
+        let batches = BatchSpanProcessor::builder(Counting { exporter, state: state.clone() })
+            .with_batch_config(BatchConfigBuilder::default().with_max_queue_size(size).build())
+            .build();
+        Self { batches, size, told: AtomicBool::new(false), state }
+    }
+}
+
+impl SpanProcessor for Queue {
+    fn on_start(&self, span: &mut Span, context: &Context) {
+        self.batches.on_start(span, context);
+    }
+
+    fn on_end(&self, span: SpanData) {
+        let one_more = |waiting: usize| (waiting < self.size).then_some(waiting + 1);
+        if self.state.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok() {
+            return self.batches.on_end(span);
+        }
+        self.state.metrics.spans("dropped", 1);
+        if !self.told.swap(true, Ordering::Relaxed) {
+            tracing::warn!("spans are dropped: too many wait for the collector. The metrics count them from now on");
+        }
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.batches.force_flush()
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.batches.shutdown_with_timeout(timeout)
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.batches.set_resource(resource);
+    }
+}
+
+/// The exporter of a [`Queue`].
+#[derive(Debug)]
+struct Counting {
+    exporter: SpanExporter,
+    state: Arc<QueueState>,
+}
+
+impl opentelemetry_sdk::trace::SpanExporter for Counting {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let size = batch.len();
+        let result = self.exporter.export(batch).await;
+        self.state.waiting.fetch_sub(size, Ordering::Relaxed);
+        self.state.metrics.spans(if result.is_ok() { "sent" } else { "failed" }, size);
+        result
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.exporter.shutdown_with_timeout(timeout)
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.exporter.force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.exporter.set_resource(resource);
     }
 }
 
@@ -152,4 +312,37 @@ async fn send(http: reqwest::Client, request: reqwest::Request) -> Result<Respon
     *response.headers_mut() = answer.headers().clone();
     *response.body_mut() = answer.bytes().await.map_err(outgoing::told)?;
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samplers_are_named_as_everywhere() {
+        let of = |name, argument| sampler(name, argument).map(|sampler| format!("{sampler:?}"));
+        let by_ratio = |ratio| Sampler::TraceIdRatioBased(ratio);
+        for (name, argument, expected) in [
+            (None, None, Sampler::ParentBased(Box::new(by_ratio(RATIO)))),
+            (None, Some("0.5"), Sampler::ParentBased(Box::new(by_ratio(0.5)))),
+            (Some("traceidratio"), Some("1"), by_ratio(1.0)),
+            (Some("traceidratio"), None, by_ratio(RATIO)),
+            (Some("parentbased_traceidratio"), Some("0"), Sampler::ParentBased(Box::new(by_ratio(0.0)))),
+            (Some("always_on"), None, Sampler::AlwaysOn),
+            (Some("parentbased_always_off"), None, Sampler::ParentBased(Box::new(Sampler::AlwaysOff))),
+        ] {
+            assert_eq!(of(name, argument), Ok(format!("{expected:?}")), "{name:?} {argument:?}");
+        }
+        for (name, argument) in [
+            (Some("bogus"), None),
+            (Some("parentbased_"), None),
+            (Some("parentbased_jaeger_remote"), None),
+            (Some("traceidratio"), Some("10%")),
+            (None, Some("1.5")),
+            (None, Some("-1")),
+            (None, Some("NaN")),
+        ] {
+            assert!(of(name, argument).is_err(), "{name:?} {argument:?}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::{fs, io};
 use tokio::time::sleep;
 
 use super::key;
+use crate::metrics::Metrics;
 
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_secs(2);
@@ -29,7 +30,7 @@ impl AdminKey {
     }
 
     /// Reads the file again and again. While it cannot be read, the last key holds.
-    pub async fn watch(&self) {
+    pub async fn watch(&self, metrics: &Metrics) {
         let mut is_told = false;
         loop {
             sleep(LOOK).await;
@@ -40,11 +41,12 @@ impl AdminKey {
                         *held = digest;
                     }
                 }
-                Err(error) if !is_told => {
-                    is_told = true;
-                    tracing::warn!(%error, "the admin key cannot be read again; the last one holds");
+                Err(error) => {
+                    metrics.failed("admin_key");
+                    if !std::mem::replace(&mut is_told, true) {
+                        tracing::warn!(%error, "the admin key cannot be read again; the last one holds");
+                    }
                 }
-                Err(_) => {}
             }
         }
     }

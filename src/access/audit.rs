@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::{Method, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -18,7 +18,7 @@ use percent_encoding::percent_decode_str;
 use super::Client;
 use crate::domain::json::ObjectText;
 use crate::domain::time::Micros;
-use crate::metrics::known_method;
+use crate::metrics::{Metrics, known_method};
 
 /// Where the lines go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,7 @@ pub struct Audit {
     sink: Sink,
     /// `None` for standard error.
     file: Mutex<Option<File>>,
+    metrics: Arc<Metrics>,
 }
 
 /// Names that a request is about and that do not stand in its path: among the extensions of its answer.
@@ -68,12 +69,12 @@ pub struct Line<'a> {
 impl Audit {
     /// # Errors
     /// The file cannot be opened for appending.
-    pub fn open(sink: Sink) -> io::Result<Self> {
+    pub fn open(sink: Sink, metrics: Arc<Metrics>) -> io::Result<Self> {
         let file = match &sink {
             Sink::Stderr => None,
             Sink::File(path) => Some(appending(path)?),
         };
-        Ok(Self { sink, file: Mutex::new(file) })
+        Ok(Self { sink, file: Mutex::new(file), metrics })
     }
 
     /// Opens the file anew, after it was moved away (SIGHUP). If that fails, the old one is written on.
@@ -81,7 +82,10 @@ impl Audit {
         let Sink::File(path) = &self.sink else { return };
         match appending(path) {
             Ok(file) => *self.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(file),
-            Err(error) => tracing::error!(%error, "the access log cannot be opened again; the old file is written on"),
+            Err(error) => {
+                self.metrics.failed("access_log");
+                tracing::error!(%error, "the access log cannot be opened again; the old file is written on");
+            }
         }
     }
 
@@ -95,6 +99,7 @@ impl Audit {
             None => io::stderr().lock().write_all(text.as_bytes()),
         };
         if let Err(error) = written {
+            self.metrics.failed("access_log");
             tracing::error!(%error, "a line of the access log is lost");
         }
     }

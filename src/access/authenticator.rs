@@ -14,6 +14,7 @@ use super::{Client, Kind, NoRandomness, key, random, token};
 use crate::domain::access::{ApiKey, Grant, Names};
 use crate::domain::ids::UserKey;
 use crate::domain::time::Micros;
+use crate::metrics::Metrics;
 use crate::service::Clock;
 use crate::store::Store;
 use crate::store::error::{Cause, StoreError};
@@ -105,8 +106,8 @@ impl Authenticator {
     }
 
     /// Keeps up with what changes without a request: a first key in the database, the file of the admin key, the keys of the
-    /// issuer. Runs until it is dropped.
-    pub async fn watch(&self) {
+    /// issuer. Runs until it is dropped; `metrics` tell what fails.
+    pub async fn watch(&self, metrics: &Metrics) {
         let keys = async {
             while !self.is_on() {
                 sleep(LOOK_FOR_KEYS).await;
@@ -119,12 +120,12 @@ impl Authenticator {
         };
         let admin_key = async {
             if let Some(admin_key) = &self.settings.admin_key {
-                admin_key.watch().await;
+                admin_key.watch(metrics).await;
             }
         };
         let issuer = async {
             if let Some(jwt) = &self.settings.jwt {
-                jwt.keep_keys().await;
+                jwt.keep_keys(metrics).await;
             }
         };
         tokio::join!(keys, admin_key, issuer);

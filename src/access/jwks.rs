@@ -22,6 +22,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use url::{Host, Url};
 
+use crate::metrics::Metrics;
 use crate::outgoing::{self, SetupError};
 
 /// How long after a good fetch the next one comes.
@@ -159,11 +160,14 @@ impl Jwks {
     }
 
     /// Keeps the keys up to date, for ever. To be run once, in a task of its own.
-    pub(crate) async fn keep(&self) {
+    pub(crate) async fn keep(&self, metrics: &Metrics) {
         loop {
             self.state().loading = true;
             let result = self.load().await;
             let pause = if result.is_ok() { self.source.interval() } else { self.source.retry() };
+            if result.is_err() {
+                metrics.failed("issuer_keys");
+            }
             self.settle(result);
             tokio::select! {
                 () = sleep_until(Instant::now() + pause) => {}
@@ -499,7 +503,7 @@ mod tests {
         async fn kept(reply: Reply) -> Self {
             let issuer = Self::new(reply).await;
             let jwks = issuer.jwks.clone();
-            tokio::spawn(async move { jwks.keep().await });
+            tokio::spawn(async move { jwks.keep(&Metrics::new()).await });
             issuer
         }
 
@@ -662,7 +666,7 @@ mod tests {
         let asking = futures_util::FutureExt::now_or_never(issuer.find("a"));
         assert_eq!(asking, None);
         let jwks = issuer.jwks.clone();
-        tokio::spawn(async move { jwks.keep().await });
+        tokio::spawn(async move { jwks.keep(&Metrics::new()).await });
         assert_eq!(issuer.find("a").await, Ok(()));
         assert_eq!(issuer.find("b").await, Err(NoKey::Unknown));
         assert_eq!(issuer.asked(), 1);
@@ -850,7 +854,7 @@ mod tests {
         std::fs::write(&path, set(&["a"])).unwrap();
         let jwks = Arc::new(Jwks::new(Source::File(path.clone())).unwrap());
         let keeping = jwks.clone();
-        let keeper = tokio::spawn(async move { keeping.keep().await });
+        let keeper = tokio::spawn(async move { keeping.keep(&Metrics::new()).await });
         let load_after = async |time| {
             let mut loaded = jwks.loaded.subscribe();
             pass(time).await;

@@ -12,6 +12,7 @@ use super::signature;
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::ids::{AppName, UserId};
 use crate::domain::time::Micros;
+use crate::metrics::Metrics;
 use crate::outgoing::SetupError;
 
 /// By how much the issuer's clock and ours may differ, in microseconds: 60 s.
@@ -141,8 +142,8 @@ impl Jwt {
     }
 
     /// Keeps the issuer's keys up to date, for ever. To be run once, in a task of its own.
-    pub(crate) async fn keep_keys(&self) {
-        self.keys.keep().await;
+    pub(crate) async fn keep_keys(&self, metrics: &Metrics) {
+        self.keys.keep(metrics).await;
     }
 
     /// What a token allows at `now`. Waits at most 5 s, and only for a key that is not known yet.
@@ -612,7 +613,7 @@ mod tests {
         std::fs::write(&path, jwks(&[old.jwk(r#""kid":"old","#)])).unwrap();
         let jwt = Arc::new(Jwt::new(Settings { source: Source::File(path.clone()), ..settings() }).unwrap());
         let keeping = jwt.clone();
-        let keeper = tokio::spawn(async move { keeping.keep_keys().await });
+        let keeper = tokio::spawn(async move { keeping.keep_keys(&Metrics::new()).await });
         let token = |key: &SigningKey, kid| key.sign(&format!(r#"{{"alg":"ES256","kid":"{kid}"}}"#), &with(json!({})));
         assert!(jwt.verify(&token(&old, "old"), NOW).await.is_ok());
         // A token of a key that was just published has it read at once.

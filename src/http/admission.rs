@@ -110,6 +110,11 @@ impl Place {
     pub fn held(&self) -> Held {
         self.share.clone()
     }
+
+    /// There is no share: the request is always served, or its handler has given the share back, to wait.
+    pub fn has_no_share(&self) -> bool {
+        self.share.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
 }
 
 impl Places {

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::admission::Places;
 use super::memory::Memory;
+use super::problem::Code;
 use super::rates::Rates;
 use crate::access::Authenticator;
 use crate::access::audit::Audit;
@@ -79,6 +80,9 @@ impl App {
         metrics: Arc<Metrics>,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
+        for code in Code::ALL {
+            metrics.expect_problems(code.entry().0);
+        }
         Arc::new(Self {
             nowhere: Arc::new(service.nowhere()),
             service,

@@ -85,8 +85,9 @@ fn refuse(app: &App, request: &Request) -> Response {
     let mut response = refused(&request_id(request, app), is_write(method));
     response.extensions_mut().insert(app.places.pause());
     app.metrics.rejected("in_flight");
+    app.metrics.problem(Code::Overloaded.entry().0);
     let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    app.metrics.request(method.as_str(), route, response.status().as_u16(), started.elapsed());
+    app.metrics.request(method.as_str(), route, response.status().as_u16(), Some(started.elapsed()));
     response
 }
 
@@ -97,10 +98,11 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let parent = TraceParent::of(request.headers());
-    let span = app.traces.as_ref().map(|traces| {
-        let template = route.as_ref().map(MatchedPath::as_str);
-        RequestSpan::begin(traces, parent.as_ref(), method.as_str(), template, request.uri().path())
-    });
+    let template = route.as_ref().map(MatchedPath::as_str);
+    let is_probe = template.is_some_and(route_is_probe);
+    let traces = app.traces.as_ref().filter(|_| !is_probe);
+    let span = traces
+        .map(|traces| RequestSpan::begin(traces, parent.as_ref(), method.as_str(), template, request.uri().path()));
     let trace_id = span.as_ref().map(RequestSpan::trace_id).or_else(|| parent.map(|parent| parent.trace_id));
     let ids = Ids { request: &request_id, trace: trace_id.as_deref() };
     request.extensions_mut().insert(Deadline(started + app.settings.request_timeout));
@@ -112,7 +114,7 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
     let paths = &app.api.paths;
     // Whoever has to show a credential is told by that, and not by where the request comes from.
     let origins = (!app.authenticator.is_on()).then_some(&*app.settings.origins);
-    let is_page = route.as_ref().is_some_and(|route| paths.pages.contains(&route.as_str()));
+    let is_page = template.is_some_and(|route| paths.pages.contains(&route));
     let checked = edge::check(origins, is_page, &request);
     let mut client = None;
     let response = match (checked, cors.preflight()) {
@@ -130,10 +132,12 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
             Err(problem) => problem.into_response(),
         },
     };
+    let waited = place.has_no_share() && !is_probe;
     let mut response = app.places.hold(place, &method, response).unwrap_or_else(IntoResponse::into_response);
     let named = response.extensions_mut().remove().map_or_else(Vec::new, |Named(names)| names);
     let problem = problem_of(&mut response);
     if let Some(problem) = &problem {
+        app.metrics.problem(problem.code.entry().0);
         if let Some(limit) = problem.limit {
             app.metrics.rejected(limit);
         }
@@ -162,9 +166,8 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
         span.end(response.status(), problem.as_ref(), is_write(&method), replayed);
     }
     let took = started.elapsed();
-    let route = route.as_ref().map(MatchedPath::as_str);
-    app.metrics.request(method.as_str(), route, response.status().as_u16(), took);
-    let is_open = route.is_some_and(|route| app.api.paths.open.contains(&route));
+    app.metrics.request(method.as_str(), template, response.status().as_u16(), (!waited).then_some(took));
+    let is_open = template.is_some_and(|route| app.api.paths.open.contains(&route));
     if let (Some(audit), Some((uri, peer)), false) = (&app.audit, &asked, is_open) {
         audit.write(&Line {
             time: app.clock.now(),
@@ -172,14 +175,14 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
             client: client.as_deref(),
             peer: peer.map(|Peer(address)| address),
             method: &method,
-            route,
+            route: template,
             path: uri.path(),
             named: &named,
             status: response.status(),
         });
     }
     if !problem.as_ref().is_some_and(is_counted) {
-        log(&method, route, response.status(), took, ids, problem.as_ref());
+        log(&method, template, response.status(), took, ids, problem.as_ref());
     }
     response
 }

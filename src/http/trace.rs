@@ -8,10 +8,14 @@ use opentelemetry::{Context, KeyValue};
 
 use super::problem::Problem;
 use crate::access::audit::names;
-use crate::metrics::known_method;
+use crate::metrics::{OTHER_METHOD, known_method};
 use crate::traces::Traces;
 
 const TRACEPARENT: &str = "traceparent";
+const TRACESTATE: &str = "tracestate";
+
+/// As many bytes of `tracestate` as a service must pass on (W3C Trace Context, 3.3.1.5).
+const MAX_STATE: usize = 512;
 
 /// The place of a request in the trace of its client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub struct TraceParent {
     pub span_id: String,
     /// The client records its part.
     pub sampled: bool,
+    /// What the systems of its trace say of themselves (`tracestate`), for the collector alone.
+    pub state: TraceState,
 }
 
 impl TraceParent {
@@ -29,14 +35,15 @@ impl TraceParent {
         let id = |text: &str| u128::from_str_radix(text, 16).unwrap_or_default();
         let (trace, span) = (TraceId::from(id(&self.trace_id)), SpanId::from(id(&self.span_id) as u64));
         let flags = if self.sampled { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
-        Context::new().with_remote_span_context(SpanContext::new(trace, span, flags, true, TraceState::NONE))
+        Context::new().with_remote_span_context(SpanContext::new(trace, span, flags, true, self.state.clone()))
     }
 
     /// `None` if there is none, or none that the rules allow; a request is never refused for it.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(TRACEPARENT).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return None };
-        Self::parse(value.to_str().ok()?)
+        let state = state(headers).unwrap_or_default();
+        Some(Self { state, ..Self::parse(value.to_str().ok()?)? })
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -53,8 +60,15 @@ impl TraceParent {
             return None;
         }
         let sampled = u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1);
-        Some(Self { trace_id: trace_id.to_owned(), span_id: span_id.to_owned(), sampled })
+        Some(Self { trace_id: trace_id.to_owned(), span_id: span_id.to_owned(), sampled, state: TraceState::NONE })
     }
+}
+
+/// `None` if it has another form, or is too long to be passed on.
+fn state(headers: &HeaderMap) -> Option<TraceState> {
+    let parts: Result<Vec<&str>, _> = headers.get_all(TRACESTATE).iter().map(|value| value.to_str()).collect();
+    let text = parts.ok()?.join(",");
+    if text.len() > MAX_STATE { None } else { text.parse().ok() }
 }
 
 /// The span of a request, by the semantic conventions of HTTP servers, in a context that its work runs in.
@@ -79,7 +93,8 @@ impl RequestSpan {
                 attributes.extend(named);
             }
         }
-        let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
+        let word = if method == OTHER_METHOD { "HTTP" } else { method };
+        let name = route.map_or_else(|| word.to_owned(), |route| format!("{word} {route}"));
         let span = SpanBuilder::from_name(name).with_kind(SpanKind::Server).with_attributes(attributes);
         let parent = parent.map_or_else(Context::new, TraceParent::context);
         Self(parent.with_span(span.start_with_context(&traces.tracer, &parent)))
@@ -124,7 +139,9 @@ mod tests {
 
     #[test]
     fn a_parent_is_read_as_the_recommendation_says() {
-        let parent = |sampled| Some(TraceParent { trace_id: TRACE.to_owned(), span_id: SPAN.to_owned(), sampled });
+        let parent = |sampled| {
+            Some(TraceParent { trace_id: TRACE.to_owned(), span_id: SPAN.to_owned(), sampled, state: TraceState::NONE })
+        };
         for (text, expected) in [
             (format!("00-{TRACE}-{SPAN}-01"), parent(true)),
             (format!("00-{TRACE}-{SPAN}-00"), parent(false)),
@@ -149,7 +166,12 @@ mod tests {
         let mut headers = HeaderMap::new();
         assert_eq!(TraceParent::of(&headers), None);
         headers.append(TRACEPARENT, value.parse().unwrap());
-        assert!(TraceParent::of(&headers).is_some());
+        headers.append(TRACESTATE, "rojo=00f067".parse().unwrap());
+        headers.append(TRACESTATE, "congo=t61".parse().unwrap());
+        let state = |headers: &_| TraceParent::of(headers).map(|parent| parent.state.header());
+        assert_eq!(state(&headers).as_deref(), Some("rojo=00f067,congo=t61"));
+        headers.append(TRACESTATE, format!("a={}", "x".repeat(MAX_STATE)).parse().unwrap());
+        assert_eq!(state(&headers).as_deref(), Some(""));
         headers.append(TRACEPARENT, value.parse().unwrap());
         assert_eq!(TraceParent::of(&headers), None);
     }

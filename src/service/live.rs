@@ -319,6 +319,7 @@ impl Service {
                     sleep_until(began + every.max(began.elapsed() * 2)).await;
                 }
                 Err(error) => {
+                    self.metrics.failed("watch_poll");
                     // Once: every request that fails meanwhile has a line of its own.
                     if !std::mem::replace(&mut failed, true) {
                         tracing::warn!(cause = ?error.cause, error = %error, "looking for changes of watched sessions failed");

@@ -21,6 +21,7 @@ impl Service {
         const PAUSE: Duration = Duration::from_secs(5);
         let mut agreed = None;
         let mut applied: Option<Instant> = None;
+        self.metrics.swept(self.clock.now());
         loop {
             let swept = async {
                 let agrees = self.compare_clocks(agreed, Instant::now() + limit).await?;
@@ -41,9 +42,13 @@ impl Service {
                 self.finish_erasures(Instant::now() + limit).await
             };
             let pause = match swept.await {
-                Ok(true) => interval,
+                Ok(true) => {
+                    self.metrics.swept(self.clock.now());
+                    interval
+                }
                 Ok(false) => interval.min(PAUSE),
                 Err(error) => {
+                    self.metrics.failed("sweep");
                     tracing::warn!(cause = ?error.cause, error = %error, "sweeping failed, and is tried again");
                     interval.min(PAUSE)
                 }
@@ -65,6 +70,7 @@ impl Service {
             for (app, policy) in page {
                 after = app.to_string();
                 if let Err(error) = self.apply_policy(app, policy, limit).await {
+                    self.metrics.failed("policy");
                     tracing::warn!(cause = ?error.cause, error = %error, "a policy was not applied, and is tried again");
                 }
             }

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::access::Authenticator;
 use crate::access::audit::Audit;
-use crate::config::{Config, HttpSettings, ListenError};
+use crate::config::{self, Config, HttpSettings, ListenError};
 use crate::http::{self, Observers, refusal, report_refusals, router};
 use crate::metrics::Metrics;
 use crate::server;
@@ -98,6 +98,10 @@ impl Prepared {
 /// # Errors
 /// One of them cannot be had.
 pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
+    let unknown = config::unknown_variables();
+    if !unknown.is_empty() {
+        tracing::warn!(variables = unknown.join(" "), "variables that look like settings and are none");
+    }
     let addresses = config.listen_addresses().await?;
     let store = open(&config).await?;
     ready(&*store, &config, !config.no_migrate).await?;
@@ -114,9 +118,10 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     if !authenticator.is_on() {
         config.check_exposure(&addresses)?;
     }
-    let audit = config.audit_log.clone().map(Audit::open).transpose();
+    let audit = config.audit_log.clone().map(|sink| Audit::open(sink, metrics.clone())).transpose();
     let audit = audit.map_err(|error| StartError::Access(format!("--audit-log: {error}")))?.map(Arc::new);
-    let traces = config.otlp_endpoint.as_ref().map(|endpoint| Traces::start(endpoint, config.trace_names)).transpose();
+    let traces = config.traces().map_err(StartError::Access)?;
+    let traces = traces.map(|settings| Traces::start(settings, metrics.clone())).transpose();
     let traces = traces.map_err(|error| StartError::Access(format!("--otlp-endpoint: {error}")))?.map(Arc::new);
     let listener = bind(&config, &addresses).await?;
     Ok(Prepared { config, store, metrics, authenticator, audit, traces, listener })
@@ -229,7 +234,8 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
 
     let poller = tokio::spawn(async move { polled.poll_forever(config.watch_poll).await });
     let ticker = tokio::spawn(async move { ticked.tick_forever().await });
-    let watcher = tokio::spawn(async move { authenticator.watch().await });
+    let measured = metrics.clone();
+    let watcher = tokio::spawn(async move { authenticator.watch(&measured).await });
     let rotations = tokio::spawn(reopen_at_hangup(audit));
     let refusals = tokio::spawn(report_refusals(metrics.clone()));
 

@@ -132,3 +132,18 @@ async fn a_watch_behind_nginx_shows_each_event_as_it_comes() {
         api.post(format!("{SESSIONS}/s/events")).json(json!({"id": n.to_string()})).await.expect(201);
     }
 }
+
+/// With the defaults both are HTML of nginx.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_documented_nginx_leaves_sizes_to_the_server() {
+    let database = database().await;
+    let port = free_port();
+    let nginx = Nginx::documented(port);
+    let _server = start(&database.url, port).await;
+    let api = Client::at(&nginx.url());
+    api.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
+    let event = |size| json!({"id": "large", "actions": {"stateDelta": {"n": "x".repeat(size)}}});
+    let events = format!("{SESSIONS}/s/events");
+    api.post(&events).json(event(2_000_000)).await.expect(201);
+    api.post(&events).json(event(8_500_000)).await.problem(413, "payload_too_large");
+}

@@ -631,6 +631,15 @@ async fn an_open_address_needs_consent() {
     log_says(&process, "no authentication").await;
 }
 
+#[tokio::test]
+async fn a_variable_that_is_no_setting_is_told_of() {
+    let output =
+        Sessiond::run(&["--listen=0.0.0.0:0"], &[("SESSIOND_LISTENS", SECRET), ("SESSIOND_OTLP_ENDPOINT", "")]).await;
+    let log = String::from_utf8(output.stderr).expect("text");
+    assert!(log.contains("SESSIOND_LISTENS"), "{log}");
+    assert!(!log.contains(SECRET) && !log.contains("SESSIOND_OTLP_ENDPOINT"), "{log}");
+}
+
 /// One word that is in everything that a client sends, and must be in nothing that is logged.
 const SECRET: &str = "HUSH";
 

@@ -1,6 +1,7 @@
 //! Spans of requests, as a collector of OpenTelemetry receives them.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -13,8 +14,9 @@ use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 
-use crate::support::client::{EVENTS, ONE, S};
+use crate::support::client::{Client, EVENTS, ONE, S};
 use crate::support::databases::Place;
 use crate::support::process::{Sessiond, free_port};
 
@@ -47,15 +49,20 @@ async fn collector() -> (String, Received) {
     (url, received)
 }
 
+const STATE: &str = "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE";
+
 /// Starts a server that sends spans, asks it a few things, and stops it, which sends what waits; its log.
 async fn asked(args: &[&str], envs: &[(&str, &str)]) -> String {
     let place = Place::sqlite();
     let url = place.url();
     let args = [&["--listen=127.0.0.1:0", "--metrics-listen=off", "--log-format=json"], args].concat();
     let mut process = Sessiond::spawn(&args, &[&[("DATABASE_URL", &*url)], envs].concat());
-    let api = crate::support::client::Client::at(&process.base_url().await);
+    let api = Client::at(&process.base_url().await);
     let parent = |sampled: &str| format!("00-{TRACE}-{SPAN}-{sampled}");
-    api.post(S).header("traceparent", parent("01")).json(r#"{"sessionId":"s"}"#).await.expect(201);
+    let begin = api.post(S).header("traceparent", parent("01")).header("tracestate", STATE);
+    begin.json(r#"{"sessionId":"s"}"#).await.expect(201);
+    // A probe has no span.
+    api.get("/readyz").header("traceparent", parent("01")).await.expect(200);
     for status in [201, 200] {
         let event = r#"{"id":"e","author":"hush","actions":{"stateDelta":{"hush":"hush"}}}"#;
         api.post(EVENTS).header("traceparent", parent("01")).json(event).await.expect(status);
@@ -135,6 +142,9 @@ async fn spans_join_the_traces_of_clients() {
     let requests = received.lock().unwrap();
     let resource = requests[0].resource_spans[0].resource.as_ref().expect("a resource");
     assert_eq!(attribute(&resource.attributes, "service.name").as_deref(), Some("sessiond"));
+    assert_eq!(attribute(&resource.attributes, "service.version").as_deref(), Some(env!("CARGO_PKG_VERSION")));
+    assert!(attribute(&resource.attributes, "service.instance.id").is_some_and(|id| id.len() == 36));
+    assert_eq!(spans[0].trace_state, STATE);
     // No name, and nothing of what was sent.
     let text = format!("{requests:?}");
     for word in ["hush", "\"app\"", "\"user\"", "none"] {
@@ -182,10 +192,79 @@ async fn a_collector_that_is_away_costs_nothing() {
     assert!(log.contains("\"message\":\"stopped\""), "{log}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn variables_of_opentelemetry_count_unless_they_are_empty() {
+    let (url, received) = collector().await;
+    let envs = [
+        ("SESSIOND_OTLP_ENDPOINT", &*url),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "service.name=shop,service.version=2"),
+        ("OTEL_SERVICE_NAME", ""),
+        ("OTEL_TRACES_SAMPLER", ""),
+        ("OTEL_TRACES_SAMPLER_ARG", ""),
+    ];
+    asked(&[], &envs).await;
+    assert_eq!(spans(&received).len(), 4);
+    let requests = std::mem::take(&mut *received.lock().unwrap());
+    let resource = requests[0].resource_spans[0].resource.as_ref().expect("a resource");
+    let named = ["service.name", "service.version"].map(|name| attribute(&resource.attributes, name));
+    assert_eq!(named, [Some("shop".to_owned()), Some("2".to_owned())]);
+    for switch in [("OTEL_SDK_DISABLED", "true"), ("OTEL_TRACES_SAMPLER", "always_off")] {
+        asked(&["--otlp-endpoint", &url], &[switch]).await;
+        assert_eq!(spans(&received).len(), 0, "{switch:?}");
+    }
+}
+
 #[tokio::test]
-async fn an_endpoint_that_is_no_url_is_refused() {
+async fn settings_of_spans_that_make_no_sense_are_refused_by_the_server_alone() {
+    let refused = async |endpoint: &str, envs: &[(&str, &str)]| {
+        let args = ["--otlp-endpoint", endpoint, "--listen=127.0.0.1:1"];
+        let output = Sessiond::run(&args, envs).await;
+        assert_eq!(output.status.code(), Some(2), "{endpoint} {envs:?}: {output:?}");
+        let output = Sessiond::run(&[&["healthcheck"], &args[..]].concat(), envs).await;
+        assert_eq!(output.status.code(), Some(1), "{endpoint} {envs:?}: {output:?}");
+    };
     for endpoint in ["collector:4318", "grpc://collector", ""] {
-        let output = Sessiond::run(&["--otlp-endpoint", endpoint, "--listen=127.0.0.1:0"], &[]).await;
-        assert_eq!(output.status.code(), Some(2), "{endpoint}: {output:?}");
+        refused(endpoint, &[]).await;
+    }
+    for variable in [("OTEL_TRACES_SAMPLER", "bogus"), ("OTEL_TRACES_SAMPLER_ARG", "10%")] {
+        refused("http://127.0.0.1:4318", &[variable]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_becomes_of_spans_is_counted() {
+    let (url, _received) = collector().await;
+    // Takes connections, and never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = format!("http://{}", silent.local_addr().unwrap());
+    let away = format!("http://127.0.0.1:{}", free_port());
+    for (endpoint, result) in [(&url, "sent"), (&away, "failed"), (&silent, "dropped")] {
+        let place = Place::sqlite();
+        let listen = format!("127.0.0.1:{}", free_port());
+        let args =
+            ["--listen=127.0.0.1:0", "--log-format=json", "--metrics-listen", &listen, "--otlp-endpoint", endpoint];
+        let envs =
+            [("DATABASE_URL", &*place.url()), ("OTEL_TRACES_SAMPLER", "always_on"), ("OTEL_BSP_MAX_QUEUE_SIZE", "1")];
+        let mut process = Sessiond::spawn(&args, &envs);
+        let api = Client::at(&process.base_url().await);
+        let metrics = Client::at(&format!("http://{listen}")).unchecked();
+        let scrape = async || metrics.get("/metrics").await.expect(200).text().to_owned();
+        let is_zero =
+            |exposed: &str, result: &str| exposed.contains(&format!("sessiond_spans_total{{result=\"{result}\"}} 0"));
+        let begun = scrape().await;
+        assert!(["sent", "failed", "dropped"].iter().all(|result| is_zero(&begun, result)), "{begun}");
+        let counted = async {
+            while is_zero(&scrape().await, result) {
+                api.get("/v1/apps").await.expect(200);
+            }
+        };
+        timeout(Duration::from_secs(20), counted).await.expect(result);
+        if result == "dropped" {
+            assert_eq!(process.log().matches("spans are dropped").count(), 1, "{}", process.log());
+        }
+        drop(process);
+        place.finish().await;
     }
 }

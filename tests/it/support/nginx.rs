@@ -1,4 +1,4 @@
-//! A real nginx before several servers, with its defaults.
+//! A real nginx before several servers, with its defaults or as docs/operate.md has it.
 
 use std::{
     env, fs,
@@ -16,16 +16,32 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts nginx before servers on these ports of 127.0.0.1; it takes connections when this returns, which blocks the
-    /// thread for a moment.
+    /// Starts nginx, with its defaults, before servers on these ports of 127.0.0.1; it takes connections when this returns,
+    /// which blocks the thread for a moment.
     pub fn start(ports: &[u16]) -> Self {
+        Self::with(|port| defaults(ports, port))
+    }
+
+    /// The same, as the document for operators configures it, but for addresses and TLS.
+    pub fn documented(upstream: u16) -> Self {
+        Self::with(|port| documented(upstream, port))
+    }
+
+    fn with(server: impl Fn(u16) -> String) -> Self {
         let bin = bin_dir().expect("nginx, which scripts/test installs");
+        let folders: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|name| format!("{name}_temp_path {name}; "))
+            .concat();
         let mut log = String::new();
         // Another process may take the port between the look and the start.
         for _ in 0..5 {
             let port = free_port();
             let mut guard = Guard::new("sessiond-nginx", &bin, r#"kill -TERM "$server"; wait "$server""#);
-            fs::write(guard.dir().join("nginx.conf"), settings(ports, port)).expect("write the settings");
+            let settings = format!(
+                "daemon off; pid nginx.pid; error_log stderr; events {{}}\nhttp {{ access_log off; {folders}\n{} }}\n",
+                server(port)
+            );
+            fs::write(guard.dir().join("nginx.conf"), settings).expect("write the settings");
             guard.run("nginx -p . -c nginx.conf -e stderr & server=$!").expect("a command in the background");
             let start = Instant::now();
             while start.elapsed() < Duration::from_secs(10) && !log.contains("[emerg]") {
@@ -51,16 +67,29 @@ impl Nginx {
 
 /// All that decides what becomes of a request is left at its default. (The name of the upstream is what the servers get
 /// as `Host`.)
-fn settings(ports: &[u16], port: u16) -> String {
+fn defaults(ports: &[u16], port: u16) -> String {
     let servers: String = ports.iter().map(|port| format!("server 127.0.0.1:{port}; ")).collect();
-    let folders: String =
-        ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|name| format!("{name}_temp_path {name}; ")).concat();
     format!(
-        "daemon off; pid nginx.pid; error_log stderr; events {{}}\n\
-         http {{ access_log off; {folders}\n\
-         upstream localhost {{ {servers} }}\n\
-         server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://localhost; }} }} }}\n"
+        "upstream localhost {{ {servers} }}\n\
+         server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://localhost; }} }}"
     )
+}
+
+fn documented(upstream: u16, port: u16) -> String {
+    let document = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/operate.md")).expect("read it");
+    let (_, block) = document.split_once("```nginx\n").expect("a configuration");
+    let (block, _) = block.split_once("```").expect("its end");
+    let mut settings = String::new();
+    for line in block.lines().filter(|line| !line.contains("ssl_certificate") && !line.contains("server 10.0.0.12")) {
+        let line = match line.trim_start() {
+            server if server.starts_with("server 10.0.0.11:8080;") => format!("server 127.0.0.1:{upstream};"),
+            listen if listen.starts_with("listen 443 ssl") => format!("listen 127.0.0.1:{port};"),
+            _ => line.to_owned(),
+        };
+        settings.push_str(&line);
+        settings.push('\n');
+    }
+    settings
 }
 
 /// The folder of the `nginx` program. Debian has it in /usr/sbin, which is not on everybody's `PATH`.

@@ -84,7 +84,13 @@ app.kubernetes.io/component: server
 {{- $hosts = concat $hosts (list . $namespaced (printf "%s.svc" $namespaced) (printf "%s.svc.%s" $namespaced $.Values.clusterDomain)) }}
 {{- end }}
 {{- if .Values.ingress.enabled }}
-{{- $hosts = concat $hosts .Values.ingress.hosts }}
+{{- range .Values.ingress.hosts }}
+{{- if not (hasPrefix "*" .) }}
+{{- $hosts = append $hosts . }}
+{{- else if and $.Values.auth.insecureNoAuth (not (has "*" $.Values.allowedHosts)) }}
+{{- fail (printf "ingress.hosts: where nobody is asked for a credential, sessiond serves no `%s`: list each name" .) }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- concat $hosts .Values.allowedHosts | uniq | join "," }}
 {{- end }}
@@ -102,17 +108,6 @@ app.kubernetes.io/component: server
 {{- end }}
 {{- end }}
 
-{{- define "sessiond.podSecurityContext" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-# Not each file of a large volume at every start.
-fsGroupChangePolicy: OnRootMismatch
-seccompProfile:
-  type: RuntimeDefault
-{{- end }}
-
 {{- define "sessiond.containerSecurityContext" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -126,7 +121,7 @@ automountServiceAccountToken: false
 # A Service named `sessiond` would otherwise set variables that begin like sessiond's own.
 enableServiceLinks: false
 securityContext:
-  {{- include "sessiond.podSecurityContext" . | nindent 2 }}
+  {{- toYaml .Values.podSecurityContext | nindent 2 }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}

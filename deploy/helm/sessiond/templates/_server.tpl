@@ -10,6 +10,10 @@ metadata:
     app.kubernetes.io/component: server
   annotations:
     kubectl.kubernetes.io/default-container: sessiond
+    {{- if and $postgres (not .Values.secret.existingSecret) }}
+    # Another URL makes other pods.
+    checksum/secret: {{ include (print .Template.BasePath "/secret.yaml") . | sha256sum }}
+    {{- end }}
     {{- with .Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -26,8 +30,8 @@ spec:
   {{- with .Values.topologySpreadConstraints }}
   topologySpreadConstraints:
     {{- range . }}
-    {{- $default := dict "labelSelector" (dict "matchLabels" (include "sessiond.serverSelector" $ | fromYaml)) }}
-    - {{ merge (deepCopy .) $default | toYaml | indent 6 | trim }}
+    {{- $selector := dict "matchLabels" (include "sessiond.serverSelector" $ | fromYaml) }}
+    - {{ set (deepCopy .) "labelSelector" (default $selector .labelSelector) | toYaml | indent 6 | trim }}
     {{- end }}
   {{- end }}
   {{- end }}
