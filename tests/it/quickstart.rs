@@ -292,7 +292,7 @@ fn mask(word: &str) -> String {
         return format!("{}ID", &word[..start]);
     }
     let is_hex = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit());
-    if let [sequence, mark, event] = word.split('-').collect::<Vec<_>>()[..]
+    if let [sequence, mark, event] | [sequence, mark, event, _] = word.split('-').collect::<Vec<_>>()[..]
         && is_hex(mark)
         && mark.len() >= 12
         && is_hex(event)
