@@ -784,7 +784,7 @@ mod tests {
     async fn only_so_many_wait_for_a_slow_issuer() {
         let mut issuer = Issuer::new(Reply::Stall("")).await;
         let (keeping, finding) = (issuer.jwks.clone(), issuer.jwks.clone());
-        let keeper = tokio::spawn(async move { keeping.keep().await });
+        let keeper = tokio::spawn(async move { keeping.keep(&Metrics::new()).await });
         issuer.wait_for_requests(1).await;
         let find = |n: usize| {
             let jwks = finding.clone();
