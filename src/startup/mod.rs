@@ -100,7 +100,7 @@ impl Prepared {
 pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     let addresses = config.listen_addresses().await?;
     let store = open(&config).await?;
-    ready(&*store, &config, !config.no_migrate).await?;
+    ready(&*store, &config, !config.no_migrate, false).await?;
     let metrics = Arc::new(Metrics::new());
     let settings = config.access().map_err(StartError::Access)?;
     let clock = Arc::new(SystemClock);
@@ -122,10 +122,7 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
 /// It cannot be opened or migrated.
 pub async fn migrate(config: &Config, citus: bool) -> Result<(), StartError> {
     let store = open(config).await?;
-    ready(&*store, config, true).await?;
-    if citus {
-        store.distribute().await?;
-    }
+    ready(&*store, config, true, citus).await?;
     store.close().await;
     tracing::info!("the database is migrated");
     Ok(())
@@ -138,7 +135,7 @@ pub async fn migrate(config: &Config, citus: bool) -> Result<(), StartError> {
 pub async fn open_beside(config: &Config) -> Result<Arc<dyn Store>, StartError> {
     let (url, options, limits) = (&config.database_url, config.postgres_options(), config.store_limits());
     let (store, is_alone) = open::beside(url.expose_secret(), options, limits).await?;
-    ready(&*store, config, is_alone && !config.no_migrate).await?;
+    ready(&*store, config, is_alone && !config.no_migrate, false).await?;
     Ok(store)
 }
 
@@ -146,8 +143,8 @@ async fn open(config: &Config) -> Result<Arc<dyn Store>, StoreError> {
     open::database(config.database_url.expose_secret(), config.postgres_options(), config.store_limits()).await
 }
 
-/// Migrates the database, or sees that it is migrated. Waits for a server that starts at the same time as we do.
-async fn ready(store: &dyn Store, config: &Config, migrate: bool) -> Result<(), StoreError> {
+/// Migrates the database, and distributes it, or sees that it is migrated. Waits for a server that starts at the same time as we do.
+async fn ready(store: &dyn Store, config: &Config, migrate: bool, distribute: bool) -> Result<(), StoreError> {
     // Nobody else can bring a file into shape while we hold it.
     let patience = if config.database_is_file() { Duration::ZERO } else { DATABASE_PATIENCE };
     let give_up = Instant::now() + patience;
@@ -156,6 +153,9 @@ async fn ready(store: &dyn Store, config: &Config, migrate: bool) -> Result<(), 
         let attempt = async {
             if migrate {
                 store.migrate().await?;
+            }
+            if distribute {
+                store.distribute().await?;
             }
             store.check(Instant::now() + DATABASE_CHECK).await.map(drop)
         };

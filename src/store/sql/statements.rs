@@ -132,9 +132,10 @@ statements! { words,
     set_metadata: format!(
         "update sessions set metadata_revision = metadata_revision + 1, \
            display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
-           expire_time = case when $8 then $9 + {} else expire_time end, active_day = {} where app_name = $1 and user_id = $2 and id = $3",
+           expire_time = case when $8 then $9 + {} else expire_time end, active_day = {}{} where app_name = $1 and user_id = $2 and id = $3",
         ttl_correction(words.ttl_clock, "$10"),
-        day(words, "$11")
+        day(words, "$11"),
+        words.ttl_clock_from
     ),
     /// A session and its lease, and the time by which expiry is judged: the database's, or `$4` where it has no clock.
     lease: format!(
@@ -246,6 +247,9 @@ statements! { words,
         ),
         "$3"
     ),
+    /// Where [`Words::lists_apart`].
+    list_session: "insert into session_updates (app_name, user_id, id, update_time) \
+                   select app_name, user_id, id, update_time from sessions where app_name = $1 and user_id = $2 and id = $3",
     set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor) values ($1, $2, $3, $3) \
                         on conflict (app_name, user_id) do update set revision = excluded.revision, floor = excluded.floor",
     set_app_revision: "insert into app_scopes (app_name, revision, floor) values ($1, $2, $2) \
@@ -307,6 +311,7 @@ statements! { words,
     forget_user_spans: of_user("user_spans"),
     forget_patches_of_user: of_user("user_patches"),
     erasure: format!("select {ERASURE} from erasures where id = $1"),
+    erasure_of_app: format!("select {ERASURE} from erasures where app_name = $1 and id = $2"),
     erasure_of_request: format!("select {ERASURE} from erasures where app_name = $1 and request = $2"),
     /// Those after the id `$1`, up to `$2`.
     erasures: format!("select {ERASURE} from erasures where id > $1 order by id limit 0 + $2"),

@@ -23,6 +23,8 @@ pub struct Words {
     pub filed: fn(table: &str, of: &str, nodes: &str) -> String,
     /// An insertion of the session with an id, and of its place in the list by last update; affects no row if it is there.
     pub listed: fn(insert: &str, id: &str) -> String,
+    /// That insertion is of the session alone, and the place in the list takes a statement of its own.
+    pub lists_apart: bool,
     /// Nested-loop join from `session_updates o` to `sessions s`; keeps the index order of `o`.
     pub join_listed: &'static str,
     /// The character U+001F. No id and no JSON text holds it.
@@ -33,6 +35,8 @@ pub struct Words {
     pub remembered: fn(now: &str) -> String,
     /// The clock to compare with the time from which a time to live was counted.
     pub ttl_clock: &'static str,
+    /// The clause of an update that it is from, if it is from one.
+    pub ttl_clock_from: &'static str,
     /// How rows are locked one by one, by their keys, that were found without a lock; `None`: they are locked as they are found.
     pub claims: Option<&'static str>,
     /// The clause that skips rows that others have locked.
