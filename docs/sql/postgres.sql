@@ -1212,9 +1212,8 @@ select verdict, incarnations, user_revisions, app_revisions from sessiond_write(
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
     when abs(n.now - $10) > 5000000 then n.now - $10 else 0 end else expire_time end, active_day =
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $11) / 86400000000 from (select
-    (extract(epoch from statement_timestamp()) * 1000000)::bigint as now) as n where app_name = $1 and user_id
-    = $2 and id = $3;
+    coalesce(n.now, $11) / 86400000000 from (select (extract(epoch from statement_timestamp()) *
+    1000000)::bigint as now) as n where app_name = $1 and user_id = $2 and id = $3;
 
 -- distributed_insert_fork
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,

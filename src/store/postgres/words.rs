@@ -51,7 +51,11 @@ pub static DISTRIBUTED: LazyLock<Statements> = LazyLock::new(|| {
         )
     });
     let apps = format!("select name from ({}) as names order by name limit 0 + $2", names.join(" union "));
-    Statements { apps, ..Statements::new(&DISTRIBUTED_WORDS) }
+    let statements = Statements::new(&DISTRIBUTED_WORDS);
+    // A `coalesce` takes no clock either.
+    let set_metadata = statements.set_metadata.replace(clock!(), "n.now");
+    let from = format!(" from (select {} as now) as n where ", clock!());
+    Statements { apps, set_metadata: set_metadata.replace(" where ", &from), ..statements }
 });
 
 static DISTRIBUTED_WORDS: LazyLock<Words> = LazyLock::new(|| Words {
@@ -59,8 +63,6 @@ static DISTRIBUTED_WORDS: LazyLock<Words> = LazyLock::new(|| Words {
     skip_locked: "",
     listed: |insert, _| insert.to_owned(),
     lists_apart: true,
-    ttl_clock: "n.now",
-    ttl_clock_from: concat!(" from (select ", clock!(), " as now) as n"),
     ..WORDS
 });
 
@@ -98,7 +100,6 @@ static WORDS: Words = Words {
                                where sequence > h.first and sequence <= h.last)",
     remembered: |now| format!("greatest({now}, {})", clock!()),
     ttl_clock: clock!(),
-    ttl_clock_from: "",
     for_update: " for update",
     claims: None,
     skip_locked: " for update skip locked",

@@ -132,10 +132,9 @@ statements! { words,
     set_metadata: format!(
         "update sessions set metadata_revision = metadata_revision + 1, \
            display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
-           expire_time = case when $8 then $9 + {} else expire_time end, active_day = {}{} where app_name = $1 and user_id = $2 and id = $3",
+           expire_time = case when $8 then $9 + {} else expire_time end, active_day = {} where app_name = $1 and user_id = $2 and id = $3",
         ttl_correction(words.ttl_clock, "$10"),
-        day(words, "$11"),
-        words.ttl_clock_from
+        day(words, "$11")
     ),
     /// A session and its lease, and the time by which expiry is judged: the database's, or `$4` where it has no clock.
     lease: format!(

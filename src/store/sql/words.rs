@@ -35,8 +35,6 @@ pub struct Words {
     pub remembered: fn(now: &str) -> String,
     /// The clock to compare with the time from which a time to live was counted.
     pub ttl_clock: &'static str,
-    /// The clause of an update that it is from, if it is from one.
-    pub ttl_clock_from: &'static str,
     /// How rows are locked one by one, by their keys, that were found without a lock; `None`: they are locked as they are found.
     pub claims: Option<&'static str>,
     /// The clause that skips rows that others have locked.

@@ -49,7 +49,6 @@ static WORDS: Words = Words {
     remembered: str::to_owned,
     // The clock of its one process is never wrong by its own.
     ttl_clock: "$10",
-    ttl_clock_from: "",
     for_update: "",
     claims: None,
     skip_locked: "",
