@@ -1,5 +1,5 @@
 -- The statements that sessiond sends to PostgreSQL, by name. Generated: UPDATE_DOCS=1 cargo test --lib documented
--- Lists of rows have one size or a few; here the smallest, and one larger.
+-- Lists of rows have one size or a few; here the smallest, and one larger. Where Citus distributes the database, `distributed_…` is sent instead.
 
 -- head
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -287,6 +287,10 @@ with made as (insert into sessions (app_name, user_id, id, incarnation, revision
     insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time
     from made;
 
+-- list_session
+insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from
+    sessions where app_name = $1 and user_id = $2 and id = $3;
+
 -- set_user_revision
 insert into user_scopes (app_name, user_id, revision, floor) values ($1, $2, $3, $3) on conflict (app_name,
     user_id) do update set revision = excluded.revision, floor = excluded.floor;
@@ -400,6 +404,10 @@ delete from user_patches where app_name = $1 and user_id = $2;
 -- erasure
 select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
     state_keys, changes, receipt from erasures where id = $1;
+
+-- erasure_of_app
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where app_name = $1 and id = $2;
 
 -- erasure_of_request
 select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
@@ -1039,6 +1047,38 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select
     incarnation from made;
 
+-- distributed_insert_session
+with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
+    $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
+    $14::bytea, $15::bigint, $16::bytea)) as r(user_id, id, incarnation, revision, create_time, update_time,
+    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
+    ttl_from, subject)) insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
+    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
+    creation_digest, active_day, created_user_revision, created_app_revision) select $1, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
+    case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
+    creation_key, creation_digest, (extract(epoch from statement_timestamp()) * 1000000)::bigint / 86400000000,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0),
+    coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict do nothing
+    returning incarnation;
+
+-- distributed_insert_sessions
+with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
+    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
+    $13::text[], $14::bytea[], $15::bigint[], $16::bytea[]) as r(user_id, id, incarnation, revision,
+    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
+    creation_key, creation_digest, ttl_from, subject)) insert into sessions (app_name, user_id, id,
+    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
+    initial_state, creation_key, creation_digest, active_day, created_user_revision, created_app_revision)
+    select $1, user_id, id, incarnation, revision, create_time, update_time, update_time_number, display_name,
+    labels, expire_time + case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint -
+    ttl_from) > 5000000 then (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0
+    end, initial_state, creation_key, creation_digest, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint / 86400000000, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
+    u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
+    on conflict do nothing returning incarnation;
+
 -- create_session
 with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
     $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
@@ -1184,3 +1224,75 @@ select verdict, incarnations, user_revisions, app_revisions from sessiond_write(
     $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29,
     $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50,
     $51, $52);
+
+-- distributed_set_metadata
+update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
+    display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
+    when abs(n.now - $10) > 5000000 then n.now - $10 else 0 end else expire_time end, active_day =
+    coalesce(n.now, $11) / 86400000000 from (select (extract(epoch from statement_timestamp()) *
+    1000000)::bigint as now) as n where app_name = $1 and user_id = $2 and id = $3;
+
+-- distributed_insert_fork
+insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
+    update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
+    created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from,
+    forked_revision, creation_key, creation_digest, active_day) select app_name, user_id, $5, $6, $8, $7, $9,
+    $10, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
+    created_app_revision, imported_revision, imported_user_revision, imported_app_revision, id, $8, $11, $12,
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7) / 86400000000 from sessions
+    where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict do nothing;
+
+-- distributed_dead_import
+select app_name, user_id, session_id, incarnation from imports where time < $1 limit 1;
+
+-- distributed_claim_import
+select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 for update
+    skip locked;
+
+-- distributed_insert_imported
+insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
+    update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
+    forked_revision, imported_mark, imported_digest, imported_revision, imported_user_revision,
+    imported_app_revision, created_user_revision, created_app_revision, active_day) select $1, $2, $3, $4, $5,
+    $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $5, m.user_revision, m.app_revision,
+    m.user_revision, m.app_revision, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint,
+    $18) / 86400000000 from (select coalesce((select u.revision from user_scopes u where u.app_name = $1 and
+    u.user_id = $2), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1),
+    0) as app_revision) as m where true on conflict do nothing;
+
+-- distributed_next_trim
+select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
+
+-- distributed_claim_trim
+select emptied from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 for
+    update skip locked;
+
+-- distributed_forget_user_patches
+delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
+    user_patches where time < $1 order by time limit 0 + $2);
+
+-- distributed_forget_app_patches
+delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
+    time < $1 order by time limit 0 + $2);
+
+-- distributed_apps
+select name from ((select distinct app_name as name from sessions where app_name >= $1 and coalesce(app_name <
+    $3, true) order by name limit 0 + $2) union (select distinct app_name as name from app_scopes where
+    app_name >= $1 and coalesce(app_name < $3, true) order by name limit 0 + $2) union (select distinct
+    app_name as name from user_scopes where app_name >= $1 and coalesce(app_name < $3, true) order by name
+    limit 0 + $2)) as names order by name limit 0 + $2;
+
+-- distributed_expired
+select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint order by app_name, user_id, id limit $1;
+
+-- distributed_next_buried
+select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 16;
+
+-- distributed_claim_buried
+select app_name, user_id, session_id, incarnation, erasure from buried_sessions where app_name = $1 and user_id
+    = $2 and session_id = $3 and incarnation = $4 for update skip locked;
+
+-- distributed_list_sessions
+insert into session_updates (app_name, user_id, id, update_time) select $1, k.user_id, k.id, k.update_time from
+    unnest($2::text[], $3::text[], $4::bigint[]) as k(user_id, id, update_time);

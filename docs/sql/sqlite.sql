@@ -283,6 +283,10 @@ insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
     insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time
     from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $3;
 
+-- list_session
+insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from
+    sessions where app_name = $1 and user_id = $2 and id = $3;
+
 -- set_user_revision
 insert into user_scopes (app_name, user_id, revision, floor) values ($1, $2, $3, $3) on conflict (app_name,
     user_id) do update set revision = excluded.revision, floor = excluded.floor;
@@ -396,6 +400,10 @@ delete from user_patches where app_name = $1 and user_id = $2;
 -- erasure
 select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
     state_keys, changes, receipt from erasures where id = $1;
+
+-- erasure_of_app
+select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
+    state_keys, changes, receipt from erasures where app_name = $1 and id = $2;
 
 -- erasure_of_request
 select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,

@@ -121,6 +121,15 @@ pub enum ScopeKey {
 }
 
 impl ScopeKey {
+    pub fn app(&self) -> &AppName {
+        match self {
+            Self::App(app) => app,
+            Self::User(user) => &user.app,
+        }
+    }
+}
+
+impl ScopeKey {
     pub fn address(&self, key: &str) -> StateAddress {
         match self {
             Self::App(app) => StateAddress::App(app.clone(), key.into()),

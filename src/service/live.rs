@@ -330,22 +330,40 @@ impl Service {
         }
     }
 
+    /// App by app, in the order of the keys: where one cannot be asked, others can. An error is of the last that could not.
     async fn poll(&self, keys: &[SessionKey], topics: &[Arc<Topic>], scopes: &[ScopeKey]) -> Result<(), StoreError> {
-        for (keys, topics) in keys.chunks(KEYS_AT_ONCE).zip(topics.chunks(KEYS_AT_ONCE)) {
-            self.metrics.polled();
-            let deadline = Instant::now() + POLL_LIMIT;
-            let (timeline, found) = self.store.revisions(keys, self.clock.now(), deadline).await?;
-            for (topic, found) in topics.iter().zip(found) {
-                topic.tell(found.map(|revisions| News::of_revisions(timeline, revisions)));
+        let mut polled = Ok(());
+        let mut rest = topics;
+        for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
+            let (topics, others) = rest.split_at(keys.len());
+            rest = others;
+            for (keys, topics) in keys.chunks(KEYS_AT_ONCE).zip(topics.chunks(KEYS_AT_ONCE)) {
+                polled = self.poll_sessions(keys, topics).await.and(polled);
             }
         }
-        for keys in scopes.chunks(KEYS_AT_ONCE) {
-            self.metrics.polled();
-            let found = self.store.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
-            let found: Vec<_> =
-                found.into_iter().map(|(key, last)| Committed::Scope { key, first: last, last }).collect();
-            self.live.committed(&found);
+        for keys in scopes.chunk_by(|a, b| a.app() == b.app()) {
+            for keys in keys.chunks(KEYS_AT_ONCE) {
+                polled = self.poll_scopes(keys).await.and(polled);
+            }
         }
+        polled
+    }
+
+    async fn poll_sessions(&self, keys: &[SessionKey], topics: &[Arc<Topic>]) -> Result<(), StoreError> {
+        self.metrics.polled();
+        let deadline = Instant::now() + POLL_LIMIT;
+        let (timeline, found) = self.store.revisions(keys, self.clock.now(), deadline).await?;
+        for (topic, found) in topics.iter().zip(found) {
+            topic.tell(found.map(|revisions| News::of_revisions(timeline, revisions)));
+        }
+        Ok(())
+    }
+
+    async fn poll_scopes(&self, keys: &[ScopeKey]) -> Result<(), StoreError> {
+        self.metrics.polled();
+        let found = self.store.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
+        let found: Vec<_> = found.into_iter().map(|(key, last)| Committed::Scope { key, first: last, last }).collect();
+        self.live.committed(&found);
         Ok(())
     }
 }

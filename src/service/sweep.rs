@@ -87,7 +87,7 @@ impl Service {
         const DAY: i64 = 24 * 3600 * 1_000_000;
         let asked = self.clock.now();
         let theirs = match self.store.clock(deadline).await? {
-            DatabaseClock::Own(theirs) => theirs,
+            DatabaseClock::Own(earliest, latest) => [earliest, latest],
             DatabaseClock::OfProcess(latest) => {
                 let ahead = latest.map_or(0, |latest| asked.0.saturating_sub(latest.0));
                 if before.is_none() && ahead.saturating_abs() > DAY {
@@ -100,7 +100,9 @@ impl Service {
             }
         };
         // The answer took its time, and was true at some moment of it.
-        let skew = theirs.0 - theirs.0.clamp(asked.0, self.clock.now().0.max(asked.0));
+        let answered = self.clock.now().0.max(asked.0);
+        let skews = theirs.map(|theirs| theirs.0 - theirs.0.clamp(asked.0, answered));
+        let skew = skews.into_iter().max_by_key(|skew| skew.abs()).unwrap_or(0);
         self.metrics.clock_skew(skew);
         let agrees = skew.abs() <= CLOCK_TOLERANCE;
         match (before, agrees) {

@@ -104,7 +104,7 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     }
     let addresses = config.listen_addresses().await?;
     let store = open(&config).await?;
-    ready(&*store, &config, !config.no_migrate).await?;
+    ready(&*store, &config, !config.no_migrate, false).await?;
     if !store.feeds() {
         if !config.feed_retention.is_zero() {
             tracing::info!("a database that is distributed has no change feed");
@@ -133,10 +133,7 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
 /// It cannot be opened or migrated.
 pub async fn migrate(config: &Config, citus: bool) -> Result<(), StartError> {
     let store = open(config).await?;
-    ready(&*store, config, true).await?;
-    if citus {
-        store.distribute().await?;
-    }
+    ready(&*store, config, true, citus).await?;
     store.close().await;
     tracing::info!("the database is migrated");
     Ok(())
@@ -149,7 +146,7 @@ pub async fn migrate(config: &Config, citus: bool) -> Result<(), StartError> {
 pub async fn open_beside(config: &Config) -> Result<Arc<dyn Store>, StartError> {
     let (url, options, limits) = (&config.database_url, config.postgres_options(), config.store_limits());
     let (store, is_alone) = open::beside(url.expose_secret(), options, limits).await?;
-    ready(&*store, config, is_alone && !config.no_migrate).await?;
+    ready(&*store, config, is_alone && !config.no_migrate, false).await?;
     Ok(store)
 }
 
@@ -157,8 +154,8 @@ async fn open(config: &Config) -> Result<Arc<dyn Store>, StoreError> {
     open::database(config.database_url.expose_secret(), config.postgres_options(), config.store_limits()).await
 }
 
-/// Migrates the database, or sees that it is migrated. Waits for a server that starts at the same time as we do.
-async fn ready(store: &dyn Store, config: &Config, migrate: bool) -> Result<(), StoreError> {
+/// Migrates the database, and distributes it, or sees that it is migrated. Waits for a server that starts at the same time as we do.
+async fn ready(store: &dyn Store, config: &Config, migrate: bool, distribute: bool) -> Result<(), StoreError> {
     // Nobody else can bring a file into shape while we hold it.
     let patience = if config.database_is_file() { Duration::ZERO } else { DATABASE_PATIENCE };
     let give_up = Instant::now() + patience;
@@ -167,6 +164,9 @@ async fn ready(store: &dyn Store, config: &Config, migrate: bool) -> Result<(), 
         let attempt = async {
             if migrate {
                 store.migrate().await?;
+            }
+            if distribute {
+                store.distribute().await?;
             }
             store.check(Instant::now() + DATABASE_CHECK).await.map(drop)
         };

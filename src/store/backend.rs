@@ -32,6 +32,10 @@ pub trait Backend: Send + Sync + 'static {
     fn distribute(&self) -> impl Future<Output = Result<()>> + Send {
         async { Err(StoreError::config("only PostgreSQL can be distributed")) }
     }
+    /// Whether what is of one app may be out of reach while the rest is not, so that no app may take all connections.
+    fn fails_by_app(&self) -> bool {
+        false
+    }
     /// As of the last [`Backend::check`], if the database is distributed.
     fn nodes(&self) -> Option<Nodes> {
         None
@@ -165,7 +169,8 @@ pub trait Tx: Sql {
     /// Holds the user for whom this number stands until the transaction ends.
     fn hold_user(&mut self, user: i64, lock: UserLock) -> impl Future<Output = Result<()>> + Send;
 
-    /// Reads sessions, in their order; several only if [`Backend::may_share`] allows each.
+    /// Reads sessions, in their order; several only if [`Backend::may_share`] allows each, and all are of one app where
+    /// [`Batching::one_app`].
     fn views(&mut self, queries: &[&SessionQuery]) -> impl Future<Output = Result<Vec<Option<SessionView>>>> + Send;
 
     fn commit(self) -> impl Future<Output = Result<()>> + Send;
@@ -205,7 +210,8 @@ pub enum OnLocked {
 /// How appends share transactions best.
 #[derive(Debug, Clone, Copy)]
 pub struct Batching {
-    /// A batch is of one app. Where other processes write too, it is then one call that can be routed by app.
+    /// What shares a transaction is of one app: it is then one statement, and of a distributed database goes to one node, which may
+    /// be gone while others are not.
     pub one_app: bool,
     /// How many transactions may run at once.
     pub writers: usize,
@@ -225,8 +231,9 @@ pub enum Standby {
 /// The clock of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DatabaseClock {
-    /// Its current time. It decides whether sessions have expired.
-    Own(Micros),
+    /// Its current time; where it has several nodes with clocks of their own, the earliest and the latest. It decides whether
+    /// sessions have expired.
+    Own(Micros, Micros),
     /// It has only the clock of its one process. The latest time at which a session or an event was created, if any.
     OfProcess(Option<Micros>),
 }

@@ -67,7 +67,16 @@ fn of_postgres() -> Vec<Named> {
     let mut all = fixed(&postgres::words::STATEMENTS);
     all.extend(postgres::statements::ALL.map(|(name, text)| (name.to_owned(), text.to_owned())));
     all.extend(postgres::composed());
+    all.extend(of_distributed().into_iter().map(|(name, text)| (format!("distributed_{name}"), text)));
     all
+}
+
+/// What differs where Citus distributes the database.
+fn of_distributed() -> Vec<Named> {
+    let one = fixed(&postgres::words::STATEMENTS);
+    let differs = fixed(&postgres::words::DISTRIBUTED).into_iter().filter(|statement| !one.contains(statement));
+    let own = postgres::statements::OF_DISTRIBUTED.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    differs.chain(own).collect()
 }
 
 fn of_sqlite() -> Vec<Named> {
@@ -99,7 +108,11 @@ fn wrapped(text: &str) -> String {
 fn page(database: &str, statements: Vec<Named>) -> String {
     let mut page = format!(
         "-- The statements that sessiond sends to {database}, by name. Generated: UPDATE_DOCS=1 cargo test --lib documented\n\
-         -- Lists of rows have one size or a few; here the smallest, and one larger.\n"
+         -- Lists of rows have one size or a few; here the smallest, and one larger.{}\n",
+        match database {
+            "PostgreSQL" => " Where Citus distributes the database, `distributed_…` is sent instead.",
+            _ => "",
+        }
     );
     for (name, text) in statements {
         let _ = write!(page, "\n-- {name}\n{};\n", wrapped(text.trim_end_matches("; ").trim_end_matches(';')));

@@ -4,6 +4,7 @@ use std::fmt;
 
 use sqlx::Error;
 use sqlx::error::ErrorKind;
+use sqlx::postgres::{PgDatabaseError, PgSeverity};
 use sqlx::sqlite::SqliteError;
 
 /// Why a call failed. The source is for the log; nothing of it is for a client.
@@ -96,6 +97,24 @@ impl StoreError {
         Self { unclear: self.unclear || !rolled_back, ..self }
     }
 
+    /// The same failure, but of a statement that the database has passed on to a node, which commits before it answers: only what is
+    /// found before anything is written is believed.
+    pub fn of_node(self) -> Self {
+        let rolled_back = match &self.source {
+            Source::Sqlx(Error::Database(error)) => is_before_commit(&error.code().unwrap_or_default()),
+            Source::Sqlx(_) | Source::Text(_) => false,
+        };
+        Self { unclear: !rolled_back, ..self }
+    }
+
+    /// A node of the database cannot be reached; the connection, which is to another one, is as good as before.
+    pub fn lacks_node(&self) -> bool {
+        let Source::Sqlx(Error::Database(error)) = &self.source else { return false };
+        let error = error.try_downcast_ref::<PgDatabaseError>();
+        // FATAL would be the end of the connection.
+        error.is_some_and(|error| error.code().starts_with("08") && matches!(error.severity(), PgSeverity::Error))
+    }
+
     /// The same failure of a call that writes nothing.
     pub fn of_read(self) -> Self {
         Self { unclear: false, ..self }
@@ -161,7 +180,7 @@ impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         let cause = match &error {
             Error::Database(error) => match error.code().as_deref() {
-                Some(code) if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() => {
+                Some(code) if error.try_downcast_ref::<PgDatabaseError>().is_some() => {
                     if in_doubt(code, error.message()) { Cause::ConnectionLost } else { of_sqlstate(code) }
                 }
                 Some(code) => of_sqlite(code),
@@ -195,6 +214,14 @@ const LACKS_PRIVILEGE: &str = "42501";
 /// Citus lost the node at COMMIT, which may have been done there.
 fn in_doubt(code: &str, message: &str) -> bool {
     code == "XX000" && message.starts_with("could not commit transaction")
+}
+
+/// What PostgreSQL answers of a statement that was not committed, also if it was another server that committed it: feature_not_supported,
+/// data_exception, integrity_constraint_violation, syntax_error_or_access_rule_violation, lock_not_available, and lost races.
+fn is_before_commit(code: &str) -> bool {
+    code == "55P03"
+        || ["0A", "22", "23", "42"].contains(&&code[..code.len().min(2)])
+        || of_sqlstate(code) == Cause::Conflict
 }
 
 /// PostgreSQL, appendix A: the codes that a healthy service can meet.
@@ -261,6 +288,18 @@ mod tests {
         assert!(!full.unclear && !full.is_transient());
         assert!(StoreError::new(Cause::Timeout, "").in_commit().is_transient());
         assert!(!StoreError::new(Cause::Timeout, "").is_transient());
+    }
+
+    #[test]
+    fn what_a_node_did_is_known_by_what_it_says_before_it_commits() {
+        for code in ["40001", "40P01", "23505", "55P03", "0A000", "22P02", "42P01"] {
+            assert!(is_before_commit(code), "{code}");
+        }
+        // A time limit of the coordinator, its memory, its connections, and whatever else goes wrong there.
+        for code in ["57014", "53200", "08006", "57P01", "XX000", ""] {
+            assert!(!is_before_commit(code), "{code}");
+        }
+        assert!(StoreError::new(Cause::Timeout, "").of_node().in_one_statement().unclear);
     }
 
     #[test]

@@ -9,9 +9,12 @@
 //!
 //! Within a unit, the server bounds each statement and each wait for a lock ([`StoreLimits`]); SQLite bounds the latter alone.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::domain::ids::AppName;
 
 /// The least time for a `COMMIT`, however close the deadline is: an unknown outcome is worse than a late one.
 const COMMIT_GRACE: Duration = Duration::from_secs(1);
@@ -75,11 +78,24 @@ pub struct Deadline {
     at: Instant,
     acquire: Duration,
     unit: Duration,
+    app: Option<u64>,
 }
 
 impl Deadline {
     pub fn new(at: Instant, limits: &StoreLimits) -> Self {
-        Self { at, acquire: limits.acquire, unit: limits.unit() }
+        Self { at, acquire: limits.acquire, unit: limits.unit(), app: None }
+    }
+
+    /// Of a call that is of this app alone.
+    pub fn of(self, app: &AppName) -> Self {
+        let mut hasher = DefaultHasher::new();
+        app.hash(&mut hasher);
+        Self { app: Some(hasher.finish()), ..self }
+    }
+
+    /// A number that stands for the app of the call, if it is of one alone.
+    pub fn app(&self) -> Option<u64> {
+        self.app
     }
 
     /// When the call must be answered.

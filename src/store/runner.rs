@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 use super::backend::{Backend, Tx};
@@ -63,9 +64,17 @@ async fn record<X: Tx>(tx: &mut X, told: &[Committed]) -> Result<()> {
     if tx.feeds() && !rows.is_empty() { tx.record(&rows).await } else { Ok(()) }
 }
 
+/// How many groups of apps there are, by their numbers, that share a part of the connections.
+const GROUPS: usize = 256;
+
+/// The part of the connections that one app may have where [`Backend::fails_by_app`].
+const PART: u32 = 4;
+
 pub struct Runner<B> {
     pub backend: B,
     limits: StoreLimits,
+    /// A permit for each connection that a group of apps may have. Most groups are of one app.
+    places: Vec<Semaphore>,
     /// Told how long each transaction waited for its connection and BEGIN.
     on_wait: OnceLock<OnWait>,
     on_commit: OnceLock<OnCommit>,
@@ -73,7 +82,10 @@ pub struct Runner<B> {
 
 impl<B: Backend> Runner<B> {
     pub fn new(backend: B) -> Self {
-        Self { limits: backend.limits(), backend, on_wait: OnceLock::new(), on_commit: OnceLock::new() }
+        let limits = backend.limits();
+        let part = (limits.connections / PART).max(1) as usize;
+        let places = (0..GROUPS).map(|_| Semaphore::new(part)).collect();
+        Self { limits, backend, places, on_wait: OnceLock::new(), on_commit: OnceLock::new() }
     }
 
     pub fn deadline(&self, at: Instant) -> Deadline {
@@ -103,6 +115,21 @@ impl<B: Backend> Runner<B> {
         }
     }
 
+    /// The right to a connection, for as long as it is held: of a node that is silent, connections do not come back for long, and
+    /// its apps must not take them all. To be asked for before [`Runner::begin`].
+    ///
+    /// # Errors
+    /// The app of the call has as many connections as it may.
+    pub async fn place(&self, deadline: Deadline) -> Result<Option<SemaphorePermit<'_>>> {
+        let group = deadline.app().filter(|_| self.backend.fails_by_app());
+        let Some(places) = group.and_then(|app| self.places.get(app as usize % GROUPS)) else { return Ok(None) };
+        match timeout_at(deadline.turn(), places.acquire()).await {
+            // They are never closed.
+            Ok(place) => Ok(place.ok()),
+            Err(_) => Err(StoreError::new(Cause::Overloaded, "the app has its part of the connections in use")),
+        }
+    }
+
     /// Reads in one transaction; `single` promises that it will be one statement.
     ///
     /// # Errors
@@ -113,10 +140,15 @@ impl<B: Backend> Runner<B> {
         deadline: Deadline,
         work: impl AsyncFnOnce(&mut B::Tx) -> Result<T>,
     ) -> Result<T> {
+        let _place = self.place(deadline).await?;
         let mut tx = self.begin(deadline, self.backend.read(single)).await?;
-        let read = self.within(deadline, work(&mut tx)).await?;
-        self.release(tx, deadline).await;
-        Ok(read)
+        match self.within(deadline, work(&mut tx)).await {
+            Ok(read) => {
+                self.release(tx, deadline).await;
+                Ok(read)
+            }
+            Err(error) => Err(self.failed(tx, error, deadline).await),
+        }
     }
 
     /// Writes in one transaction, which ends as `work` says.
@@ -128,10 +160,15 @@ impl<B: Backend> Runner<B> {
         deadline: Deadline,
         work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>,
     ) -> Result<T> {
+        let _place = self.place(deadline).await?;
         let mut tx = self.begin(deadline, self.backend.write()).await?;
-        let (written, end) = self.within(deadline, work(&mut tx)).await?;
-        self.end(tx, end, deadline).await?;
-        Ok(written)
+        match self.within(deadline, work(&mut tx)).await {
+            Ok((written, end)) => {
+                self.end(tx, end, deadline).await?;
+                Ok(written)
+            }
+            Err(error) => Err(self.failed(tx, error, deadline).await),
+        }
     }
 
     /// Waits for a transaction to begin, and tells for how long, also if it was in vain.
@@ -147,8 +184,8 @@ impl<B: Backend> Runner<B> {
         begun
     }
 
-    /// Runs the part of a transaction before its end. Nothing has happened if this fails: dropping the transaction, which
-    /// the caller then does, ends it without COMMIT.
+    /// Runs the part of a transaction before its end. Nothing has happened if this fails: dropping the transaction, or
+    /// [`Runner::failed`], which the caller then does, ends it without COMMIT.
     ///
     /// # Errors
     /// Those of `work`; the time has run out.
@@ -174,6 +211,15 @@ impl<B: Backend> Runner<B> {
                 Ok(())
             }
         }
+    }
+
+    /// Ends a transaction whose work failed, with which error. Its connection is in an unknown state, and is closed, unless all that is
+    /// wrong is elsewhere.
+    pub async fn failed(&self, tx: B::Tx, error: StoreError, deadline: Deadline) -> StoreError {
+        if error.lacks_node() {
+            self.release(tx, deadline).await;
+        }
+        error
     }
 
     /// Ends a transaction that read, or wrote nothing after all: its end can lose nothing.

@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, PgConnection, Row as _};
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-use super::distributed::distributed;
+use super::distributed::{distributed, is_sent};
 use crate::domain::tag::Timeline;
 use crate::store::error::{Cause, StoreError};
 use crate::store::pool::{Connect, Nodes};
@@ -40,12 +40,12 @@ pub(super) use durable;
 const TIMELINE: &str =
     "select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline";
 
-/// What is set on a connection. Citus plans nothing without values.
+/// What is set on a connection. Citus plans nothing without values, and waits half a minute for a node that is silent.
 const SETTINGS: &str = concat!(
     durable!("false"),
-    "; select set_config('plan_cache_mode', case when ",
-    distributed!(),
-    " then 'force_custom_plan' else current_setting('plan_cache_mode') end, false)"
+    "; select set_config(name, value, false) from (values ('plan_cache_mode', 'force_custom_plan'), \
+       ('citus.node_connection_timeout', '1000')) as s(name, value) where ",
+    distributed!()
 );
 
 /// What a server answers that keeps its timeline to itself: feature_not_supported, insufficient_privilege,

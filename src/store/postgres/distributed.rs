@@ -2,116 +2,239 @@
 //! is sent there whole. What is of no app stays on the coordinator, which all processes ask: API keys and secrets, and the locks
 //! of users and migrations.
 
+use std::time::Duration;
+
 use sqlx::{AssertSqlSafe, PgConnection};
+use tokio::time::sleep;
 
 use super::Result;
+use super::words::clock;
 use crate::store::error::StoreError;
 use crate::store::pool::Nodes;
 
-/// Whether this schema is distributed, in words that a server without Citus understands: distributed tables have this trigger.
-/// `sessions` is the last one to be distributed.
-macro_rules! distributed {
+/// The tables that are distributed, in this order: where the first is, there go the others, and where the last is, all are.
+macro_rules! tables {
     () => {
-        "exists (select from pg_trigger t join pg_proc p on p.oid = t.tgfoid \
-           where t.tgrelid = to_regclass('sessions') and p.proname = 'citus_truncate_trigger')"
+        "app_log app_patches app_scopes app_spans app_state blocked_users buried_sessions erasures events imports policies \
+         session_spans session_state session_updates token_epochs trims user_log user_patches user_scopes user_spans \
+         user_state sessions"
     };
 }
-pub(super) use distributed;
+const FIRST: &str = "app_log";
+const LAST: &str = "sessions";
 
-/// Tables that stay on the coordinator: see the module. The change feed is off, as transactions of several nodes have no snapshot in
-/// common.
-const LOCAL: [&str; 6] = ["_sqlx_migrations", "api_keys", "token_secrets", "erasure_secrets", "changes", "ticks"];
+/// Whether a table is distributed, in words that a server without Citus understands: then it has this trigger.
+macro_rules! is_sent {
+    ($table:literal) => {
+        concat!(
+            "exists (select from pg_trigger t join pg_proc p on p.oid = t.tgfoid \
+               where t.tgrelid = to_regclass(",
+            $table,
+            ") and p.proname = 'citus_truncate_trigger')"
+        )
+    };
+}
 
-/// The functions that name an app first, and are sent to where it is. Not `sessiond_admits`, which asks for a lock.
+/// Whether this schema is distributed.
+macro_rules! distributed {
+    () => {
+        is_sent!("'sessions'")
+    };
+}
+
+/// Whether some of the tables that are there are distributed, and some are not.
+macro_rules! half_distributed {
+    () => {
+        concat!(
+            "(select coalesce(bool_or(d) and not bool_and(d), false) from (select ",
+            is_sent!("n.name"),
+            " as d from unnest(string_to_array('",
+            tables!(),
+            "', ' ')) as n(name) where to_regclass(n.name) is not null) as n)"
+        )
+    };
+}
+pub(super) use {distributed, half_distributed, is_sent, tables};
+
+/// The functions that name an app first, and are sent to where it is.
 const FUNCTIONS: [&str; 1] = ["sessiond_write"];
+
+/// The oldest version that is known to do what is asked of it.
+const OLDEST: u32 = 13;
+
+/// How the connection that distributes is called, which is no process that serves.
+pub const NAME: &str = "sessiond migrate";
 
 pub async fn is_distributed(conn: &mut PgConnection) -> Result<bool> {
     let found = sqlx::query_scalar(concat!("select ", distributed!())).persistent(false).fetch_one(conn).await?;
     Ok(found)
 }
 
-/// Distributes all tables by app, each with what it has, and the functions. What is distributed already stays as it is.
+/// Distributes all tables by app, each with what it has, and the functions. What is distributed already stays as it is, and what a
+/// run that was interrupted left undone is done. If nothing is to do, it only reads.
 ///
 /// # Errors
-/// The server has no Citus.
+/// The server has no Citus, or an old one; a process serves a database that is not distributed yet.
 pub async fn distribute(conn: &mut PgConnection) -> Result<()> {
+    see_version(conn).await?;
+    if !is_distributed(conn).await? {
+        see_that_nobody_serves(conn).await?;
+    }
+    let tables: Vec<(String, bool, bool)> = sqlx::query_as(concat!(
+        "select n.name, exists (select from pg_dist_partition where logicalrelid = to_regclass(n.name)), \
+           pg_relation_size(to_regclass(n.name)) > 0 from unnest(string_to_array('",
+        tables!(),
+        "', ' ')) with ordinality as n(name, place) order by n.place"
+    ))
+    .persistent(false)
+    .fetch_all(&mut *conn)
+    .await?;
+    for (table, is_distributed, has_rows) in tables {
+        if table == LAST {
+            for function in FUNCTIONS {
+                distribute_function(conn, function).await?;
+            }
+        }
+        if !is_distributed {
+            let with = if table == FIRST { "none" } else { FIRST };
+            let create = format!("select create_distributed_table('{table}', 'app_name', colocate_with => '{with}')");
+            sqlx::raw_sql(AssertSqlSafe(create)).execute(&mut *conn).await?;
+        }
+        if has_rows {
+            // They were copied, and are still in the table of the coordinator, where no statement sees them.
+            let truncate = format!("select truncate_local_data_after_distributing_table('{table}')");
+            sqlx::raw_sql(AssertSqlSafe(truncate)).execute(&mut *conn).await?;
+        }
+        if !is_distributed || has_rows {
+            tracing::info!(table, "distributed by app");
+        }
+    }
+    Ok(())
+}
+
+async fn see_version(conn: &mut PgConnection) -> Result<()> {
     let version: Option<String> = sqlx::query_scalar("select extversion from pg_extension where extname = 'citus'")
         .persistent(false)
-        .fetch_optional(&mut *conn)
+        .fetch_optional(conn)
         .await?;
-    if version.is_none() {
+    let Some(version) = version else {
         return Err(StoreError::config(
             "the database has no Citus: load it on the server, and `create extension citus` in this database on all nodes",
         ));
+    };
+    match version.split(['.', '-']).next().and_then(|major| major.parse::<u32>().ok()) {
+        Some(major) if major >= OLDEST => Ok(()),
+        _ => Err(StoreError::config(format!("Citus {version} is too old: {OLDEST} is needed"))),
     }
-    let tables: Vec<String> = sqlx::query_scalar(
-        "select c.relname::text from pg_class c join pg_class s on s.oid = to_regclass('sessions') \
-         where c.relnamespace = s.relnamespace and c.relkind = 'r' and c.relname::text <> all($1) \
-           and c.oid not in (select logicalrelid from pg_dist_partition) \
-         order by c.relname = 'sessions', c.relname",
-    )
-    .persistent(false)
-    .bind(LOCAL.map(str::to_owned).to_vec())
-    .fetch_all(&mut *conn)
-    .await?;
-    // The first one that is distributed is `app_log`, and the others go with it.
-    for table in tables.iter().filter(|table| *table != "sessions") {
-        distribute_table(conn, table).await?;
-    }
-    for function in FUNCTIONS {
-        let found: Option<String> = sqlx::query_scalar(
-            "select p.oid::regprocedure::text from pg_proc p where p.proname = $1 and pg_function_is_visible(p.oid) \
-               and not exists (select from pg_dist_object o where o.classid = 'pg_proc'::regclass and o.objid = p.oid \
-                               and o.distribution_argument_index is not null)",
+}
+
+/// What a process writes that does not know of the nodes would be lost in the copying, or fail.
+async fn see_that_nobody_serves(conn: &mut PgConnection) -> Result<()> {
+    /// One that has just ended may still be there.
+    const PATIENCE: u32 = 20;
+    const PAUSE: Duration = Duration::from_millis(100);
+    for _ in 0..PATIENCE {
+        let serves: bool = sqlx::query_scalar(
+            "select exists (select from pg_stat_activity \
+               where datname = current_database() and application_name = 'sessiond')",
         )
         .persistent(false)
-        .bind(function)
-        .fetch_optional(&mut *conn)
+        .fetch_one(&mut *conn)
         .await?;
-        if let Some(function) = found {
-            sqlx::query("select create_distributed_function($1::regprocedure, 'p_app', colocate_with => 'app_log')")
-                .persistent(false)
-                .bind(&function)
-                .execute(&mut *conn)
-                .await?;
-            // For a plan that outlives its execution, Citus plans on the shard each time too, and never frees that. Citus passes
-            // this on to the nodes. The name comes from PostgreSQL, which quotes what needs it.
-            let statement = format!("alter function {function} set plan_cache_mode = force_custom_plan");
-            sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *conn).await?;
+        if !serves {
+            return Ok(());
         }
+        sleep(PAUSE).await;
     }
-    if tables.iter().any(|table| table == "sessions") {
-        distribute_table(conn, "sessions").await?;
-    }
-    Ok(())
+    Err(StoreError::config("another sessiond is connected to the database: stop all that serve, and run this again"))
 }
 
-async fn distribute_table(conn: &mut PgConnection, table: &str) -> Result<()> {
-    let colocate = if table == "app_log" { "default" } else { "app_log" };
-    // A name of our own schema.
-    let statement = format!("select create_distributed_table('{table}', 'app_name', colocate_with => '{colocate}')");
-    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *conn).await?;
-    // The rows that were copied are still in the table of the coordinator, where no statement sees them.
-    let statement = format!("select truncate_local_data_after_distributing_table('{table}')");
-    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *conn).await?;
-    tracing::info!(table, "distributed by app");
-    Ok(())
-}
-
-/// Asks all workers, within a transaction.
-///
-/// # Errors
-/// One of them may lose what it has acknowledged.
-pub async fn nodes(conn: &mut PgConnection, persistent: bool) -> Result<Nodes> {
-    sqlx::raw_sql("set local citus.node_connection_timeout = 1000").execute(&mut *conn).await?;
-    let answers: Vec<(bool, Option<String>)> =
-        sqlx::query_as("select success, result from run_command_on_workers('show synchronous_commit')")
-            .persistent(persistent)
-            .fetch_all(conn)
+async fn distribute_function(conn: &mut PgConnection, name: &str) -> Result<()> {
+    let (function, keeps_no_plan, is_distributed): (String, bool, bool) = sqlx::query_as(
+        "select p.oid::regprocedure::text, coalesce('plan_cache_mode=force_custom_plan' = any(p.proconfig), false), \
+           exists (select from pg_dist_object o where o.classid = 'pg_proc'::regclass and o.objid = p.oid \
+                   and o.distribution_argument_index is not null) \
+         from pg_proc p where p.proname = $1 and pg_function_is_visible(p.oid)",
+    )
+    .persistent(false)
+    .bind(name)
+    .fetch_one(&mut *conn)
+    .await?;
+    if !keeps_no_plan {
+        // For a plan that outlives its execution, Citus plans on the shard each time too, and never frees that. The name comes from
+        // PostgreSQL, which quotes what needs it.
+        let alter = format!("alter function {function} set plan_cache_mode = force_custom_plan");
+        sqlx::raw_sql(AssertSqlSafe(alter)).execute(&mut *conn).await?;
+    }
+    if !is_distributed {
+        sqlx::query("select create_distributed_function($1::regprocedure, 'p_app', colocate_with => $2)")
+            .persistent(false)
+            .bind(&function)
+            .bind(FIRST)
+            .execute(conn)
             .await?;
-    if answers.iter().any(|(success, setting)| *success && setting.as_deref() == Some("off")) {
-        return Err(StoreError::config("a worker has synchronous_commit = off: what it acknowledges may be lost"));
     }
-    let gone = answers.iter().filter(|(success, _)| !success).count() as u32;
-    Ok(Nodes { all: answers.len() as u32, gone })
+    Ok(())
+}
+
+/// How many workers there are, and how many of them do not answer.
+pub async fn nodes(conn: &mut PgConnection, persistent: bool) -> Result<Nodes> {
+    let (all, gone): (i64, i64) =
+        sqlx::query_as("select count(*), count(*) filter (where not success) from run_command_on_workers('select 1')")
+            .persistent(persistent)
+            .fetch_one(conn)
+            .await?;
+    Ok(Nodes { all: all as u32, gone: gone as u32 })
+}
+
+/// The clocks of the workers that answer, the earliest and the latest.
+pub async fn clocks(conn: &mut PgConnection, persistent: bool) -> Result<Option<(i64, i64)>> {
+    let clocks: (Option<i64>, Option<i64>) = sqlx::query_as(concat!(
+        "select min(result::bigint), max(result::bigint) from run_command_on_workers('select ",
+        clock!(),
+        "') where success"
+    ))
+    .persistent(persistent)
+    .fetch_one(conn)
+    .await?;
+    Ok(clocks.0.zip(clocks.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables that stay on the coordinator: see the module. The change feed is off, as transactions of several nodes have no
+    /// snapshot in common.
+    const LOCAL: [&str; 5] = ["api_keys", "token_secrets", "erasure_secrets", "changes", "ticks"];
+
+    /// It asks for a lock, which is one of the coordinator.
+    const NOT_SENT: [&str; 1] = ["sessiond_admits"];
+
+    #[test]
+    fn each_table_and_function_of_the_schema_has_its_place() {
+        let tables: Vec<&str> = tables!().split(' ').collect();
+        assert_eq!((tables.first(), tables.last()), (Some(&FIRST), Some(&LAST)));
+        let mut found = 0;
+        for migration in super::super::MIGRATOR.iter() {
+            for statement in crate::store::migrations::statements(migration.sql.as_str()) {
+                let statement: Vec<&str> = statement.lines().filter(|line| !line.starts_with("--")).collect();
+                let statement = statement.join(" ");
+                if let Some((table, columns)) =
+                    statement.trim().strip_prefix("create table ").and_then(|rest| rest.split_once(' '))
+                {
+                    assert_eq!(tables.contains(&table), !LOCAL.contains(&table), "{table}");
+                    assert!(LOCAL.contains(&table) || columns.contains("app_name "), "{table}");
+                    found += 1;
+                }
+                if let Some((function, rest)) =
+                    statement.trim().strip_prefix("create function ").and_then(|rest| rest.split_once('('))
+                    && rest.trim_start().starts_with("p_app ")
+                {
+                    assert_ne!(FUNCTIONS.contains(&function), NOT_SENT.contains(&function), "{function}");
+                }
+            }
+        }
+        assert_eq!(found, tables.len() + LOCAL.len());
+    }
 }

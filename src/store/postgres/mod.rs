@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use connect::{Server, durable};
-use distributed::{distributed, is_distributed};
+use distributed::{distributed, half_distributed, is_distributed, is_sent, tables};
 use futures_util::TryStreamExt as _;
 use read::{ReadRow, read_statement};
 pub use snapshots::Snapshots;
@@ -31,7 +31,7 @@ use url::Url;
 use words::{DISTRIBUTED, STATEMENTS, clock, pinned};
 #[cfg(test)]
 pub use write::composed;
-use write::{apps_of, create_sessions, insert_sessions, write_call};
+use write::{apps_of, create_sessions, insert_sessions, insert_unlisted, list_sessions, write_call};
 
 use super::backend::{
     Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, SessionInsert, Standby, Tx, UserLock, Verdict,
@@ -58,14 +58,20 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 
-/// Whether the schema is there, the server is a standby, commits wait for one, there is one, and the schema is distributed. Any role
-/// may ask.
+/// Whether the schema is there, the server is a standby, commits wait for one, there is one, and the schema is distributed, or half of
+/// it is. Any role may ask.
 const CHECK: &str = concat!(
     "select to_regclass('_sqlx_migrations')::text, pg_is_in_recovery(), \
     current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') in ('on', 'remote_apply'), \
     exists (select from pg_stat_replication where state is distinct from 'backup'), ",
-    distributed!()
+    distributed!(),
+    ", ",
+    half_distributed!()
 );
+
+/// What is set, and locked, for as long as a connection lives would be left to others.
+const DIRECTLY: &str = "a distributed database is not migrated behind PgBouncer: run `sessiond migrate` at the coordinator directly, \
+                        without --pgbouncer";
 
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
@@ -110,8 +116,12 @@ impl Postgres {
         let durable = if options.pgbouncer { concat!("; ", durable!("true")) } else { "" };
         // The nodes where the rows are have no settings of ours but those of the transaction. Citus sends them the text that has
         // the command, which must be no more than the command.
-        let distributed =
-            format!("; set local citus.propagate_set_commands = 'local'; do $$begin {}; end$$", &each[2..]);
+        let distributed = format!(
+            "; set local citus.node_connection_timeout = 1000; set local citus.propagate_set_commands = 'local'; \
+             do $$begin {}; execute 'set local synchronous_commit = ' || replace(current_setting('synchronous_commit'), 'off', 'on'); \
+             end$$",
+            &each[2..]
+        );
         let begin_read =
             [local, &distributed].map(|set| format!("begin isolation level repeatable read, read only{set}"));
         let begin_write =
@@ -235,7 +245,7 @@ impl Backend for Postgres {
     }
 
     /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
-    /// nothing half done.
+    /// nothing half done. What a distributed database lacks then, it gets after that.
     async fn migrate(&self) -> Result<()> {
         // Its own connection, closed afterwards: migrations take their time.
         let options = self.connect.clone().statement_cache_capacity(0);
@@ -244,9 +254,15 @@ impl Backend for Postgres {
         let mut tx = conn.begin().await?;
         // Looking takes `select` alone, so a role that may not create tables can start a server.
         if is_migrated(&mut tx).await? {
-            self.server.set_distributed(is_distributed(&mut tx).await?);
+            let distributed = is_distributed(&mut tx).await?;
+            self.server.set_distributed(distributed);
             tx.rollback().await?;
-            return Ok(conn.close().await?);
+            conn.close().await?;
+            // Whoever migrated it may have ended before it was distributed.
+            return if distributed && !self.options.pgbouncer { self.distribute().await } else { Ok(()) };
+        }
+        if self.options.pgbouncer && is_distributed(&mut tx).await? {
+            return Err(StoreError::config(DIRECTLY));
         }
         sqlx::raw_sql("set local statement_timeout = 0; set local lock_timeout = 0").execute(&mut *tx).await?;
         sqlx::query("select pg_advisory_xact_lock($1)")
@@ -278,7 +294,10 @@ impl Backend for Postgres {
     }
 
     async fn distribute(&self) -> Result<()> {
-        let options = self.connect.clone().statement_cache_capacity(0);
+        if self.options.pgbouncer {
+            return Err(StoreError::config(DIRECTLY));
+        }
+        let options = self.connect.clone().statement_cache_capacity(0).application_name(distributed::NAME);
         let mut conn = connect::connect(&options, self.limits.unit()).await?;
         sqlx::raw_sql("set statement_timeout = 0; set lock_timeout = 0").execute(&mut conn).await?;
         sqlx::query("select pg_advisory_lock($1)").persistent(false).bind(MIGRATION_LOCK).execute(&mut conn).await?;
@@ -288,14 +307,24 @@ impl Backend for Postgres {
         Ok(())
     }
 
+    fn fails_by_app(&self) -> bool {
+        self.server.is_distributed()
+    }
+
     fn nodes(&self) -> Option<Nodes> {
         self.server.nodes()
     }
 
     async fn check(&self) -> Result<Standby> {
         let mut tx = self.begin(Some(self.begin_read())).await?;
-        let (table, is_standby, awaits, has_standby, distributed): (Option<String>, bool, bool, bool, bool) =
-            sqlx::query_as(CHECK).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
+        let (table, is_standby, awaits, has_standby, distributed, half): (
+            Option<String>,
+            bool,
+            bool,
+            bool,
+            bool,
+            bool,
+        ) = sqlx::query_as(CHECK).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
         if is_standby {
             return Err(StoreError::new(Cause::Unavailable, "the server is a standby, which cannot be written to"));
         }
@@ -310,6 +339,9 @@ impl Backend for Postgres {
             }
         };
         self.server.set_distributed(distributed);
+        if half {
+            return Err(StoreError::config("the conversion was interrupted: run `sessiond migrate --citus` again"));
+        }
         if distributed {
             self.server.set_nodes(distributed::nodes(&mut tx.conn, tx.persistent).await?);
         }
@@ -333,8 +365,10 @@ impl Backend for Postgres {
         let mut tx = self.read(true).await?;
         let now: i64 =
             sqlx::query_scalar(concat!("select ", clock!())).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
+        let nodes = if tx.distributed { distributed::clocks(&mut tx.conn, tx.persistent).await? } else { None };
         tx.rollback().await?;
-        Ok(DatabaseClock::Own(Micros(now)))
+        let (earliest, latest) = nodes.unwrap_or((now, now));
+        Ok(DatabaseClock::Own(Micros(earliest.min(now)), Micros(latest.max(now))))
     }
 
     fn is_one_statement(&self, query: &SessionQuery) -> bool {
@@ -394,12 +428,25 @@ pub struct PgTx {
     made_apps: Vec<AppName>,
     in_transaction: bool,
     feeds: bool,
+    /// Where it is distributed, the app that this transaction sweeps, and what was found of it that is buried.
+    swept: Option<AppName>,
+    buried: Vec<Buried>,
 }
 
 impl PgTx {
     fn new(conn: Lease<PgConnection>, timeline: Timeline, persistent: bool, in_transaction: bool, feeds: bool) -> Self {
-        let (made_users, made_apps) = (vec![], vec![]);
-        Self { conn, timeline, persistent, distributed: false, made_users, made_apps, in_transaction, feeds }
+        Self {
+            conn,
+            timeline,
+            persistent,
+            distributed: false,
+            made_users: Vec::new(),
+            made_apps: Vec::new(),
+            in_transaction,
+            feeds,
+            swept: None,
+            buried: Vec::new(),
+        }
     }
 
     async fn end(mut self, statement: &'static str) -> Result<()> {
@@ -530,20 +577,13 @@ impl Tx for PgTx {
             return Ok(vec![view_in_parts(self, query, pinned(query.now)).await?]);
         }
         let mut views: Vec<Option<SessionView>> = queries.iter().map(|_| None).collect();
-        let mut by_app: BTreeMap<&AppName, Vec<usize>> = BTreeMap::new();
-        for (n, query) in queries.iter().enumerate() {
-            by_app.entry(query.key.app()).or_default().push(n);
-        }
-        for places in by_app.values() {
-            let of_app: Vec<&SessionQuery> = places.iter().filter_map(|n| queries.get(*n).copied()).collect();
-            let Some(mut statement) = read_statement(&of_app) else { continue };
-            let rows: Vec<ReadRow> =
-                statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-            for row in rows {
-                let at = usize::try_from(row.n).unwrap_or(usize::MAX);
-                if let (Some(query), Some(view)) = (of_app.get(at), places.get(at).and_then(|n| views.get_mut(*n))) {
-                    *view = row.view(query)?;
-                }
+        let Some(mut statement) = read_statement(queries) else { return Ok(views) };
+        let rows: Vec<ReadRow> =
+            statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
+        for row in rows {
+            let at = usize::try_from(row.n).unwrap_or(usize::MAX);
+            if let (Some(query), Some(view)) = (queries.get(at), views.get_mut(at)) {
+                *view = row.view(query)?;
             }
         }
         Ok(views)
@@ -701,10 +741,18 @@ impl Tx for PgTx {
         rows.sort_by_key(|insert| &insert.creation.key);
         let mut made = Vec::new();
         for of_app in rows.chunk_by(|a, b| a.creation.key.app() == b.creation.key.app()) {
-            if let Some(mut statement) = insert_sessions(of_app) {
-                let statement = statement.build_query_scalar::<i64>().persistent(self.persistent);
-                made.extend(statement.fetch_all(&mut *self.conn).await?);
+            let statement = if self.distributed { insert_unlisted(of_app) } else { insert_sessions(of_app) };
+            let Some(mut statement) = statement else { continue };
+            let statement = statement.build_query_scalar::<i64>().persistent(self.persistent);
+            let found: Vec<i64> = statement.fetch_all(&mut *self.conn).await?;
+            if self.distributed {
+                let is_made = |row: &&SessionInsert<'_>| found.contains(&row.creation.incarnation);
+                let rows: Vec<&SessionInsert<'_>> = of_app.iter().copied().filter(is_made).collect();
+                if let Some(list) = list_sessions(&rows) {
+                    list.persistent(self.persistent).execute(&mut *self.conn).await?;
+                }
             }
+            made.extend(found);
         }
         Ok(made)
     }
@@ -725,7 +773,10 @@ impl Tx for PgTx {
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
         let mut apps = apps_of(writes).into_iter();
         match (apps.next(), apps.next()) {
-            (Some(app), None) => self.write_app(app, writes, self.feeds).await,
+            (Some(app), None) => {
+                let written = self.write_app(app, writes, self.feeds).await;
+                if self.distributed { written.map_err(StoreError::of_node) } else { written }
+            }
             _ => Err(StoreError::new(Cause::Internal, "what is written at once is of one app")),
         }
     }
@@ -803,7 +854,8 @@ impl Tx for PgTx {
         if !self.distributed {
             return Ok(found);
         }
-        let keys = found.iter().map(|(key, _)| key).collect();
+        self.swept = found.first().map(|(key, _)| key.app().clone());
+        let keys = found.iter().map(|(key, _)| key).filter(|key| self.swept.as_ref() == Some(key.app())).collect();
         let locked = self.lock_sessions(&keys, OnLocked::Skip).await?;
         // Only of one that has expired does a locked row tell a time.
         let expired = locked.into_iter().filter(|row| row.head.expire_time.is_some());
@@ -811,22 +863,34 @@ impl Tx for PgTx {
     }
 
     async fn next_buried(&mut self) -> Result<Option<Buried>> {
-        let text = if self.distributed { NEXT_BURIED_UNLOCKED } else { NEXT_BURIED };
-        let row: Option<BuriedRow> =
-            sqlx::query_as(text).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
-        let found = row.map(BuriedRow::decode).transpose()?;
-        let Some(Buried { key, incarnation, .. }) = found.as_ref().filter(|_| self.distributed) else {
-            return Ok(found);
-        };
-        let row: Option<BuriedRow> = sqlx::query_as(CLAIM_BURIED)
-            .persistent(self.persistent)
-            .bind(key.app().as_str())
-            .bind(key.user.user.as_str())
-            .bind(key.session.as_str())
-            .bind(*incarnation)
-            .fetch_optional(&mut *self.conn)
-            .await?;
-        row.map(BuriedRow::decode).transpose()
+        if !self.distributed {
+            let row: Option<BuriedRow> =
+                sqlx::query_as(NEXT_BURIED).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
+            return row.map(BuriedRow::decode).transpose();
+        }
+        if self.buried.is_empty() {
+            let rows: Vec<BuriedRow> =
+                sqlx::query_as(NEXT_BURIED_UNLOCKED).persistent(self.persistent).fetch_all(&mut *self.conn).await?;
+            self.buried = rows.into_iter().map(BuriedRow::decode).collect::<Result<_>>()?;
+            let app = self.swept.take().or_else(|| Some(self.buried.first()?.key.app().clone()));
+            self.buried.retain(|found| app.as_ref() == Some(found.key.app()));
+            self.swept = app;
+        }
+        // Those that are left are another's.
+        while let Some(Buried { key, incarnation, .. }) = self.buried.pop() {
+            let row: Option<BuriedRow> = sqlx::query_as(CLAIM_BURIED)
+                .persistent(self.persistent)
+                .bind(key.app().as_str())
+                .bind(key.user.user.as_str())
+                .bind(key.session.as_str())
+                .bind(incarnation)
+                .fetch_optional(&mut *self.conn)
+                .await?;
+            if let Some(row) = row {
+                return row.decode().map(Some);
+            }
+        }
+        Ok(None)
     }
 
     async fn hold_user(&mut self, user: i64, lock: UserLock) -> Result<()> {

@@ -125,10 +125,15 @@ pub const EXPIRED_UNLOCKED: &str = concat!(
     clock!(),
     " order by app_name, user_id, id limit $1"
 );
+/// Some of them, as the first may be another's.
 pub const NEXT_BURIED_UNLOCKED: &str =
-    "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1";
+    "select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 16";
 pub const CLAIM_BURIED: &str = "select app_name, user_id, session_id, incarnation, erasure from buried_sessions \
     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 for update skip locked";
+
+/// The places in the list by last update of sessions that are inserted without them.
+pub const LIST_SESSIONS: &str = "insert into session_updates (app_name, user_id, id, update_time) \
+    select $1, k.user_id, k.id, k.update_time from unnest($2::text[], $3::text[], $4::bigint[]) as k(user_id, id, update_time)";
 
 /// Until the transaction ends.
 pub const HOLD_USER: &str = "select pg_advisory_xact_lock_shared($1)";
@@ -232,4 +237,13 @@ pub const ALL: [(&str, &str); 25] = [
     ("ticked", TICKED),
     ("prune_ticks", PRUNE_TICKS),
     ("prune_changes", PRUNE_CHANGES),
+];
+
+/// Those that are sent instead, or besides, where the database is distributed.
+#[cfg(test)]
+pub const OF_DISTRIBUTED: [(&str, &str); 4] = [
+    ("expired", EXPIRED_UNLOCKED),
+    ("next_buried", NEXT_BURIED_UNLOCKED),
+    ("claim_buried", CLAIM_BURIED),
+    ("list_sessions", LIST_SESSIONS),
 ];

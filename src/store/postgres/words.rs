@@ -50,21 +50,30 @@ macro_rules! changes {
 
 pub static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(&WORDS));
 
-/// On Citus, distributed by app. It locks rows by their keys alone, cuts no recursive query by app, and wants to know before it sends
-/// an update what a `case` compares.
+/// On Citus, distributed by app. It locks rows by their keys alone, cuts no recursive query by app, wants to know before it sends
+/// an update what a `case` compares, and sends what an insertion within a statement returns to all nodes.
 pub static DISTRIBUTED: LazyLock<Statements> = LazyLock::new(|| {
-    let mut statements = Statements::new(&DISTRIBUTED_WORDS);
-    let with_clock = format!(" from (select {} as now) as n where ", clock!());
-    statements.set_metadata = statements.set_metadata.replace(clock!(), "n.now").replace(" where ", &with_clock);
     let names = ["sessions", "app_scopes", "user_scopes"].map(|table| {
-        format!("select distinct app_name as name from {table} where app_name >= $1 and coalesce(app_name < $3, true)")
+        format!(
+            "(select distinct app_name as name from {table} where app_name >= $1 and coalesce(app_name < $3, true) \
+              order by name limit 0 + $2)"
+        )
     });
-    statements.apps = format!("select name from ({}) as names order by name limit 0 + $2", names.join(" union "));
-    statements
+    let apps = format!("select name from ({}) as names order by name limit 0 + $2", names.join(" union "));
+    let statements = Statements::new(&DISTRIBUTED_WORDS);
+    // A `coalesce` takes no clock either.
+    let set_metadata = statements.set_metadata.replace(clock!(), "n.now");
+    let from = format!(" from (select {} as now) as n where ", clock!());
+    Statements { apps, set_metadata: set_metadata.replace(" where ", &from), ..statements }
 });
 
-static DISTRIBUTED_WORDS: LazyLock<Words> =
-    LazyLock::new(|| Words { claims: Some(" for update skip locked"), skip_locked: "", ..WORDS });
+static DISTRIBUTED_WORDS: LazyLock<Words> = LazyLock::new(|| Words {
+    claims: Some(" for update skip locked"),
+    skip_locked: "",
+    listed: |insert, _| insert.to_owned(),
+    lists_apart: true,
+    ..WORDS
+});
 
 /// The time of a query that does not leave it to the database's clock.
 pub fn pinned(now: Micros) -> Option<i64> {
@@ -85,6 +94,7 @@ static WORDS: Words = Words {
                and s.node = n.node offset 0) as t"
         )
     },
+    lists_apart: false,
     listed: |insert, _| {
         format!(
             "with made as ({insert} returning app_name, user_id, id, update_time) \

@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use sqlx::postgres::PgArguments;
-use sqlx::query::QueryAs;
+use sqlx::query::{Query, QueryAs};
 use sqlx::query_builder::QueryBuilder;
 use sqlx::{FromRow, Postgres};
 
 use super::statement::Statement;
+use super::statements::LIST_SESSIONS;
 use super::words::clock;
 use crate::domain::feed::ChangeKind;
 use crate::domain::ids::{AppName, UserKey};
@@ -185,6 +186,22 @@ pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postg
     Some(sql)
 }
 
+/// The insertion of [`insert_sessions`], without their places in the list: of those that it made, to be listed by [`list_sessions`].
+pub fn insert_unlisted(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
+    let (statement, insert) = session_insert(rows, "", "incarnation")?;
+    let mut sql = statement.end()?;
+    sql.push(" ").push(insert);
+    Some(sql)
+}
+
+/// Inserts the places of sessions of one app in the list by last update.
+pub fn list_sessions<'q>(rows: &[&SessionInsert<'q>]) -> Option<Query<'q, Postgres, PgArguments>> {
+    let query = sqlx::query(LIST_SESSIONS).bind(rows.first()?.creation.key.app().as_str());
+    let query = query.bind(texts(rows, |row| row.creation.key.user.user.as_str()));
+    let query = query.bind(texts(rows, |row| row.creation.key.session.as_str()));
+    Some(query.bind(numbers(rows, |row| row.update_time.micros.0)))
+}
+
 /// Inserts sessions as [`insert_sessions`] does, with their initial states, of session keys alone; returns those that it made,
 /// with their merged states. It makes none for a user who may not have one, or whom an erasure holds, or has erased since the
 /// statement began.
@@ -237,6 +254,18 @@ const ADMITTED: &str = " where sessiond_admits($1, k.user_id, k.subject, coalesc
 
 /// The part `made` of a statement: the sessions that it inserts, and their places in the list by last update.
 fn made_sessions(rows: &[&SessionInsert<'_>], admitted: &str, returning: &str) -> Option<Statement> {
+    let (mut statement, insert) = session_insert(rows, admitted, returning)?;
+    statement.part("made", format_args!("({insert})"));
+    statement.part(
+        "listed",
+        "(insert into session_updates (app_name, user_id, id, update_time) \
+          select $1, user_id, id, update_time from made)",
+    );
+    Some(statement)
+}
+
+/// A statement with the rows of sessions as its part `k`, and the insertion of these.
+fn session_insert(rows: &[&SessionInsert<'_>], admitted: &str, returning: &str) -> Option<(Statement, String)> {
     let mut statement = Statement::of_app(rows.first()?.creation.key.app());
     let rows = rows.iter();
     let columns = &**SESSION_COLUMNS;
@@ -259,23 +288,15 @@ fn made_sessions(rows: &[&SessionInsert<'_>], admitted: &str, returning: &str) -
             .add("bigint", rows.clone().map(|row| counted_from(row.creation)))
             .add("bytea", rows.clone().map(|row| &row.subject.bytes()[..]));
     });
-    statement.part(
-        "made",
-        format_args!(
-            "(insert into sessions ({columns}, active_day, created_user_revision, created_app_revision) \
+    let insert = format!(
+        "insert into sessions ({columns}, active_day, created_user_revision, created_app_revision) \
              select $1, {}, {} / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
                  and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) \
-             from k{admitted} on conflict do nothing returning {returning})",
-            brought.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from"))),
-            clock!()
-        ),
+             from k{admitted} on conflict do nothing returning {returning}",
+        brought.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from"))),
+        clock!()
     );
-    statement.part(
-        "listed",
-        "(insert into session_updates (app_name, user_id, id, update_time) \
-          select $1, user_id, id, update_time from made)",
-    );
-    Some(statement)
+    Some((statement, insert))
 }
 
 /// The time from which the expiry of a session was counted, if it was.
@@ -329,6 +350,8 @@ pub fn composed() -> Vec<(String, String)> {
     let statements = [
         ("insert_session", insert_sessions(&[&insert()])),
         ("insert_sessions", insert_sessions(&[&insert(), &insert()])),
+        ("distributed_insert_session", insert_unlisted(&[&insert()])),
+        ("distributed_insert_sessions", insert_unlisted(&[&insert(), &insert()])),
         ("create_session", create_sessions(&[&insert()], false)),
         ("create_sessions", create_sessions(&[&insert(), &insert()], true)),
         ("read_session", read_statement(&[&query])),

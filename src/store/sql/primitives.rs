@@ -412,7 +412,18 @@ pub async fn insert_fork(
         .bind(update_time.number.text())
         .bind(fork.request.as_ref().map(|request| request.key.as_str()))
         .bind(fork.request.as_ref().map(|request| &request.digest[..]));
-    Ok(db.execute(query).await? > 0)
+    let key = SessionKey { user: source.key.user.clone(), session: fork.session.clone() };
+    insert_listed(db, query, &key).await
+}
+
+/// Inserts the row of a session, and its place in the list by last update; `false` if it is there.
+pub async fn insert_listed(db: &mut impl Sql, insert: Query<'_>, key: &SessionKey) -> Result<bool> {
+    let is_made = db.execute(insert).await? > 0;
+    let statements = db.statements();
+    if is_made && statements.words.lists_apart {
+        db.execute(Query::new(&*statements.list_session).session(key)).await?;
+    }
+    Ok(is_made)
 }
 
 /// Copies events, spans and the state as of `revision` to the fork of a session that begins at `base`.

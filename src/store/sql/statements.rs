@@ -246,6 +246,9 @@ statements! { words,
         ),
         "$3"
     ),
+    /// Where [`Words::lists_apart`].
+    list_session: "insert into session_updates (app_name, user_id, id, update_time) \
+                   select app_name, user_id, id, update_time from sessions where app_name = $1 and user_id = $2 and id = $3",
     set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor) values ($1, $2, $3, $3) \
                         on conflict (app_name, user_id) do update set revision = excluded.revision, floor = excluded.floor",
     set_app_revision: "insert into app_scopes (app_name, revision, floor) values ($1, $2, $2) \
@@ -307,6 +310,7 @@ statements! { words,
     forget_user_spans: of_user("user_spans"),
     forget_patches_of_user: of_user("user_patches"),
     erasure: format!("select {ERASURE} from erasures where id = $1"),
+    erasure_of_app: format!("select {ERASURE} from erasures where app_name = $1 and id = $2"),
     erasure_of_request: format!("select {ERASURE} from erasures where app_name = $1 and request = $2"),
     /// Those after the id `$1`, up to `$2`.
     erasures: format!("select {ERASURE} from erasures where id > $1 order by id limit 0 + $2"),

@@ -1,7 +1,7 @@
 //! What exports read and imports write, on either database, in statements that both share.
 
 use super::columns::{EVENT, EVENT_COLUMNS, OWNER, Part};
-use super::primitives::{at_most_one, one};
+use super::primitives::{at_most_one, insert_listed, one};
 use super::query::{Query, Sql, Value};
 use super::rows::{ExportedEventRow, ExportedRow, IncarnationRow};
 use crate::domain::history;
@@ -140,7 +140,7 @@ pub async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<boo
         .bind(&begin.origin)
         .bind(import.sha256.as_slice())
         .bind(import.now.0);
-    Ok(db.execute(query).await? > 0)
+    insert_listed(db, query, &import.key).await
 }
 
 /// Writes the state of an imported session.

@@ -23,6 +23,8 @@ pub struct Words {
     pub filed: fn(table: &str, of: &str, nodes: &str) -> String,
     /// An insertion of the session with an id, and of its place in the list by last update; affects no row if it is there.
     pub listed: fn(insert: &str, id: &str) -> String,
+    /// That insertion is of the session alone, and the place in the list takes a statement of its own.
+    pub lists_apart: bool,
     /// Nested-loop join from `session_updates o` to `sessions s`; keeps the index order of `o`.
     pub join_listed: &'static str,
     /// The character U+001F. No id and no JSON text holds it.

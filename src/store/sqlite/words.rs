@@ -34,6 +34,7 @@ static WORDS: Words = Words {
         )
     },
     filed: |table, of, nodes| format!("json_each({nodes}) as n cross join {table} as t on {of} and t.node = n.value"),
+    lists_apart: false,
     listed: |insert, id| {
         format!(
             "{insert}; insert into session_updates (app_name, user_id, id, update_time) \

@@ -265,19 +265,24 @@ impl Queue {
 
     /// The app with which a transaction is to begin now, if one is.
     fn next(&self) -> Option<AppName> {
-        if self.writers.len() >= self.batching.writers {
+        let free = self.batching.writers.saturating_sub(self.writers.len());
+        if free == 0 {
             return None;
         }
-        let first = || self.ready.apps().next();
-        // Where a batch is of one app, an app for which nothing runs goes before one that has its turn now.
-        let idle = || self.ready.apps().find(|app| self.writers.iter().all(|writer| writer.app != **app));
+        // Where a batch is of one app, an app has no more writers than it leaves free for others: if its node is silent, they do not
+        // come back for long.
+        let running = |app: &AppName| self.writers.iter().filter(|writer| writer.app == *app).count();
+        let may = self.ready.apps().filter(|app| !self.batching.one_app || running(app) < free);
+        let first = || may.clone().next();
+        // And an app for which nothing runs goes before one that has its turn now.
+        let idle = || may.clone().find(|app| running(app) == 0);
         let in_turn = || if self.batching.one_app { idle().or_else(first) } else { first() };
         let quick = self.writers.iter().filter(|writer| writer.is_quick());
         let app = match quick.clone().count() {
             0 => in_turn(),
             count if count < QUICK && self.ready.len() >= LARGE => in_turn(),
             // A session of another app would never be in the batches of the running ones.
-            _ if self.batching.one_app => self.ready.apps().find(|app| quick.clone().all(|writer| writer.app != **app)),
+            _ if self.batching.one_app => may.clone().find(|app| quick.clone().all(|writer| writer.app != **app)),
             _ => None,
         };
         app.cloned()
@@ -620,6 +625,22 @@ mod tests {
             // Where a batch is of one app, it is the turn of the noisy one once; else both are in the next.
             assert_eq!(batches, if one_app { [0, 1] } else { [1, 0] });
         }
+    }
+
+    #[test]
+    fn an_app_leaves_writers_to_the_others() {
+        let mut queue = Queue { batching: Batching { one_app: true, writers: 8 }, ..queue() };
+        let slow = Instant::now().checked_sub(2 * LONG).unwrap();
+        for n in 0..9 {
+            queue.push_key(of("silent", &n.to_string()), "k", 0);
+        }
+        for _ in 0..4 {
+            assert_eq!(queue.next(), Some(app("silent")));
+            queue.write("silent", slow);
+        }
+        assert_eq!(queue.next(), None);
+        queue.push_key(of("other", "1"), "k", 0);
+        assert_eq!(queue.next(), Some(app("other")));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! While the database is quick, only a few calls run at once, and calls that arrive meanwhile form the next group. A call
 //! that arrives alone starts alone, at once. Where the database is slow, because of its disk or its distance, more groups
-//! run side by side, to hide the latency.
+//! run side by side, to hide the latency. Where what shares a transaction is of one app, so is a group.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -12,8 +12,9 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::domain::ids::AppName;
 use crate::store::error::{Cause, StoreError};
 use crate::store::limits::Deadline;
 
@@ -31,13 +32,12 @@ pub struct Calls<Q, A> {
     queue: Mutex<Queue<Q, A>>,
 }
 
-impl<Q, A> Default for Calls<Q, A> {
-    fn default() -> Self {
-        Self { queue: Mutex::default() }
-    }
-}
+/// The app of a call.
+type App<Q> = fn(&Q) -> &AppName;
 
 struct Queue<Q, A> {
+    /// Where a group is of one app.
+    app: Option<App<Q>>,
     waiting: VecDeque<Waiting<Q, A>>,
     under_way: usize,
     /// When the last group began.
@@ -47,10 +47,10 @@ struct Queue<Q, A> {
     tickets: u64,
 }
 
-impl<Q, A> Default for Queue<Q, A> {
-    fn default() -> Self {
+impl<Q, A> Queue<Q, A> {
+    fn new(app: Option<App<Q>>) -> Self {
         let few = available_parallelism().map_or(FEW, |processors| processors.get().max(FEW));
-        Self { waiting: VecDeque::new(), under_way: 0, begun: Instant::now(), few, long: LONG, tickets: 0 }
+        Self { app, waiting: VecDeque::new(), under_way: 0, begun: Instant::now(), few, long: LONG, tickets: 0 }
     }
 }
 
@@ -77,9 +77,16 @@ enum Turn<Q, A> {
 struct Lead<Q, A> {
     calls: Arc<Calls<Q, A>>,
     others: Vec<Waiting<Q, A>>,
+    /// After this time the group is slow.
+    long: Duration,
 }
 
 impl<Q: Clone, A> Calls<Q, A> {
+    /// With `app`, a group is of one app.
+    pub fn new(app: Option<App<Q>>) -> Arc<Self> {
+        Arc::new(Self { queue: Mutex::new(Queue::new(app)) })
+    }
+
     /// Asks `query`, together with other waiting calls: `ask` asks them all, and answers in their order.
     ///
     /// # Errors
@@ -113,7 +120,17 @@ impl<Q: Clone, A> Calls<Q, A> {
             },
         };
         let queries: Vec<&Q> = std::iter::once(query).chain(lead.others.iter().map(|other| &other.query)).collect();
-        let answers = ask(&queries, deadline.for_group(queries.len())).await;
+        let answers = {
+            let asking = ask(&queries, deadline.for_group(queries.len()));
+            tokio::pin!(asking);
+            match timeout(lead.long, &mut asking).await {
+                Ok(answers) => answers,
+                Err(_) => {
+                    lead.begin_beside();
+                    asking.await
+                }
+            }
+        };
         let others = mem::take(&mut lead.others);
         // The next need not wait until these are answered.
         drop(lead);
@@ -136,9 +153,9 @@ impl<Q: Clone, A> Calls<Q, A> {
     fn enter(self: &Arc<Self>, query: &Q) -> std::result::Result<Lead<Q, A>, Place<Q, A>> {
         let mut queue = self.queue();
         if queue.may_begin() {
-            let others = queue.take(MOST - 1);
+            let others = queue.take(Some(query));
             queue.begin();
-            return Ok(Lead { calls: self.clone(), others });
+            return Ok(Lead { calls: self.clone(), others, long: queue.long });
         }
         let (turn, turned) = oneshot::channel();
         queue.tickets += 1;
@@ -159,6 +176,20 @@ impl<Q, A> Calls<Q, A> {
     fn queue(&self) -> MutexGuard<'_, Queue<Q, A>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Begins a group of calls that wait, if there are any.
+    fn begin_next(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue<Q, A>>) {
+        let mut next = queue.take(None);
+        if next.is_empty() {
+            return;
+        }
+        queue.begin();
+        let long = queue.long;
+        drop(queue);
+        let first = next.remove(0);
+        // Of one who has just stopped to wait, the lead comes back, and is dropped.
+        let _ = first.turn.send(Turn::Lead(Lead { calls: self.clone(), others: next, long }));
+    }
 }
 
 impl<Q, A> Queue<Q, A> {
@@ -171,17 +202,35 @@ impl<Q, A> Queue<Q, A> {
         self.begun = Instant::now();
     }
 
-    /// The calls that have waited longest and still wait.
-    fn take(&mut self, most: usize) -> Vec<Waiting<Q, A>> {
-        let mut taken = Vec::new();
+    /// The calls that have waited longest and still wait: a group with `first`, or of their own.
+    fn take(&mut self, first: Option<&Q>) -> Vec<Waiting<Q, A>> {
+        let most = MOST - usize::from(first.is_some());
+        let (mut taken, mut at): (Vec<Waiting<Q, A>>, _) = (Vec::new(), 0);
         while taken.len() < most
-            && let Some(waiting) = self.waiting.pop_front()
+            && let Some(waiting) = self.waiting.get(at)
         {
-            if !waiting.turn.is_closed() {
-                taken.push(waiting);
+            let fits = match (self.app, first.or_else(|| Some(&taken.first()?.query))) {
+                (Some(app), Some(first)) => app(first) == app(&waiting.query),
+                _ => true,
+            };
+            let is_closed = waiting.turn.is_closed();
+            if fits || is_closed {
+                taken.extend(self.waiting.remove(at).filter(|_| !is_closed));
+            } else {
+                at += 1;
             }
         }
         taken
+    }
+}
+
+impl<Q, A> Lead<Q, A> {
+    /// The group is slow: the calls that wait need not wait for it.
+    fn begin_beside(&self) {
+        let queue = self.calls.queue();
+        if queue.may_begin() {
+            self.calls.begin_next(queue);
+        }
     }
 }
 
@@ -193,20 +242,14 @@ impl<Q, A> Drop for Lead<Q, A> {
         for other in self.others.drain(..).rev() {
             queue.waiting.push_front(other);
         }
-        let mut next = queue.take(MOST);
-        if next.is_empty() {
-            return;
-        }
-        queue.begin();
-        drop(queue);
-        let first = next.remove(0);
-        // Of one who has just stopped to wait, the lead comes back, and is dropped.
-        let _ = first.turn.send(Turn::Lead(Lead { calls: self.calls.clone(), others: next }));
+        self.calls.begin_next(queue);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use tokio::sync::Semaphore;
     use tokio::task::JoinHandle;
 
@@ -225,8 +268,12 @@ mod tests {
 
     impl Slow {
         fn new(long: Duration, fail: bool) -> Arc<Self> {
-            let calls = Arc::new(Calls::default());
-            *calls.queue() = Queue { few: 2, long, ..Queue::default() };
+            Self::of(None, long, fail)
+        }
+
+        fn of(app: Option<App<String>>, long: Duration, fail: bool) -> Arc<Self> {
+            let calls = Calls::new(app);
+            *calls.queue() = Queue { few: 2, long, ..Queue::new(app) };
             Arc::new(Self { calls, go: Semaphore::new(0), statements: Mutex::default(), fail })
         }
 
@@ -282,6 +329,37 @@ mod tests {
         slow.calls.queue().long = Duration::ZERO;
         tasks.push(slow.ask("d").await);
         assert_eq!(slow.statements(), ["a", "b", "d c"]);
+        slow.go.add_permits(3);
+        for task in tasks {
+            task.await.unwrap().unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_group_is_of_one_app() {
+        static APPS: LazyLock<[AppName; 2]> = LazyLock::new(|| ["x", "y"].map(|app| AppName::parse(app).unwrap()));
+        let slow = Slow::of(Some(|name| &APPS[usize::from(name.starts_with('y'))]), NEVER, false);
+        let mut tasks = Vec::new();
+        for name in ["x1", "y1", "x2", "y2", "x3"] {
+            tasks.push(slow.ask(name).await);
+        }
+        slow.go.add_permits(4);
+        for task in tasks {
+            task.await.unwrap().unwrap();
+        }
+        assert_eq!(slow.statements(), ["x1", "y1", "x2 x3", "y2"]);
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_a_slow_group_begins_beside_it() {
+        let slow = Slow::new(Duration::from_millis(10), false);
+        let mut tasks = Vec::new();
+        for name in ["a", "b", "c"] {
+            tasks.push(slow.ask(name).await);
+        }
+        while slow.statements().len() < 3 {
+            tokio::task::yield_now().await;
+        }
         slow.go.add_permits(3);
         for task in tasks {
             task.await.unwrap().unwrap();

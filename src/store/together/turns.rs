@@ -23,7 +23,7 @@ impl Turns {
     }
 
     /// The apps that have a session here, in the order of their turns.
-    pub fn apps(&self) -> impl Iterator<Item = &AppName> {
+    pub fn apps(&self) -> impl Iterator<Item = &AppName> + Clone {
         self.apps.iter()
     }
 

@@ -31,6 +31,7 @@ pub async fn batch<B: Backend>(
     if let Some(judged) = optimistic::append(runner, remembered, batch, deadline).await? {
         return Ok(judged);
     }
+    let _place = runner.place(deadline).await?;
     let mut tx = runner.begin(deadline, runner.backend.write()).await?;
     let (outcomes, end) = runner.within(deadline, append(&mut tx, batch, on_locked)).await?;
     match runner.end(tx, end, deadline).await {

@@ -1,6 +1,6 @@
 //! Creations: alone, or several in one transaction.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use tokio::time::timeout_at;
@@ -13,7 +13,7 @@ use crate::domain::change::Change;
 use crate::domain::command::CreateOutcome;
 use crate::domain::erasure::Subject;
 use crate::domain::event::NewEvent;
-use crate::domain::ids::{AppName, SessionKey, UserKey};
+use crate::domain::ids::{SessionKey, UserKey};
 use crate::domain::json::ObjectText;
 use crate::domain::lease::LeaseHead;
 use crate::domain::loaded::SessionHead;
@@ -58,9 +58,12 @@ pub async fn batch<B: Backend>(
     }
     let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
     let created = async {
+        let _place = runner.place(deadline).await?;
         let mut tx = runner.begin(deadline, runner.backend.write()).await?;
-        let (outcomes, end) = runner.within(deadline, create_together(&mut tx, salt, &creations)).await?;
-        Ok::<_, StoreError>((tx, outcomes, end))
+        match runner.within(deadline, create_together(&mut tx, salt, &creations)).await {
+            Ok((outcomes, end)) => Ok((tx, outcomes, end)),
+            Err(error) => Err(runner.failed(tx, error, deadline).await),
+        }
     };
     let (tx, outcomes, end) = match created.await {
         Ok(created) => created,
@@ -77,40 +80,27 @@ pub async fn batch<B: Backend>(
     }
 }
 
-/// Creates simple sessions in one statement for each app. Each that it does not create is to be tried alone.
+/// Creates simple sessions of one app in one statement. Each that it does not create is to be tried alone.
 pub async fn at_once<B: Backend>(
     runner: &Runner<B>,
     salt: &[u8; 32],
     batch: &[&Arc<Creation>],
     deadline: Deadline,
 ) -> Vec<Result<Option<CreateOutcome>>> {
-    let mut outcomes: Vec<Result<Option<CreateOutcome>>> = batch.iter().map(|_| Ok(None)).collect();
-    let mut by_app: BTreeMap<&AppName, Vec<usize>> = BTreeMap::new();
-    for (n, creation) in batch.iter().enumerate() {
-        by_app.entry(creation.key.app()).or_default().push(n);
-    }
-    for places in by_app.values() {
-        let of_app: Vec<&Arc<Creation>> = places.iter().filter_map(|n| batch.get(*n).copied()).collect();
-        let made = at_once_in_app(runner, salt, &of_app, deadline).await;
-        for (n, creation) in places.iter().zip(&of_app) {
-            let outcome = match &made {
-                Ok(made) => {
-                    let view = made.iter().find(|view| view.head.incarnation == creation.incarnation);
-                    Ok(view.cloned().map(CreateOutcome::Created))
-                }
-                Err(error) if error.is_transient() || error.unclear => Err(error.share()),
-                // Perhaps because of one of them.
-                Err(_) => Ok(None),
-            };
-            if let Some(place) = outcomes.get_mut(*n) {
-                *place = outcome;
-            }
+    let made = in_one_statement(runner, salt, batch, deadline).await;
+    let outcome = |creation: &&Arc<Creation>| match &made {
+        Ok(made) => {
+            let view = made.iter().find(|view| view.head.incarnation == creation.incarnation);
+            Ok(view.cloned().map(CreateOutcome::Created))
         }
-    }
-    outcomes
+        Err(error) if error.is_transient() || error.unclear => Err(error.share()),
+        // Perhaps because of one of them.
+        Err(_) => Ok(None),
+    };
+    batch.iter().map(outcome).collect()
 }
 
-async fn at_once_in_app<B: Backend>(
+async fn in_one_statement<B: Backend>(
     runner: &Runner<B>,
     salt: &[u8; 32],
     creations: &[&Arc<Creation>],

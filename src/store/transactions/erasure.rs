@@ -37,9 +37,10 @@ async fn is_blocked<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Resu
 pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Result<(ErasureOutcome, End)> {
     let Erasing { app, subject, .. } = erasing;
     tx.hold_user(subject.lock(), UserLock::Alone).await?;
-    if let Some(erasure) = erasure(tx, &erasing.id).await? {
+    let again = Query::new(&*tx.statements().erasure_of_app).app(app).bind(&*erasing.id);
+    if let Some(row) = at_most_one::<ErasureRow>(tx, again).await? {
         // Of an earlier try, whose COMMIT was not answered.
-        return Ok((ErasureOutcome::Accepted(erasure), End::Release));
+        return Ok((ErasureOutcome::Accepted(row.try_into()?), End::Release));
     }
     if let Some(request) = &erasing.request {
         let query = Query::new(&*tx.statements().erasure_of_request).app(app).bind(&request[..]);

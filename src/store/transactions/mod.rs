@@ -87,7 +87,9 @@ impl<B: Backend> Transactions<B> {
                 Box::pin(async move { append::batch(&runner, &remembered, &batch, on_locked, deadline).await })
             })
         };
-        Self { runner, remembered, appends, reads: Arc::default(), creations: Arc::default(), salt: OnceCell::new() }
+        let reads = Calls::new(batching.one_app.then_some(|query: &SessionQuery| query.key.app()));
+        let creations = Calls::new(batching.one_app.then_some(|creation: &Arc<Creation>| creation.key.app()));
+        Self { runner, remembered, appends, reads, creations, salt: OnceCell::new() }
     }
 
     /// It never changes, so it is read once.
@@ -132,7 +134,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome> {
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(creation.key.app());
         let salt = self.salt(deadline).await?;
         let mut outcome = None;
         // Two transactions with several requests each could wait for one another: there is no order of both ids and keys.
@@ -157,7 +159,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn append(&self, append: &Arc<Append>, sharing: Sharing, deadline: Instant) -> Result<AppendOutcome> {
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(append.key.app());
         match sharing {
             Sharing::Group => self.appends.append(append.clone(), deadline).await,
             Sharing::Alone => self.appends.append_alone(append.clone(), deadline).await,
@@ -166,74 +168,104 @@ impl<B: Backend> Store for Transactions<B> {
 
     async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome> {
         self.remembered.evict_session(&update.key);
-        self.runner.write(self.runner.deadline(deadline), async |tx| change::update_metadata(tx, update).await).await
+        self.runner
+            .write(self.runner.deadline(deadline).of(update.key.app()), async |tx| {
+                change::update_metadata(tx, update).await
+            })
+            .await
     }
 
     async fn delete(&self, deletion: &Deletion, deadline: Instant) -> Result<DeleteOutcome> {
         self.remembered.evict_session(&deletion.key);
-        self.runner.write(self.runner.deadline(deadline), async |tx| change::delete(tx, deletion).await).await
+        self.runner
+            .write(self.runner.deadline(deadline).of(deletion.key.app()), async |tx| change::delete(tx, deletion).await)
+            .await
     }
 
     async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Result<ScopeOutcome> {
         self.remembered.evict_scope(&write.scope);
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(write.scope.app());
         let salt = self.salt(deadline).await?;
         self.runner.write(deadline, async |tx| change::write_scope(tx, salt, write).await).await
     }
 
     async fn fork(&self, request: &Fork, deadline: Instant) -> Result<ForkOutcome> {
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(request.source.app());
         let salt = self.salt(deadline).await?;
         self.runner.write(deadline, async |tx| past::fork(tx, salt, request).await).await
     }
 
     async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Result<RewindOutcome> {
         self.remembered.evict_session(&request.key);
-        self.runner.write(self.runner.deadline(deadline), async |tx| past::rewind(tx, request).await).await
+        self.runner
+            .write(self.runner.deadline(deadline).of(request.key.app()), async |tx| past::rewind(tx, request).await)
+            .await
     }
 
     async fn trim(&self, request: &Trim, deadline: Instant) -> Result<TrimOutcome> {
         self.remembered.evict_session(&request.key);
-        self.runner.write(self.runner.deadline(deadline), async |tx| trim::trim(tx, request).await).await
+        self.runner
+            .write(self.runner.deadline(deadline).of(request.key.app()), async |tx| trim::trim(tx, request).await)
+            .await
     }
 
     async fn export(&self, query: &ExportQuery, deadline: Instant) -> Result<Option<Exported>> {
-        self.runner.read(false, self.runner.deadline(deadline), async |tx| transfer::export(tx, query).await).await
+        self.runner
+            .read(false, self.runner.deadline(deadline).of(query.key.app()), async |tx| {
+                transfer::export(tx, query).await
+            })
+            .await
     }
 
     async fn import_rows(&self, rows: &ImportRows, deadline: Instant) -> Result<RowsOutcome> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| transfer::import_rows(tx, rows).await).await
+        self.runner
+            .write(self.runner.deadline(deadline).of(rows.key.app()), async |tx| transfer::import_rows(tx, rows).await)
+            .await
     }
 
     async fn import_session(&self, import: &ImportEnd, deadline: Instant) -> Result<ImportOutcome> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| transfer::import_session(tx, import).await).await
+        self.runner
+            .write(self.runner.deadline(deadline).of(import.key.app()), async |tx| {
+                transfer::import_session(tx, import).await
+            })
+            .await
     }
 
     async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<()> {
         let abandon = async |tx: &mut B::Tx| transfer::abandon_import(tx, key, incarnation).await;
-        self.runner.write(self.runner.deadline(deadline), abandon).await
+        self.runner.write(self.runner.deadline(deadline).of(key.app()), abandon).await
     }
 
     async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<SharedOutcome> {
         self.remembered.evict_scope(&import.scope);
-        self.runner.write(self.runner.deadline(deadline), async |tx| transfer::import_scope(tx, import).await).await
+        self.runner
+            .write(self.runner.deadline(deadline).of(import.scope.app()), async |tx| {
+                transfer::import_scope(tx, import).await
+            })
+            .await
     }
 
     async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>> {
-        self.runner.read(true, self.runner.deadline(deadline), async |tx| lease::lease(tx, key, now).await).await
+        self.runner
+            .read(true, self.runner.deadline(deadline).of(key.app()), async |tx| lease::lease(tx, key, now).await)
+            .await
     }
 
     async fn change_lease(&self, command: &LeaseCommand, deadline: Instant) -> Result<LeaseOutcome> {
         self.remembered.evict_session(&command.key);
-        self.runner.write(self.runner.deadline(deadline), async |tx| lease::change(tx, command).await).await
+        self.runner
+            .write(self.runner.deadline(deadline).of(command.key.app()), async |tx| lease::change(tx, command).await)
+            .await
     }
 
     async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment> {
-        self.runner.read(false, self.runner.deadline(deadline), async |tx| past::moment(tx, query).await).await
+        self.runner
+            .read(false, self.runner.deadline(deadline).of(query.key.app()), async |tx| past::moment(tx, query).await)
+            .await
     }
 
     async fn session(&self, query: &SessionQuery, deadline: Instant) -> Result<Option<SessionView>> {
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(query.key.app());
         if self.runner.backend.may_share(query) {
             let ask = async |queries: &[&SessionQuery], deadline| {
                 self.runner.read(true, deadline, async |tx| read::sessions(tx, queries).await).await
@@ -281,7 +313,7 @@ impl<B: Backend> Store for Transactions<B> {
             let event = primitives::event(tx, key, head.incarnation, id).await?;
             Ok(Some((head, event)))
         };
-        self.runner.read(false, self.runner.deadline(deadline), event).await
+        self.runner.read(false, self.runner.deadline(deadline).of(key.app()), event).await
     }
 
     async fn value(
@@ -297,18 +329,21 @@ impl<B: Backend> Store for Transactions<B> {
             let value = primitives::value(tx, &StateAddress::new(key, scope, state_key), head.incarnation).await?;
             Ok(Some((head, value)))
         };
-        self.runner.read(false, self.runner.deadline(deadline), value).await
+        self.runner.read(false, self.runner.deadline(deadline).of(key.app()), value).await
     }
 
     async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
-        self.runner.read(true, self.runner.deadline(deadline), async |tx| primitives::scope(tx, scope).await).await
+        self.runner
+            .read(true, self.runner.deadline(deadline).of(scope.app()), async |tx| primitives::scope(tx, scope).await)
+            .await
     }
 
     async fn sessions(&self, query: &ListQuery, now: Micros, deadline: Instant) -> Result<Page<SessionView>> {
         if query.users.is_empty() {
             return Ok(Page { items: Vec::new(), more: false, cut: false });
         }
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(&query.app);
+        let _place = self.runner.place(deadline).await?;
         let mut tx = self.runner.begin(deadline, self.runner.backend.read(true)).await?;
         let mut page = self.runner.within(deadline, primitives::list(&mut tx, query, now)).await?;
         page.items.iter_mut().for_each(|view| view.head.timeline = tx.timeline());
@@ -372,13 +407,13 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(&user.app);
         let subject = Subject::of(self.salt(deadline).await?, user);
         self.runner.read(true, deadline, async |tx| access::token_epoch(tx, &user.app, &subject).await).await
     }
 
     async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(&user.app);
         let subject = Subject::of(self.salt(deadline).await?, user);
         self.runner.write(deadline, async |tx| access::revoke_tokens(tx, &user.app, &subject).await).await
     }
@@ -391,7 +426,9 @@ impl<B: Backend> Store for Transactions<B> {
         if let Some(user) = &erasing.user {
             self.remembered.evict_scope(&ScopeKey::User(user.clone()));
         }
-        self.runner.write(self.runner.deadline(deadline), async |tx| erasure::erase(tx, erasing).await).await
+        self.runner
+            .write(self.runner.deadline(deadline).of(&erasing.app), async |tx| erasure::erase(tx, erasing).await)
+            .await
     }
 
     async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>> {

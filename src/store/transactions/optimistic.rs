@@ -64,31 +64,18 @@ pub async fn append<B: Backend>(
         remembered.evict(&needs);
         return Ok(None);
     }
+    let _place = runner.place(deadline).await?;
     let mut tx = runner.begin(deadline, runner.backend.optimistic()).await?;
-    let mut done = Try::Unsure;
-    if !remembered.take_cache_doubt() {
-        let (mut heads, missing) = remembered.heads(tx.timeline(), &needs, B::Tx::CONCURRENT);
-        if !heads.sessions.is_empty() {
-            if !missing.is_empty() {
-                heads.extend(runner.within(deadline, tx.read_heads(&missing)).await?);
-            }
-            done = attempt(runner, remembered, &mut tx, batch, &needs, heads, Source::Cache, deadline).await?;
-        }
-        if matches!(done, Try::Overtaken) {
-            remembered.evict(&needs);
-            remembered.doubt_cache();
-        }
-    }
-    if matches!(done, Try::Overtaken | Try::Unsure) {
-        let heads = runner.within(deadline, tx.read_heads(&needs)).await?;
-        done = attempt(runner, remembered, &mut tx, batch, &needs, heads, Source::Database, deadline).await?;
-    }
+    let done = match attempts(runner, remembered, &mut tx, batch, &needs, deadline).await {
+        Ok(done) => done,
+        Err(error) => return Err(runner.failed(tx, error, deadline).await),
+    };
     if matches!(done, Try::Overtaken | Try::Busy) {
         remembered.doubt();
     }
     if let Try::Unclear(outcomes, error) = done {
-        // Its connection is in an unknown state, and is closed.
         remembered.evict(&needs);
+        let error = runner.failed(tx, error, deadline).await;
         return Ok(Some(Judged::after_unclear(outcomes.into_iter().map(Some), &error)));
     }
     runner.release(tx, deadline).await;
@@ -97,6 +84,36 @@ pub async fn append<B: Backend>(
         return Ok(None);
     };
     Ok(Some(outcomes.into_iter().map(|outcome| Judged::Done(AppendOutcome { outcome, view: None })).collect()))
+}
+
+/// On heads from the cache, and if that does not decide it, on those of the database.
+async fn attempts<B: Backend>(
+    runner: &Runner<B>,
+    remembered: &Remembered,
+    tx: &mut B::Tx,
+    batch: &[Arc<Append>],
+    needs: &Needs<'_>,
+    deadline: Deadline,
+) -> Result<Try> {
+    let mut done = Try::Unsure;
+    if !remembered.take_cache_doubt() {
+        let (mut heads, missing) = remembered.heads(tx.timeline(), needs, B::Tx::CONCURRENT);
+        if !heads.sessions.is_empty() {
+            if !missing.is_empty() {
+                heads.extend(runner.within(deadline, tx.read_heads(&missing)).await?);
+            }
+            done = attempt(runner, remembered, tx, batch, needs, heads, Source::Cache, deadline).await?;
+        }
+        if matches!(done, Try::Overtaken) {
+            remembered.evict(needs);
+            remembered.doubt_cache();
+        }
+    }
+    if matches!(done, Try::Overtaken | Try::Unsure) {
+        let heads = runner.within(deadline, tx.read_heads(needs)).await?;
+        done = attempt(runner, remembered, tx, batch, needs, heads, Source::Database, deadline).await?;
+    }
+    Ok(done)
 }
 
 /// Decides on `heads`, which are of one moment, and on values, which are read later. A change of a value in between also

@@ -25,16 +25,15 @@ const SWEEP_TIMES: [Duration; 2] = [Duration::from_millis(10), Duration::from_mi
 /// How long idempotency keys of scopes are kept, in microseconds: 24 hours, plus one for clocks that differ.
 const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
 
-/// Buries expired sessions, if `expired`, removes old idempotency keys, then removes rows of buried incarnations, or empties
-/// trimmed events.
+/// Buries expired sessions, if `expired`, and removes rows of buried incarnations. If there are none, removes old idempotency keys,
+/// or what is left of a dead import, both if `expired`, or empties trimmed events: one of these, as each may be of other apps, and a
+/// distributed database would have to commit on several nodes.
 pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(bool, End)> {
     let limit = if expired { SWEEP_SESSIONS } else { 0 };
     let mut gone = Vec::new();
     for (key, incarnation) in tx.expired(now, limit).await? {
         gone.push(primitives::bury(tx, &key, incarnation, Removal::Expired).await?);
     }
-    let limit = if expired { SWEEP_ROWS } else { 0 };
-    let forgotten = primitives::forget_patches(tx, now.plus(-REQUEST_MEMORY), limit).await?;
     let begun = Instant::now();
     let mut purged_one = false;
     while let Some(Buried { key, incarnation, erasure }) = tx.next_buried().await? {
@@ -51,11 +50,11 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
             break;
         }
     }
-    if purged_one {
+    if purged_one || !gone.is_empty() {
         return Ok((true, End::Commit(gone)));
     }
-    let buried = expired && super::transfer::bury_dead(tx, now).await?;
-    let emptied = super::trim::empty(tx, SWEEP_ROWS).await?;
-    let more = buried || emptied || forgotten > 0 || !gone.is_empty();
-    Ok((more, if more { End::Commit(gone) } else { End::Release }))
+    let more = expired && primitives::forget_patches(tx, now.plus(-REQUEST_MEMORY), SWEEP_ROWS).await? > 0
+        || expired && super::transfer::bury_dead(tx, now).await?
+        || super::trim::empty(tx, SWEEP_ROWS).await?;
+    Ok((more, if more { End::UNTOLD } else { End::Release }))
 }
