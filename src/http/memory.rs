@@ -62,7 +62,7 @@ impl Claim {
     pub fn set(&mut self, bytes: usize) -> bool {
         let mut fewer = self.units.saturating_sub(bytes.div_ceil(UNIT));
         self.units -= fewer;
-        for held in [&mut self.held, &mut self.held_small].into_iter().flatten() {
+        for held in [&mut self.held_small, &mut self.held].into_iter().flatten() {
             let part = fewer.min(held.num_permits());
             fewer -= part;
             drop(held.split(part));

@@ -53,8 +53,9 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
     if purged_one || !gone.is_empty() {
         return Ok((true, End::Commit(gone)));
     }
-    let more = expired && primitives::forget_patches(tx, now.plus(-REQUEST_MEMORY), SWEEP_ROWS).await? > 0
-        || expired && super::transfer::bury_dead(tx, now).await?
+    let more = expired
+        && (primitives::forget_patches(tx, now.plus(-REQUEST_MEMORY), SWEEP_ROWS).await? > 0
+            || super::transfer::bury_dead(tx, now).await?)
         || super::trim::empty(tx, SWEEP_ROWS).await?;
     Ok((more, if more { End::UNTOLD } else { End::Release }))
 }
