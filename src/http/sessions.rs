@@ -289,8 +289,7 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Response, Problem>
         .with(app.as_str())
         .with(user.as_ref().map_or("", UserId::as_str))
         .with(if order_by == OrderBy::CreateTime { "createTime" } else { "lastUpdateTime" })
-        .with(if descending { "desc" } else { "asc" })
-        .with(if with_state { "state" } else { "" });
+        .with(if descending { "desc" } else { "asc" });
     let prefixes =
         [query.text(&USER_PREFIX), query.text(&ID_PREFIX)].map(|prefix| prefix.filter(|text| !text.is_empty()));
     for (param, prefix) in [USER_PREFIX, ID_PREFIX].iter().zip(prefixes) {
