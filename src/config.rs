@@ -438,7 +438,7 @@ pub struct Config {
     /// Time for which changes stay in the change feed, as a duration; 0 for no feed
     ///
     /// At most 7d. The same for all processes on one database: changes committed by one without a feed are missing in the feed.
-    #[arg(long, env = "SESSIOND_FEED_RETENTION", default_value = "24h")]
+    #[arg(long, env = "SESSIOND_FEED_RETENTION", default_value = "0")]
     #[arg(value_name = "DURATION", value_parser = retention, global = true, help_heading = DATABASE)]
     pub feed_retention: Duration,
 

@@ -44,7 +44,7 @@ impl Default for StoreLimits {
             lock_wait: Duration::from_secs(2),
             acquire: Duration::from_secs(2),
             connections: 16,
-            feed: Duration::from_secs(24 * 3600),
+            feed: Duration::ZERO,
         }
     }
 }
