@@ -318,7 +318,7 @@ async def test_what_cannot_be_taken_is_named_and_the_rest_goes_on(server: Server
     told = [json.loads(text) for text in done.stdout.splitlines()]
     # A state that cannot be read is of no session; nor is an app without a name.
     assert [each["result"] for each in told] == ["failed"] * 5
-    assert {(each["session"], each["result"]) for each in told if each["session"]} == {
+    assert {(each["session"], each["result"]) for each in told if each.get("session")} == {
         (id, "failed") for id in ("bad_event", "bad_state", "nan")
     }
     async with SessiondSessionService(server.url) as service:
