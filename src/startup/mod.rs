@@ -21,7 +21,7 @@ use crate::config::{self, Config, HttpSettings, ListenError};
 use crate::http::{self, Observers, refusal, report_refusals, router};
 use crate::metrics::Metrics;
 use crate::server;
-use crate::service::{Service, SystemClock};
+use crate::service::{Clock as _, Service, SystemClock};
 use crate::store::Store;
 use crate::store::error::StoreError;
 use crate::store::open;
@@ -109,7 +109,10 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
         if !config.feed_retention.is_zero() {
             tracing::info!("a database that is distributed has no change feed");
         }
-        store.end_feed(Instant::now() + DATABASE_CHECK).await?;
+        let deadline = Instant::now() + DATABASE_CHECK;
+        store.end_feed(deadline).await?;
+        // So that the first sweep has nothing of it to commit beside the first requests.
+        store.prune_feed(SystemClock.now(), deadline).await?;
     }
     let metrics = Arc::new(Metrics::new());
     let settings = config.access().map_err(StartError::Access)?;
