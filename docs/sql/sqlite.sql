@@ -487,12 +487,27 @@ with recursive names(name) as (select min(n) from (select min(user_id) as n from
 -- policy
 select revision, policy from policies where app_name = $1;
 
+-- log_cost
+select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1
+    end), 0) from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.base_revision and e.sequence <= $4
+    where s.app_name = $1 and s.user_id = $2 and s.id = $3;
+
+-- bounds
+select sessions_per_user, events_per_session from policies where app_name = $1;
+
+-- count_sessions
+select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is
+    null or s.expire_time > $3) limit 0 + $4) as counted;
+
 -- policies
 select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
 
 -- set_policy
-insert into policies (app_name, revision, policy) values ($1, $2, $3) on conflict (app_name) do update set
-    revision = excluded.revision, policy = excluded.policy where policies.revision = excluded.revision - 1;
+insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) values ($1, $2, $3,
+    $4, $5) on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy,
+    sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session where
+    policies.revision = excluded.revision - 1;
 
 -- walk
 select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $7
@@ -868,13 +883,15 @@ with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?
     app_name, user_id) as (select * from (values (?, ?, ?)) limit 0 + ?), ka(n, app_name) as (select * from
     (values (?, ?)) limit 0 + ?) select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision,
     s.update_time, s.expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner,
-    s.lease_expire, null as lease_now, e.sequence, e.event_time, e.commit_time, e.digest, case when e.sequence
-    > s.base_revision then e.body end as body from ks as k cross join sessions s on s.app_name = k.app_name and
-    s.user_id = k.user_id and s.id = k.session_id left join events e on e.incarnation = s.incarnation and e.id
-    = k.id and e.app_name = k.app_name and e.user_id = k.user_id and e.session_id = k.session_id union all
-    select 1, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null from ku
-    cross join user_scopes using (app_name, user_id) union all select 2, n, revision, null, null, null, null,
-    null, null, null, null, null, null, null, null, null from ka cross join app_scopes using (app_name);
+    s.lease_expire, null as lease_now, s.base_revision + (select p.events_per_session from policies p where
+    p.app_name = s.app_name) as most_revision, e.sequence, e.event_time, e.commit_time, e.digest, case when
+    e.sequence > s.base_revision then e.body end as body from ks as k cross join sessions s on s.app_name =
+    k.app_name and s.user_id = k.user_id and s.id = k.session_id left join events e on e.incarnation =
+    s.incarnation and e.id = k.id and e.app_name = k.app_name and e.user_id = k.user_id and e.session_id =
+    k.session_id union all select 1, n, revision, null, null, null, null, null, null, null, null, null, null,
+    null, null, null, null from ku cross join user_scopes using (app_name, user_id) union all select 2, n,
+    revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null from ka cross
+    join app_scopes using (app_name);
 
 -- find_sessions
 with k(n, app_name, user_id, id) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) select revision, n from k
@@ -922,11 +939,12 @@ with k(app_name, user_id, session_id, incarnation, sequence, id, event_time, com
     body) select app_name, user_id, session_id, (select s.incarnation from sessions s where s.app_name =
     k.app_name and s.user_id = k.user_id and s.id = k.session_id and s.incarnation = k.incarnation and
     s.revision = k.was and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch =
-    k.lease) and (not k.side or not s.lease_all or s.lease_expire <= k.commit_time)), sequence, id, event_time,
-    commit_time, author, invocation_id, branch, (select k.user_revision where k.user_was = coalesce((select
-    s.revision from user_scopes s where s.app_name = k.app_name and s.user_id = k.user_id), 0)), (select
-    k.app_revision where k.app_was = coalesce((select s.revision from app_scopes s where s.app_name =
-    k.app_name), 0)), rewind_to, digest, body from k;
+    k.lease) and (not k.side or not s.lease_all or s.lease_expire <= k.commit_time) and k.sequence <=
+    s.base_revision + coalesce((select p.events_per_session from policies p where p.app_name = k.app_name),
+    k.sequence)), sequence, id, event_time, commit_time, author, invocation_id, branch, (select k.user_revision
+    where k.user_was = coalesce((select s.revision from user_scopes s where s.app_name = k.app_name and
+    s.user_id = k.user_id), 0)), (select k.app_revision where k.app_was = coalesce((select s.revision from
+    app_scopes s where s.app_name = k.app_name), 0)), rewind_to, digest, body from k;
 
 -- update_sessions
 with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from, active_day) as (select

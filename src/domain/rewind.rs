@@ -100,6 +100,8 @@ pub enum RewindOutcome {
     Done {
         view: SessionView,
         replayed: bool,
+        /// What was appended costs so much.
+        cost: u32,
     },
     SessionNotFound,
     /// No event has the invocation.

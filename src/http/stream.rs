@@ -209,10 +209,10 @@ struct Stream<S> {
     /// Since when reads fail.
     failing: Option<Instant>,
     ended: Option<&'static str>,
-    sharer: shares::App,
+    sharer: shares::Asker,
     /// What the source keeps, and its room among the answers, if it is much.
     held: (usize, Option<shares::Share>),
-    _place: Watching,
+    place: Watching,
 }
 
 impl<S> Drop for Stream<S> {
@@ -236,7 +236,7 @@ impl<S: Source> Stream<S> {
             ended: None,
             sharer: call.sharer(),
             held: (0, None),
-            _place: place,
+            place,
             app,
         }
     }
@@ -282,6 +282,10 @@ impl<S: Source> Stream<S> {
             if !self.client.still_may().await {
                 return Some(self.bye(Bye::CredentialExpired));
             }
+            if self.place.revocation.is_revoked() {
+                self.app.metrics.rejected("watchers");
+                return Some(self.bye(Bye::Overloaded));
+            }
             let deadline = Instant::now() + self.app.settings.request_timeout;
             match self.source.read(deadline).await {
                 Ok(Frames { text, more, ended }) => {
@@ -311,6 +315,7 @@ impl<S: Source> Stream<S> {
             tokio::select! {
                 _ = self.ending.wait_for(|ending| *ending) => {}
                 () = self.source.changed() => {}
+                () = self.place.revocation.revoked() => {}
                 () = sleep_until(next) => {}
             }
         }

@@ -34,7 +34,7 @@ fn rewind(event: &str, target: RewindTarget) -> RewindRequest {
 
 async fn rewound(store: &TestStore, request: &RewindRequest) -> (SessionView, bool) {
     match store.rewind(request, deadline()).await.unwrap() {
-        RewindOutcome::Done { view, replayed } => (view, replayed),
+        RewindOutcome::Done { view, replayed, .. } => (view, replayed),
         other => panic!("{other:?}"),
     }
 }
