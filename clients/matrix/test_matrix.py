@@ -136,7 +136,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[Progr
         proxy = Proxy(int(server.url.rsplit(":", 1)[1]))
         stack.callback(proxy.close)
         programs = []
-        for name, command in json.loads(Path(os.environ["MATRIX_PROGRAMS"]).read_text()).items():
+        for name, command in json.loads(Path(os.environ["MATRIX_PROGRAMS"]).read_text(encoding="utf-8")).items():
             programs.append(Program(name, command, proxy.url))
             stack.callback(programs[-1].end)
         yield programs, proxy
