@@ -2,8 +2,9 @@
 
     SESSIOND_URL=http://127.0.0.1:8080 clients/python/.venv/bin/python clients/matrix/python_program.py
 
-Each line has `do` (create, get, append, copy, increment, watch), `app`, `user`, `session` and what that command needs. It
-is answered by `{"ok": true, ...}`, or by `{"ok": false, "error", "code", "status"}`; the last two are sessiond's, or null.
+Each line has `do` (create, get, append, copy, increment, watch), `app`, `user`, `session` and what that command needs.
+It is answered by `{"ok": true, ...}`, or by `{"ok": false, "error", "code", "status"}`; the last two are sessiond's, or
+null.
 """
 
 import asyncio
