@@ -42,6 +42,7 @@ export function eventFromWire<S extends SessionShape<E>, E extends EventShape>(
   const content = readable(raw);
   if (content === undefined) delete fields["content"];
   else fields["content"] = content;
+  if ("groundingMetadata" in fields) fields["groundingMetadata"] = withBlob(fields["groundingMetadata"], "base64");
   if (Array.isArray(fields["customMetadata"])) fields["customMetadata"] = metadata(fields["customMetadata"]);
   const event = dialect.event({
     ...fields,
@@ -109,6 +110,14 @@ function contentToWire(content: unknown): unknown {
   return { ...content, parts: content["parts"].map((part) => (isObject(part) ? withBytes(part, write) : part)) };
 }
 
+/** Returns what grounds an answer, its bytes in one alphabet of base64. */
+function withBlob(grounds: unknown, alphabet: "base64" | "base64url"): unknown {
+  const point = isObject(grounds) ? grounds["searchEntryPoint"] : undefined;
+  if (!isObject(grounds) || !isObject(point) || typeof point["sdkBlob"] !== "string") return grounds;
+  const sdkBlob = recoded(point["sdkBlob"], alphabet) ?? point["sdkBlob"];
+  return { ...grounds, searchEntryPoint: { ...point, sdkBlob } };
+}
+
 /** Returns actions whose compaction counts in seconds, and is readable. */
 function inSeconds(actions: JsonObject): JsonObject {
   const { compaction } = actions;
@@ -151,6 +160,7 @@ export function eventToWire<S extends SessionShape<E>, E extends EventShape>(
     const unchanged = known?.content?.shown === (JSON.stringify(fields["content"]) ?? "");
     fields["content"] = unchanged ? known?.content?.stored : contentToWire(fields["content"]);
   }
+  if ("groundingMetadata" in fields) fields["groundingMetadata"] = withBlob(fields["groundingMetadata"], "base64url");
   if (isObject(actions["compaction"])) {
     const { compactedContent: content } = actions["compaction"];
     actions["compaction"] = { ...actions["compaction"], compactedContent: contentToWire(content) };
