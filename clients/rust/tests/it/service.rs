@@ -1,7 +1,7 @@
 //! What this service promises beyond the contract.
 
 use adk_core::{Content, ErrorCategory, Event, Part};
-use adk_session::{GetRequest, SessionService};
+use adk_session::{GetRequest, Session, SessionService};
 use chrono::{DateTime, Duration, Utc};
 use reqwest::Method;
 use serde_json::{Value, json};
