@@ -22,8 +22,8 @@ const SWEEP_ROWS: i64 = 1000;
 /// Within this time, one transaction removes several small sessions: one that others wait for, and one that they don't.
 const SWEEP_TIMES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(50)];
 
-/// How long idempotency keys of scopes are kept, in microseconds: 24 hours.
-const REQUEST_MEMORY: i64 = 24 * 3600 * 1_000_000;
+/// How long idempotency keys of scopes are kept, in microseconds: 24 hours at least.
+const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
 
 /// Buries expired sessions, if `expired`, and removes rows of buried incarnations. If there are none, removes old idempotency keys,
 /// or what is left of a dead import, both if `expired`, or empties trimmed events: one of these, as each may be of other apps, and a
