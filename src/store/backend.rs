@@ -41,6 +41,8 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
     fn check(&self) -> impl Future<Output = Result<Standby>> + Send;
+    /// Whether another process has the database open; `None` where that cannot be told.
+    fn is_open_elsewhere(&self) -> impl Future<Output = Result<Option<bool>>> + Send;
     fn clock(&self) -> impl Future<Output = Result<DatabaseClock>> + Send;
     /// Whether [`Tx::views`] answers the query with one statement.
     fn is_one_statement(&self, query: &SessionQuery) -> bool;

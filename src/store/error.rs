@@ -141,7 +141,7 @@ impl StoreError {
     }
 
     /// SQLite's primary result code.
-    fn sqlite_code(&self) -> Option<i32> {
+    pub fn sqlite_code(&self) -> Option<i32> {
         match &self.source {
             Source::Sqlx(Error::Database(error)) if error.try_downcast_ref::<SqliteError>().is_some() => {
                 error.code()?.parse::<i32>().ok().map(|code| code & 0xff)

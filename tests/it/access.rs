@@ -161,7 +161,8 @@ async fn key_made(place: &Place, args: &[&str]) -> String {
 }
 
 async fn keys_are_made_listed_and_revoked_on_the_command_line(place: Place) {
-    // Before any server has seen the database.
+    // Before any server has seen the database, which no command for keys makes.
+    assert!(Sessiond::run(&["migrate"], &[("DATABASE_URL", &place.url())]).await.status.success());
     assert_eq!(keys_out(&place, &["list"]).await, "");
     let admin = key_made(&place, &["create", "--role=admin"]).await;
     let server = Server::start(&place.url(), &[]).await;
@@ -206,6 +207,7 @@ async fn keys_are_made_listed_and_revoked_on_the_command_line(place: Place) {
 }
 
 async fn what_makes_no_sense_makes_no_key(place: Place) {
+    assert!(Sessiond::run(&["migrate"], &[("DATABASE_URL", &place.url())]).await.status.success());
     let key = key_made(&place, &["create", "--role=reader"]).await;
     let ended = key_made(&place, &["create", "--role=reader", "--ttl=1ms"]).await;
     let gone = key_made(&place, &["create", "--role=reader"]).await;

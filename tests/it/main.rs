@@ -16,6 +16,7 @@ mod clocks;
 mod contract;
 mod counters;
 mod database_log;
+mod databases;
 mod failover;
 mod faults;
 mod foreign_reads;

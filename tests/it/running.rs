@@ -281,7 +281,7 @@ async fn pending_migrations_are_refused(place: Place) {
     server.get("/readyz").await.expect(200);
     server.post(SESSIONS).json(json!({})).await.expect(201);
     // Somebody undoes them while it runs.
-    execute(&place, "delete from _sqlx_migrations").await;
+    execute(&place, "delete from sessiond_migrations").await;
     let ready = server.get("/readyz").await.expect(503);
     assert_eq!(ready.json()["code"], "storage_unavailable");
 }
@@ -312,7 +312,7 @@ async fn processes_that_migrate_at_once_agree() {
         Client::at(&process.base_url().await).get("/readyz").await.expect(200);
     }
     let mut connection = PgConnection::connect(&database.url).await.unwrap();
-    let twice: i64 = sqlx::query_scalar("select count(*) - count(distinct version) from _sqlx_migrations")
+    let twice: i64 = sqlx::query_scalar("select count(*) - count(distinct version) from sessiond_migrations")
         .fetch_one(&mut connection)
         .await
         .unwrap();
@@ -459,7 +459,7 @@ async fn a_role_that_owns_nothing_serves() {
     serving.close().await.unwrap();
     let (status, log) = ended(url.as_str(), &["migrate"]).await;
     assert_eq!(status.code(), Some(0), "nothing is to be done: {log}");
-    sqlx::raw_sql("delete from _sqlx_migrations").execute(&mut owner).await.unwrap();
+    sqlx::raw_sql("delete from sessiond_migrations").execute(&mut owner).await.unwrap();
     for command in ["serve", "migrate"] {
         let (status, log) = ended(url.as_str(), &[command]).await;
         assert_eq!(status.code(), Some(1), "{log}");
@@ -479,11 +479,11 @@ async fn a_newer_schema_is_served(place: Place) {
     }
     let row = match place {
         Place::Postgres(_) => {
-            "insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+            "insert into sessiond_migrations (version, description, success, checksum, execution_time) \
              values (9999, 'future', true, '\\x00', 0)"
         }
         Place::Sqlite(_) => {
-            "insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+            "insert into sessiond_migrations (version, description, success, checksum, execution_time) \
              values (9999, 'future', true, x'00', 0)"
         }
     };

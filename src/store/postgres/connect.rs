@@ -210,6 +210,12 @@ fn place(options: &PgConnectOptions) -> String {
     }
 }
 
+/// The server and the database, for people.
+pub fn place_of_database(options: &PgConnectOptions) -> String {
+    let database = options.get_database().unwrap_or_else(|| options.get_username());
+    format!("PostgreSQL at {}, database {database}", place(options))
+}
+
 /// Whether an immediate retry may help: the server is starting, is out of connections for now, or the network failed.
 fn is_passing(error: &Error) -> bool {
     match error {
