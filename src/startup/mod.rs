@@ -23,7 +23,7 @@ use crate::metrics::Metrics;
 use crate::server;
 use crate::service::{Clock as _, Service, SystemClock};
 use crate::store::Store;
-use crate::store::error::StoreError;
+use crate::store::error::{Cause, StoreError};
 use crate::store::open;
 use crate::traces::Traces;
 
@@ -111,9 +111,16 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
             tracing::info!("a database that is distributed has no change feed");
         }
         let deadline = Instant::now() + DATABASE_CHECK;
-        store.end_feed(deadline).await?;
-        // So that the first sweep has nothing of it to commit beside the first requests.
-        store.prune_feed(SystemClock.now(), deadline).await?;
+        let end = async {
+            store.end_feed(deadline).await?;
+            // So that the first sweep has nothing of it to commit beside the first requests.
+            store.prune_feed(SystemClock.now(), deadline).await
+        };
+        match end.await {
+            // There is nothing to read of it, and what is left waits for a sweep.
+            Err(error) if error.cause == Cause::ReadOnly => {}
+            ended => drop(ended?),
+        }
     }
     let metrics = Arc::new(Metrics::new());
     let settings = config.access().map_err(StartError::Access)?;

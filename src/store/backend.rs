@@ -228,6 +228,8 @@ pub enum Standby {
     Awaited,
     /// There is one, and commits do not wait for it: it may lack what was acknowledged last.
     NotAwaited,
+    /// Nobody can tell, as the server takes no writes: `default_transaction_read_only` is on.
+    ReadOnly,
 }
 
 /// The clock of a database.

@@ -35,3 +35,4 @@ mod running;
 mod store;
 mod traces;
 mod verify;
+mod ways;

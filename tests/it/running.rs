@@ -509,7 +509,7 @@ async fn unknown_parameters_of_the_database_url_are_refused_by_name() {
         for command in ["serve", "migrate", "verify"] {
             let (status, log) = ended(&url, &[command, "--log=trace"]).await;
             assert_eq!(status.code(), Some(2), "{log}");
-            assert!(log.contains("unknown parameter `sslpassword`") && !log.contains(SECRET), "{log}");
+            assert!(log.contains("parameter `sslpassword`") && !log.contains(SECRET), "{log}");
         }
     }
     let (status, log) = ended(&format!("postgres://u:{SECRET}@{address}/n?sslmode={SECRET}"), &[]).await;
@@ -545,7 +545,6 @@ async fn a_database_that_cannot_be_reached_is_named_with_the_cause() {
     for (url, place, cause) in [
         (format!("postgres://{SECRET}@{refused}/n"), &*refused, "connection refused"),
         (format!("postgres://{SECRET}@nowhere.invalid/n"), "nowhere.invalid:5432", "failed to lookup address"),
-        (format!("{through}?sslmode=verify-full"), &there, "TLS: server does not support TLS"),
         (format!("postgres:///n?host=/nowhere&user={SECRET}"), "/nowhere/.s.PGSQL.5432", "No such file or directory"),
     ] {
         for flag in ["--metrics-listen=off", "--no-migrate"] {
@@ -559,6 +558,7 @@ async fn a_database_that_cannot_be_reached_is_named_with_the_cause() {
     let no_database = format!("{}/{SECRET}", database.url.rsplit_once('/').expect("a name").0);
     for (url, place, cause) in [
         (through.clone(), &*there, "it refuses the user or the password (28000)"),
+        (format!("{through}?sslmode=verify-full"), &*there, "TLS: server does not support TLS"),
         (no_database, &*address(&database.url).to_string(), "it has no such database (3D000)"),
     ] {
         for command in ["serve", "migrate", "export"] {

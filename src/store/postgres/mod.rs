@@ -60,12 +60,13 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 
-/// Whether the server is a standby, commits wait for one, there is one, and the schema is distributed, or half of
+/// Whether the server is a standby, commits wait for one, there is one, writes are refused, and the schema is distributed, or half of
 /// it is. Any role may ask.
 const CHECK: &str = concat!(
     "select pg_is_in_recovery(), \
     current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') in ('on', 'remote_apply'), \
-    exists (select from pg_stat_replication where state is distinct from 'backup'), ",
+    exists (select from pg_stat_replication where state is distinct from 'backup'), \
+    current_setting('default_transaction_read_only')::bool, ",
     distributed!(),
     ", ",
     half_distributed!()
@@ -128,9 +129,19 @@ impl Postgres {
             [local, &distributed].map(|set| format!("begin isolation level repeatable read, read only{set}"));
         let begin_write =
             [local, &distributed].map(|set| format!("begin isolation level read committed{set}{durable}"));
-        let with_settings =
-            if options.pgbouncer { connect.clone() } else { connect.clone().options(settings).options(plans) };
-        let server = Arc::new(Server::new(with_settings, options.pgbouncer));
+        let (with_settings, kept) = match options.pgbouncer {
+            true => (connect.clone(), None),
+            false => {
+                let times =
+                    settings.iter().map(|(name, limit)| format!("current_setting('{name}')::interval = '{limit}ms'"));
+                let plans = plans.map(|(name, value)| (name, value, format!("current_setting('{name}') = '{value}'")));
+                let each: Vec<String> = times.chain(plans.iter().map(|(.., is)| is.clone())).collect();
+                let set =
+                    connect.clone().options(settings.clone()).options(plans.map(|(name, value, _)| (name, value)));
+                (set, Some(format!("select {}", each.join(" and "))))
+            }
+        };
+        let server = Arc::new(Server::new(with_settings, kept));
         let pool = Pool::new(server.clone(), limits.connections, limits.acquire);
         Ok(Self { pool, server, connect, options, limits, begin_read, begin_write, standby: Mutex::new(None) })
     }
@@ -199,6 +210,9 @@ async fn apply(conn: &mut PgConnection, versions: &[i64]) -> Result<()> {
 }
 
 fn not_allowed(error: StoreError) -> StoreError {
+    if error.cause == Cause::ReadOnly {
+        return StoreError::config(format!("migrations are pending, and the database takes no writes: {error}"));
+    }
     if !error.lacks_privilege() {
         return error;
     }
@@ -229,8 +243,7 @@ impl Backend for Postgres {
     /// nothing half done. What a distributed database lacks then, it gets after that.
     async fn migrate(&self) -> Result<()> {
         // Its own connection, closed afterwards: migrations take their time.
-        let options = self.connect.clone().statement_cache_capacity(0);
-        let mut conn = connect::connect(&options, self.limits.unit()).await?;
+        let mut conn = self.server.connect_for_itself(self.limits.unit()).await?;
         // In the transaction from the first look on: PgBouncer keeps the server's connection for that long only.
         let mut tx = conn.begin().await?;
         // Looking takes `select` alone, so a role that may not create tables can start a server.
@@ -282,7 +295,7 @@ impl Backend for Postgres {
         let mut conn = connect::connect(&options, self.limits.unit()).await?;
         sqlx::raw_sql("set statement_timeout = 0; set lock_timeout = 0").execute(&mut conn).await?;
         sqlx::query("select pg_advisory_lock($1)").persistent(false).bind(MIGRATION_LOCK).execute(&mut conn).await?;
-        distributed::distribute(&mut conn).await?;
+        distributed::distribute(&mut conn, self.connect.get_application_name()).await?;
         conn.close().await?;
         self.server.set_distributed(true);
         Ok(())
@@ -298,7 +311,7 @@ impl Backend for Postgres {
 
     async fn check(&self) -> Result<Standby> {
         let mut tx = self.begin(Some(self.begin_read())).await?;
-        let (is_standby, awaits, has_standby, distributed, half): (bool, bool, bool, bool, bool) =
+        let (is_standby, awaits, has_standby, read_only, distributed, half): (bool, bool, bool, bool, bool, bool) =
             sqlx::query_as(CHECK).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
         if is_standby {
             return Err(StoreError::new(Cause::Unavailable, "the server is a standby, which cannot be written to"));
@@ -314,15 +327,21 @@ impl Backend for Postgres {
         tx.rollback().await?;
         all_applied(&MIGRATOR, &applied)?;
         let standby = match (has_standby, awaits) {
+            _ if read_only => Standby::ReadOnly,
             (_, true) => Standby::Awaited,
             (true, false) => Standby::NotAwaited,
             (false, false) => Standby::Absent,
         };
         let before = self.standby.lock().unwrap_or_else(PoisonError::into_inner).replace(standby);
-        if before != Some(standby) && standby == Standby::NotAwaited {
-            tracing::warn!(
+        match standby {
+            _ if before == Some(standby) => {}
+            Standby::NotAwaited => tracing::warn!(
                 "commits wait for no standby, though there is one: if it takes over, what was acknowledged last may be lost"
-            );
+            ),
+            Standby::ReadOnly => tracing::warn!(
+                "the database takes no writes (default_transaction_read_only is on): reads are served, and writes are refused"
+            ),
+            Standby::Absent | Standby::Awaited => {}
         }
         Ok(standby)
     }
