@@ -231,10 +231,11 @@ fn postgres(rest: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Url
             }
         }
     }
+    let has_host = parameters.get("host").is_some();
     for (name, of_libpq) in HONOURED.into_iter().chain(REFUSED.map(|(name, of_libpq, ..)| (name, of_libpq))) {
         let value = Some(of_libpq).filter(|name| !name.is_empty()).and_then(variable).filter(|value| !value.is_empty());
         // A host of the URL is not reached at the address of another one.
-        let is_of_another = name == "hostaddr" && parameters.get("host").is_some();
+        let is_of_another = name == "hostaddr" && has_host;
         if let Some(value) = value
             && parameters.get(name).is_none()
             && !is_of_another
