@@ -176,15 +176,15 @@ pub struct AdkArgs {
 /// What `sessiond erasures` does.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ErasuresCommand {
-    /// Write the ledger to stdout: a line of JSON for each erasure, which names no user
+    /// Write the ledger to stdout: a line of JSON for each erasure, and for each revocation of a key or of tokens
     ///
-    /// Keep it apart from the backups. It can be written while servers run.
+    /// It names no user and holds no secret. Keep it apart from the backups. It can be written while servers run.
     Export,
-    /// Erase again whoever is in the ledger, on a database that was restored from an older backup
+    /// Erase and revoke again what is in the ledger, on a database that was restored from an older backup
     ///
     /// Everything goes of each user whose erasure the database does not know of; blocks are set and lifted in the order of the
-    /// ledger. Run it before anybody uses the restored database: what a user has made since the restore goes too. Again does no
-    /// harm. A ledger of another database is refused.
+    /// ledger. Run it before anybody uses the restored database: what a user has made since the restore goes too.
+    /// Keys that were revoked are revoked, and so are tokens; keys that were changed are named. Again does no harm. A ledger of another database is refused.
     Replay { file: PathBuf },
 }
 
@@ -212,14 +212,14 @@ pub enum ReceiptsCommand {
 pub enum KeysCommand {
     /// Create a key and print it: it is shown here and never again
     Create {
-        /// For people
-        #[arg(long, default_value = "created on the command line", value_parser = key_name)]
+        /// For people: who or what holds it
+        #[arg(long, value_parser = key_name)]
         name: String,
         /// reader, user, agent, operator or admin
         #[arg(long, value_parser = role)]
         role: Role,
-        /// Names, or prefixes with a trailing `*`, separated by commas
-        #[arg(long, value_delimiter = ',', default_value = "*")]
+        /// Names, or prefixes with a trailing `*`, separated by commas; '*' for all apps
+        #[arg(long, value_delimiter = ',', required = true)]
         apps: Vec<String>,
         /// As --apps; of the role `user` exactly one name
         #[arg(long, value_delimiter = ',', default_value = "*")]
@@ -239,6 +239,8 @@ pub enum KeysCommand {
         #[arg(long, default_value = "24h", value_parser = long_period)]
         overlap: Duration,
     },
+    /// Replace the secret that signs the tokens of users: within 5 s no token from before is taken by any process
+    RotateTokenSecret,
 }
 
 /// The settings. The doc comments are the texts of `--help`.

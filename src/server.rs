@@ -43,6 +43,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -77,6 +78,12 @@ const ABORT_GRACE: Duration = Duration::from_secs(1);
 /// Room for a query that names many keys of 512 bytes, percent-encoded. (hyper panics below 8 KiB.)
 const LEAST_HEADER_BYTES: usize = 64 * 1024;
 
+/// How often a peer that takes nothing, as far as the kernel says, is asked anew: see [`Wire::ask`].
+const ASK: Duration = Duration::from_secs(1);
+
+/// The part of the drain for which a peer may take nothing of its answer: clients that do not read do not hold the drain up.
+const DRAIN_STALL: u32 = 4;
+
 /// Times are cut to a year, so that `now + limit` cannot overflow on a setting that means "never".
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -101,7 +108,8 @@ pub struct ConnectionLimits {
     /// The request line and headers together; a larger head is 431. Taken as 64 KiB if smaller.
     /// It is also the size to which hyper's read and write buffers may grow, per connection.
     pub max_header_bytes: usize,
-    /// From the shutdown signal until the connections that remain are aborted.
+    /// From the shutdown signal until the connections that remain are aborted. In a drain, a peer may take no byte of its answer for
+    /// a quarter of it at most.
     pub drain_deadline: Duration,
 }
 
@@ -472,14 +480,22 @@ async fn connection(
         }
         // Activity moves the deadline later far more often than sooner. The timer follows only the
         // latter, and looks again when it fires, so that a busy connection hardly ever sets it.
-        if pulse.deadline() < timer.deadline() {
-            timer.as_mut().reset(pulse.deadline());
+        let due = pulse.due();
+        if due < timer.deadline() {
+            timer.as_mut().reset(due);
         }
         while timer.as_mut().poll(cx).is_ready() {
-            if pulse.deadline() <= Instant::now() {
+            let now = Instant::now();
+            if pulse.deadline() <= now {
                 return Poll::Ready(Err(format!("timed out in {:?}", pulse.phase())));
             }
-            timer.as_mut().reset(pulse.deadline());
+            if pulse.is_blocked() {
+                // hyper then writes what is left, which asks the peer anew.
+                cx.waker().wake_by_ref();
+                timer.as_mut().reset(pulse.deadline().min(now + ASK));
+            } else {
+                timer.as_mut().reset(pulse.deadline());
+            }
         }
         Poll::Pending
     })
@@ -511,6 +527,8 @@ struct Pulse {
     idle_timeout: Duration,
     /// That of each answer at its beginning.
     allowance: Allowance,
+    /// For how long a peer may take nothing in a drain.
+    drain_stall: Duration,
     beat: Mutex<Beat>,
 }
 
@@ -526,9 +544,12 @@ struct Beat {
     allowance: Allowance,
     /// Since when it takes none, if it does not.
     blocked: Option<Instant>,
+    /// When it was last asked whether it takes any, while it does not.
+    asked: Instant,
     /// Until when the next request is left alone.
     paused: Option<Instant>,
-    draining: bool,
+    /// Since when the server stops, if it does.
+    draining: Option<Instant>,
 }
 
 impl Pulse {
@@ -541,14 +562,16 @@ impl Pulse {
             moved: now,
             allowance,
             blocked: None,
+            asked: now,
             paused: None,
-            draining: false,
+            draining: None,
             two_lengths: None,
         };
         Self {
             header_read_timeout: limits.header_read_timeout.min(LONGEST),
             idle_timeout: limits.idle_timeout.min(LONGEST),
             allowance,
+            drain_stall: limits.drain_deadline.min(LONGEST) / DRAIN_STALL,
             beat: Mutex::new(beat),
         }
     }
@@ -580,7 +603,24 @@ impl Pulse {
 
     /// There is something to write, and the peer does not take it.
     fn blocked(&self) {
-        self.beat(|beat| beat.blocked = beat.blocked.or_else(|| Some(Instant::now())));
+        let now = Instant::now();
+        self.beat(|beat| {
+            if beat.blocked.is_none() {
+                (beat.blocked, beat.asked) = (Some(now), now);
+            }
+        });
+    }
+
+    /// Whether a peer that takes nothing is to be asked again, which this notes.
+    fn may_ask(&self) -> bool {
+        let now = Instant::now();
+        self.beat(|beat| {
+            let is_due = beat.blocked.is_some() && now >= beat.asked + ASK;
+            if is_due {
+                beat.asked = now;
+            }
+            is_due
+        })
     }
 
     fn is_blocked(&self) -> bool {
@@ -597,7 +637,8 @@ impl Pulse {
     }
 
     fn drain(&self) {
-        self.beat(|beat| beat.draining = true);
+        let now = Instant::now();
+        self.beat(|beat| beat.draining = beat.draining.or(Some(now)));
     }
 
     fn enter(&self, phase: Phase) {
@@ -640,6 +681,13 @@ impl Pulse {
         self.beat(|beat| beat.phase)
     }
 
+    /// When the connection is to be looked at again, if nothing happens before.
+    fn due(&self) -> Instant {
+        let deadline = self.deadline();
+        let ask = self.beat(|beat| beat.blocked.map(|_| beat.asked + ASK));
+        ask.map_or(deadline, |ask| deadline.min(ask))
+    }
+
     fn is_between_requests(&self) -> bool {
         matches!(self.phase(), Phase::Quiet | Phase::Head { .. })
     }
@@ -649,8 +697,11 @@ impl Pulse {
         let idle = moved + self.idle_timeout;
         match phase {
             Phase::Quiet => idle,
-            Phase::Serving { .. } | Phase::Flushing => blocked.map_or(idle, |since| idle.min(since + allowance.left())),
-            Phase::Head { since } if draining => idle.min(since + self.header_read_timeout.min(HEAD_GRACE)),
+            Phase::Serving { .. } | Phase::Flushing => blocked.map_or(idle, |since| {
+                let in_drain = draining.map(|begun| begun.max(since) + self.drain_stall);
+                idle.min(since + allowance.left()).min(in_drain.unwrap_or(idle))
+            }),
+            Phase::Head { since } if draining.is_some() => idle.min(since + self.header_read_timeout.min(HEAD_GRACE)),
             Phase::Head { since } => idle.min(since + self.header_read_timeout),
             Phase::Closing { since } => since + LINGER,
         }
@@ -701,6 +752,19 @@ struct Wire {
 }
 
 impl Wire {
+    /// Writes, although the kernel has not said that there is room again. Linux says so when a third of the socket's buffer is free,
+    /// which may have grown to megabytes: a peer that takes some KiB a second would seem to take nothing for minutes. But it takes
+    /// what there is room for.
+    fn ask(&self, written: Poll<io::Result<usize>>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        if written.is_pending()
+            && self.pulse.may_ask()
+            && let Ok(bytes) = SockRef::from(&self.stream).send(buf)
+        {
+            return Poll::Ready(Ok(bytes));
+        }
+        written
+    }
+
     /// Notes what came of a write.
     fn wrote(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &written {
@@ -746,7 +810,7 @@ impl AsyncWrite for Wire {
             return Poll::Ready(Ok(buf.len()));
         }
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        self.wrote(written)
+        self.wrote(self.ask(written, buf))
     }
 
     fn poll_write_vectored(
@@ -759,7 +823,8 @@ impl AsyncWrite for Wire {
             return self.poll_write(cx, first.map_or(&[], |buf| &**buf));
         }
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.wrote(written)
+        let first = bufs.iter().find(|buf| !buf.is_empty());
+        self.wrote(self.ask(written, first.map_or(&[], |buf| &**buf)))
     }
 
     fn is_write_vectored(&self) -> bool {

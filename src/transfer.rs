@@ -4,6 +4,7 @@ mod adk;
 
 use std::fmt;
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,7 +89,11 @@ pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
     let service = service(config).await?;
     // Nothing else runs here, so a file may be waited for.
     let mut out: Box<dyn Write> = match &args.output {
-        Some(path) => Box::new(BufWriter::new(File::create(path)?)),
+        // It holds all that there is of people: nobody else reads it, whatever the umask.
+        Some(path) => {
+            let private = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+            Box::new(BufWriter::new(private))
+        }
         None => Box::new(BufWriter::new(io::stdout())),
     };
     let mut progress = Progress::new("exported");

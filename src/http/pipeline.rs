@@ -232,7 +232,8 @@ fn credential(request: &Request, takes_token: bool) -> Result<Option<String>, Pr
     let query = request.uri().query().unwrap_or_default();
     let token_of = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (name == QUERY_TOKEN).then(|| percent_decode_str(value).decode_utf8_lossy().into_owned())
+        let is_token = percent_decode_str(name).eq(QUERY_TOKEN.bytes());
+        is_token.then(|| percent_decode_str(value).decode_utf8_lossy().into_owned())
     };
     let mut tokens = query.split('&').filter_map(token_of);
     let token = tokens.next();

@@ -468,6 +468,10 @@ statements! { words,
     ),
     token_secret: "select secret from token_secrets where name = 'current'",
     insert_token_secret: "insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing",
+    replace_token_secret: "insert into token_secrets (name, secret) values ('current', $1) \
+                           on conflict (name) do update set secret = excluded.secret",
+    /// Keys after the id `$1` that were revoked, up to `$2`.
+    revoked_api_keys: "select id, revoke_time from api_keys where id > $1 and revoke_time is not null order by id limit 0 + $2",
     /// The tick `$1`, and others.
     feed_tick: format!("select {} {} and {} = $1", words.feed.ticks, words.feed.valid, tick(words)),
     feed_oldest: format!("select {} {} order by {} limit 1", words.feed.ticks, words.feed.valid, tick(words)),
@@ -496,6 +500,13 @@ statements! { words,
          where {}app_name = $1 and user_id = $2",
         words.feed.of_user
     ),
+    /// After the user `$1` and the app `$2`, up to `$3`.
+    token_epochs: "select app_name, subject, epoch from token_epochs where (subject, app_name) > ($1, $2) \
+                   order by subject, app_name limit 0 + $3",
+    /// Affects no row if the tokens were revoked as often already.
+    raise_token_epoch: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) \
+                        on conflict (subject, app_name) do update set epoch = excluded.epoch \
+                        where token_epochs.epoch < excluded.epoch",
     token_epoch: "select epoch from token_epochs where app_name = $1 and subject = $2",
     revoke_tokens: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) \
                     on conflict (subject, app_name) do update set epoch = token_epochs.epoch + 1 returning epoch",
