@@ -1177,6 +1177,45 @@ mod tests {
         soon(server.until_closed(1)).await;
     }
 
+    /// A connection whose client takes little at a time, of which its kernel tells the server at once.
+    async fn narrow(server: &Running) -> TcpStream {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        socket.connect(server.address).await.unwrap()
+    }
+
+    /// The kernel says that there is room when a third of its buffer is free, which is a megabyte or more.
+    #[tokio::test]
+    async fn a_reader_of_little_who_is_steady_is_not_closed() {
+        let limits = ConnectionLimits { stall_timeout: Duration::from_secs(4), min_rate: 8 << 10, ..generous() };
+        let server = start(endless(), limits).await;
+        let mut stream = narrow(&server).await;
+        send(&mut stream, GET).await;
+        let mut some = vec![0; 8 << 10];
+        for _ in 0..48 {
+            sleep(Duration::from_millis(250)).await;
+            soon(stream.read_exact(&mut some)).await.unwrap();
+        }
+        // It is sent more than the buffers held when it began.
+        let mut more = vec![0; 16 << 20];
+        soon(stream.read_exact(&mut more)).await.unwrap();
+        assert_eq!(server.counts.closed.load(Ordering::SeqCst), 0);
+    }
+
+    #[tokio::test]
+    async fn a_drain_does_not_wait_for_who_takes_nothing() {
+        let limits = ConnectionLimits { drain_deadline: Duration::from_secs(8), ..generous() };
+        let server = start(endless(), limits).await;
+        let mut streams = Vec::new();
+        for _ in 0..2 {
+            let mut stream = narrow(&server).await;
+            send(&mut stream, GET).await;
+            soon(stream.readable()).await.unwrap();
+            streams.push(stream);
+        }
+        assert_eq!(server.stop().await, Drained { closed_cleanly: 2, aborted: 0 });
+    }
+
     #[tokio::test]
     async fn a_reader_that_is_fast_enough_is_not_closed() {
         let limits = ConnectionLimits { stall_timeout: Duration::from_secs(10), min_rate: 1, ..generous() };

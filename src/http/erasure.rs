@@ -50,7 +50,7 @@ pub async fn erase(mut call: Call) -> Result<Response, Problem> {
         Some(body) => ErasureDraft::parse(body.json()?)?,
         None => ErasureDraft::default(),
     };
-    let (replayed, erasure) = call.service.erase(user, draft, call.deadline).await?;
+    let (replayed, erasure) = call.service.erase(user, draft, &call.client.grant, call.deadline).await?;
     // Others look again within 5 s.
     call.app.authenticator.forget();
     let status = if replayed { StatusCode::OK } else { StatusCode::ACCEPTED };

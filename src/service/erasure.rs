@@ -8,7 +8,7 @@ use super::receipts::{PublicKey, Signer};
 use super::retry::{Repeat, Tried};
 use super::{Error, Result, Service};
 use crate::domain::access::{Grant, Names};
-use crate::domain::erasure::{Erasing, Erasure, ErasureDraft, ErasureOutcome, Subject, instance, request_digest};
+use crate::domain::erasure::{Erasing, Erasure, ErasureDraft, ErasureOutcome, Subject, instance, request_digest, request_digest_of_user};
 use crate::domain::ids::{AppName, UserId, UserKey};
 use crate::domain::receipt::{self, Left};
 use crate::store::backend::Scrubbed;
@@ -55,10 +55,17 @@ impl Service {
     /// Erases a user, or finds the erasure that an earlier request of the same id made; whether it did.
     ///
     /// # Errors
-    /// `ErasureConflict`: the request was for another user.
-    pub async fn erase(&self, user: UserKey, draft: ErasureDraft, deadline: Instant) -> Result<(bool, Erasure)> {
+    /// `ErasureConflict`: the request was for another user, of whom this grant lets one know.
+    pub async fn erase(
+        &self,
+        user: UserKey,
+        draft: ErasureDraft,
+        grant: &Grant,
+        deadline: Instant,
+    ) -> Result<(bool, Erasure)> {
         let salt = self.read(deadline, || self.store.erasure_salt(deadline)).await?;
-        let erasing = Erasing {
+        let mut of_user = draft.request_id.as_ref().map(|id| request_digest_of_user(&salt, &user, id));
+        let mut erasing = Erasing {
             id: self.clock.fresh_id().to_string(),
             app: user.app.clone(),
             subject: Subject::of(&salt, &user),
@@ -68,13 +75,20 @@ impl Service {
             block: draft.block,
             time: self.clock.now(),
         };
-        let Tried { value: outcome, unclear } =
-            self.transact(Repeat::Safe, deadline, || self.store.erase(&erasing, deadline)).await?;
-        self.to_sweep.notify_one();
-        match outcome {
-            ErasureOutcome::Accepted(erasure) => Ok((false, erasure)),
-            ErasureOutcome::Replayed(erasure) => Ok((true, erasure)),
-            ErasureOutcome::Conflict => Err(self.refusal(Error::ErasureConflict, unclear)),
+        loop {
+            let Tried { value: outcome, unclear } =
+                self.transact(Repeat::Safe, deadline, || self.store.erase(&erasing, deadline)).await?;
+            self.to_sweep.notify_one();
+            return match outcome {
+                ErasureOutcome::Accepted(erasure) => Ok((false, erasure)),
+                ErasureOutcome::Replayed(erasure) => Ok((true, erasure)),
+                // Nothing was written. Whose erasure it is would be told: to these, ids are of a user.
+                ErasureOutcome::Conflict(other) if of_user.is_some() && !Within::new(grant, &salt).has(&other) => {
+                    erasing.request = of_user.take();
+                    continue;
+                }
+                ErasureOutcome::Conflict(_) => Err(self.refusal(Error::ErasureConflict, unclear)),
+            };
         }
     }
 

@@ -116,13 +116,13 @@ async fn ran(place: &Place, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-async fn stopped(mut server: Server) {
+pub async fn stopped(mut server: Server) {
     server.process.sigterm();
     assert!(server.process.wait().await.success(), "{}", server.process.log());
 }
 
 /// A copy of a database that nobody uses.
-async fn copied(place: &Place) -> Place {
+pub async fn copied(place: &Place) -> Place {
     match place {
         Place::Sqlite(dir) => {
             let copy = Place::sqlite();

@@ -5,7 +5,7 @@ mod adk;
 mod console;
 mod conventions;
 mod edge;
-mod erasure;
+pub mod erasure;
 mod errors;
 mod events;
 mod expiry;
