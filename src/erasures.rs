@@ -227,7 +227,9 @@ async fn replay(config: &Config, store: &dyn Store, service: &Service, file: &Pa
         let secret = if secret { "replaced again" } else { "as it was" };
         said += &format!("keys revoked again: {keys}, users whose tokens were: {users}, secret of tokens: {secret}\n");
         for id in changed {
-            said += &format!("key {id} may do what it could at the time of the backup, and was changed since: look at it\n");
+            said += &format!(
+                "key {id} may do what it could at the time of the backup, and was changed since: look at it\n"
+            );
         }
     }
     Ok(said)

@@ -442,7 +442,8 @@ async fn connection(
         }
     });
     let framing = Framing::default();
-    let io = TokioIo::new(Wire { stream, pulse: pulse.clone(), framing, own_answer: Vec::new(), refusal });
+    let io =
+        TokioIo::new(Wire { stream, pulse: pulse.clone(), framing, own_answer: Vec::new(), refusal, has_room: false });
     let mut connection = pin!(
         http1::Builder::new()
             .header_read_timeout(None)
@@ -749,18 +750,22 @@ struct Wire {
     /// What is still to be written instead of an answer of hyper's own.
     own_answer: Vec<u8>,
     refusal: Refusal,
+    /// The kernel took something although it had not said that there is room.
+    has_room: bool,
 }
 
 impl Wire {
     /// Writes, although the kernel has not said that there is room again. Linux says so when a third of the socket's buffer is free,
     /// which may have grown to megabytes: a peer that takes some KiB a second would seem to take nothing for minutes. But it takes
     /// what there is room for.
-    fn ask(&self, written: Poll<io::Result<usize>>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        if written.is_pending()
-            && self.pulse.may_ask()
-            && let Ok(bytes) = SockRef::from(&self.stream).send(buf)
-        {
-            return Poll::Ready(Ok(bytes));
+    fn ask(&mut self, written: Poll<io::Result<usize>>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        if written.is_pending() && (self.has_room || self.pulse.may_ask()) {
+            let sent = SockRef::from(&self.stream).send_vectored(bufs);
+            // As long as it takes something, the rest is asked for at once.
+            self.has_room = sent.is_ok();
+            if let Ok(bytes) = sent {
+                return Poll::Ready(Ok(bytes));
+            }
         }
         written
     }
@@ -810,7 +815,8 @@ impl AsyncWrite for Wire {
             return Poll::Ready(Ok(buf.len()));
         }
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        self.wrote(self.ask(written, buf))
+        let written = self.ask(written, &[IoSlice::new(buf)]);
+        self.wrote(written)
     }
 
     fn poll_write_vectored(
@@ -823,8 +829,8 @@ impl AsyncWrite for Wire {
             return self.poll_write(cx, first.map_or(&[], |buf| &**buf));
         }
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        let first = bufs.iter().find(|buf| !buf.is_empty());
-        self.wrote(self.ask(written, first.map_or(&[], |buf| &**buf)))
+        let written = self.ask(written, bufs);
+        self.wrote(written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -4,8 +4,8 @@ mod adk;
 
 use std::fmt;
 use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -191,12 +191,8 @@ impl Authenticator {
         let failed = |error| Refusal::Store(Arc::new(error));
         let found = if let Some(admin_key) = self.settings.admin_key.as_ref().filter(|key| key.is(&digest)) {
             let salt = self.store.erasure_salt(deadline).await.map_err(failed)?;
-            let client = |id| Client {
-                kind: Kind::AdminKey,
-                id: Some(id),
-                grant: Grant::unlimited(),
-                expire_time: None,
-            };
+            let client =
+                |id| Client { kind: Kind::AdminKey, id: Some(id), grant: Grant::unlimited(), expire_time: None };
             admin_key.id_if(&digest, &salt).map(client)
         } else if let Some(id) = key::id_of(credential) {
             self.of_key(id, &digest, deadline).await?

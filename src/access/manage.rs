@@ -17,7 +17,9 @@ use crate::store::error::StoreError;
 /// Why a request about credentials is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("no credential is asked for here, so there are none: `sessiond keys create` makes the first key")]
+    #[error(
+        "no credential is asked for here, so there are none: `sessiond keys create --name NAME --role ROLE --apps APPS` makes the first key"
+    )]
     Off,
     /// It would go beyond what the client may do.
     #[error("{0}")]

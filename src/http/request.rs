@@ -594,7 +594,7 @@ impl Query {
         let is_known = |pair: &&str| {
             let name = pair.split('=').next().unwrap_or_default();
             match serving.strict_query {
-                true => name != QUERY_TOKEN,
+                true => !percent_decode_str(name).eq(QUERY_TOKEN.bytes()),
                 false => operation.query.iter().any(|param| param.name == name),
             }
         };

@@ -8,7 +8,9 @@ use super::receipts::{PublicKey, Signer};
 use super::retry::{Repeat, Tried};
 use super::{Error, Result, Service};
 use crate::domain::access::{Grant, Names};
-use crate::domain::erasure::{Erasing, Erasure, ErasureDraft, ErasureOutcome, Subject, instance, request_digest, request_digest_of_user};
+use crate::domain::erasure::{
+    Erasing, Erasure, ErasureDraft, ErasureOutcome, Subject, instance, request_digest, request_digest_of_user,
+};
 use crate::domain::ids::{AppName, UserId, UserKey};
 use crate::domain::receipt::{self, Left};
 use crate::store::backend::Scrubbed;

@@ -226,8 +226,14 @@ async fn what_makes_no_sense_makes_no_key(place: Place) {
         (&["create", "--name=n", "--role=Admin", "--apps=a"], "must be reader, user, agent, operator or admin"),
         (&["create", "--name=n", "--role=", "--apps=a"], "--role"),
         (&["create", "--name=n", "--role=user", "--apps=a"], "users of the role `user` must be exactly one name"),
-        (&["create", "--name=n", "--role=user", "--users=u*", "--apps=a"], "users of the role `user` must be exactly one name"),
-        (&["create", "--name=n", "--role=user", "--users=u,v", "--apps=a"], "users of the role `user` must be exactly one name"),
+        (
+            &["create", "--name=n", "--role=user", "--users=u*", "--apps=a"],
+            "users of the role `user` must be exactly one name",
+        ),
+        (
+            &["create", "--name=n", "--role=user", "--users=u,v", "--apps=a"],
+            "users of the role `user` must be exactly one name",
+        ),
         (&["create", "--name=n", "--role=agent", "--apps="], "apps must be a list of 1 to 100 names"),
         (&["create", "--name=n", "--role=agent", "--apps=a,"], "apps must be a list of 1 to 100 names"),
         (&["create", "--name=n", "--role=agent", "--apps=.."], "apps must be a list of 1 to 100 names"),

@@ -604,11 +604,14 @@ fn caller() -> Value {
             "kind": {"type": "string", "enum": ["none", "key", "token", "jwt"]},
             "id": {"type": "string", "description": "Of a key its id, of a token that of its key, of a JWT its subject."},
             "role": reference("Role"),
-            "apps": {"type": "array", "items": {"type": "string"}}, "users": {"type": "array", "items": {"type": "string"}},
+            "apps": {"type": "array", "items": {"type": "string"}, "description": SHOWN},
+            "users": {"type": "array", "items": {"type": "string"}, "description": SHOWN},
             "expireTime": reference("Time"),
         },
     })
 }
+
+const SHOWN: &str = "Names, or prefixes with a trailing `*`; `[\"*\"]` is all. A name that an issuer or a token says is literal: if it ends with `*`, a backslash is before that.";
 
 fn info() -> Value {
     let count = json!({"type": "integer", "minimum": 0});

@@ -171,8 +171,7 @@ fn lock(path: &Path) -> Result<Option<File>> {
     let lock_path = beside(path, ".lock");
     // Whoever can open it can hold the lock, and keep the service from starting.
     let file = File::options().write(true).create(true).truncate(false).mode(PRIVATE).open(&lock_path);
-    let file = file
-        .map_err(|error| StoreError::config(format!("cannot open {}: {error}", lock_path.display())))?;
+    let file = file.map_err(|error| StoreError::config(format!("cannot open {}: {error}", lock_path.display())))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),

@@ -106,11 +106,7 @@ pub async fn revoked_keys<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Resul
     Ok(rows.into_iter().map(|(id, time)| (id, Micros(time))).collect())
 }
 
-pub async fn token_epochs<X: Tx>(
-    tx: &mut X,
-    after: Option<&TokenEpoch>,
-    limit: usize,
-) -> Result<Vec<TokenEpoch>> {
+pub async fn token_epochs<X: Tx>(tx: &mut X, after: Option<&TokenEpoch>, limit: usize) -> Result<Vec<TokenEpoch>> {
     let (subject, app) = after.map_or((&[][..], ""), |after| (&after.subject.bytes()[..], after.app.as_str()));
     let query = Query::new(&*tx.statements().token_epochs).bind(subject).bind(app).bind(limit as i64);
     let rows: Vec<(String, Vec<u8>, i64)> = tx.fetch(query).await?;
