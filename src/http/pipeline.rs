@@ -277,8 +277,9 @@ fn request_id(request: &Request, app: &App) -> String {
     }
 }
 
-/// One line a request, of a probe that succeeds at `debug`, but for the refusals that [`report_refusals`](super::admission::report_refusals) counts. Never a path (it
-/// holds ids and state keys), a query, a header or a body.
+/// One line a request, but for the refusals that [`report_refusals`](super::admission::report_refusals) counts; of a probe that succeeds at
+/// `debug`, and of one that is told of a planned stop, which is no fault, at `info`. Never a path (it holds ids and state keys), a query, a
+/// header or a body.
 fn log(
     method: &Method,
     route: Option<&str>,
@@ -295,7 +296,7 @@ fn log(
     let cause = problem.and_then(|problem| problem.cause.as_deref());
     if status < 400 && route_is_probe(route) {
         tracing::debug!(method, route, status, duration_ms, request_id, trace_id, "request");
-    } else if status >= 500 {
+    } else if status >= 500 && !(route_is_probe(route) && code == Some(Code::Overloaded.entry().0)) {
         tracing::error!(method, route, status, duration_ms, request_id, trace_id, code, cause, "request");
     } else {
         tracing::info!(method, route, status, duration_ms, request_id, trace_id, code, "request");
