@@ -282,6 +282,13 @@ pub async fn receipts(config: &Config, command: ReceiptsCommand) -> Result<Strin
     Ok(format!("genuine: erasure {}{of}, signed by key {} of {}\n", receipt.id, receipt.key_id, receipt.instance))
 }
 
+/// The text of a file, without the byte order mark that some systems put before it.
 fn read(file: &Path) -> Result<String> {
-    fs::read_to_string(file).map_err(|error| Error::Input(format!("{}: {error}", file.display())))
+    let refuse = |why: &dyn std::fmt::Display| Error::Input(format!("{}: {why}", file.display()));
+    let bytes = fs::read(file).map_err(|error| refuse(&error))?;
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(refuse(&"is UTF-16, as some shells write what they redirect; it must be UTF-8"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| refuse(&"is not UTF-8"))?;
+    Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))
 }

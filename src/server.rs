@@ -19,8 +19,9 @@
 //! at the head's first byte (`Conn::poll_read_head` in hyper 1.12), so it would also close every
 //! idle keep-alive connection after that short time, behind the back of the client's pool.
 //!
-//! A peer that closes or half-closes its side before its answer is complete has cancelled its
-//! request: hyper drops the handler's future then, as under `axum::serve`.
+//! A peer that has sent whole requests and then closes its sending side is answered, as one that closes both sides cannot be told
+//! from it until a write fails: see [`HalfClosed`]. One that closes in the middle of a request, or resets the connection, has
+//! cancelled its request: hyper drops the handler's future then, as under `axum::serve`.
 
 mod framing;
 
@@ -103,7 +104,7 @@ pub struct ConnectionLimits {
     pub stall_timeout: Duration,
     /// Bytes per second.
     pub min_rate: usize,
-    /// Paths that are served to `GET` and `HEAD` on connections beyond `max_connections` too, one request each.
+    /// Paths that are served to `GET`, `HEAD` and `OPTIONS` on connections beyond `max_connections` too, one request each.
     pub always_served: &'static [&'static str],
     /// The request line and headers together; a larger head is 431. Taken as 64 KiB if smaller.
     /// It is also the size to which hyper's read and write buffers may grow, per connection.
@@ -125,6 +126,21 @@ pub struct TwoLengths;
 /// Who is at the other end of a request's connection: among its extensions.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
+
+/// Among the extensions of a request: whether its peer sends nothing more. It may still read, or may have gone: what waits for
+/// something to happen, and sends nothing meanwhile, should end.
+#[derive(Debug, Clone)]
+pub struct HalfClosed(watch::Receiver<bool>);
+
+impl HalfClosed {
+    /// Resolves once the peer has closed its sending side. Cancel-safe.
+    pub async fn wait(&mut self) {
+        if self.0.wait_for(|closed| *closed).await.is_err() {
+            // The connection is gone, and with it whoever waits here.
+            std::future::pending().await
+        }
+    }
+}
 
 /// Told of every connection's coming and going, for the metrics. Called on the hot path: be quick.
 ///
@@ -343,14 +359,14 @@ async fn spare(
 async fn asks_for_one_of(stream: &TcpStream, paths: &[&str]) -> bool {
     const PAUSE: Duration = Duration::from_millis(10);
     let longest = paths.iter().map(|path| path.len()).max().unwrap_or(0);
-    let mut start = vec![0; "HEAD ".len() + longest + 1];
+    let mut start = vec![0; "OPTIONS ".len() + longest + 1];
     loop {
         let length = match stream.peek(&mut start).await {
             Ok(0) | Err(_) => return false,
             Ok(length) => length,
         };
         let line = &start[..length];
-        let asked = [&b"GET "[..], b"HEAD "].iter().find_map(|method| line.strip_prefix(*method));
+        let asked = [&b"GET "[..], b"HEAD ", b"OPTIONS "].iter().find_map(|method| line.strip_prefix(*method));
         if let Some(target) = asked
             && let Some(end) = target.iter().position(|byte| matches!(byte, b' ' | b'?'))
         {
@@ -424,10 +440,16 @@ async fn connection(
             if let Some(peer) = peer {
                 request.extensions_mut().insert(peer);
             }
+            let mut half_closed = HalfClosed(pulse.half_closed.subscribe());
+            request.extensions_mut().insert(half_closed.clone());
             let (pulse, router) = (pulse.clone(), router.clone());
             async move {
                 if let Some(until) = pulse.paused() {
-                    sleep_until(until).await;
+                    // Whoever sends nothing more, and may have gone, does not come back on this connection.
+                    tokio::select! {
+                        () = sleep_until(until) => {}
+                        () = half_closed.wait() => {}
+                    }
                 }
                 let mut answer = router.call(request).await?;
                 pulse.pause(answer.extensions_mut().remove().map(|Pause(pause)| pause));
@@ -531,6 +553,7 @@ struct Pulse {
     /// For how long a peer may take nothing in a drain.
     drain_stall: Duration,
     beat: Mutex<Beat>,
+    half_closed: watch::Sender<bool>,
 }
 
 #[derive(Clone, Copy)]
@@ -574,6 +597,7 @@ impl Pulse {
             allowance,
             drain_stall: limits.drain_deadline.min(LONGEST) / DRAIN_STALL,
             beat: Mutex::new(beat),
+            half_closed: watch::channel(false).0,
         }
     }
 
@@ -689,6 +713,11 @@ impl Pulse {
         ask.map_or(deadline, |ask| deadline.min(ask))
     }
 
+    /// A request was taken, and its answer has not left as a whole.
+    fn owes_answer(&self) -> bool {
+        matches!(self.phase(), Phase::Serving { .. } | Phase::Flushing)
+    }
+
     fn is_between_requests(&self) -> bool {
         matches!(self.phase(), Phase::Quiet | Phase::Head { .. })
     }
@@ -794,6 +823,11 @@ impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        if buf.filled().len() == before && buf.remaining() > 0 && self.pulse.owes_answer() && self.framing.is_whole() {
+            // hyper would take it for the end of the connection. It comes to see it behind the answer, whose flush wakes it.
+            self.pulse.half_closed.send_replace(true);
+            return Poll::Pending;
+        }
         if buf.filled().len() > before {
             self.pulse.read();
             if let Some(turn) = self.framing.read(&buf.filled()[before..]) {
@@ -851,6 +885,9 @@ impl AsyncWrite for Wire {
         }
         ready!(Pin::new(&mut wire.stream).poll_flush(cx))?;
         wire.pulse.flushed();
+        if *wire.pulse.half_closed.borrow() && !wire.pulse.owes_answer() {
+            cx.waker().wake_by_ref();
+        }
         Poll::Ready(Ok(()))
     }
 
@@ -1061,6 +1098,65 @@ mod tests {
         assert!(body.contains(&format!(r#""code":"{code}""#)), "{text}");
         assert!(body.contains(&format!(r#""status":{}"#, &status[..3])), "{text}");
         assert!(body.contains(r#""outcome":"not_applied""#), "{text}");
+    }
+
+    #[tokio::test]
+    async fn whoever_has_sent_whole_requests_and_closes_its_sending_side_is_answered() {
+        let (router, begun, gate) = gated();
+        let (uploads, _) = upload();
+        let server = start(
+            router.merge(Router::new().nest("/up", uploads)).route("/fast", routing::get(async || "fast")),
+            generous(),
+        )
+        .await;
+        // At once, with requests behind it, with a body of either kind, and while it is worked on.
+        let fast = "GET /fast HTTP/1.1\r\nhost: a\r\n\r\n";
+        let long = "POST /up HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc";
+        let chunked = "POST /up HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+        for (requests, answers) in [
+            (fast.repeat(1), 1),
+            (fast.repeat(3), 3),
+            (long.repeat(2), 2),
+            (chunked.repeat(2), 2),
+            (chunked.to_owned() + fast, 2),
+        ] {
+            for _ in 0..20 {
+                let mut stream = server.connect().await;
+                send(&mut stream, &requests).await;
+                stream.shutdown().await.unwrap();
+                let text = rest(&mut stream).await;
+                assert_eq!(text.matches("HTTP/1.1 200").count(), answers, "{requests:?}: {text}");
+            }
+        }
+        let mut stream = server.connect().await;
+        send(&mut stream, GET).await;
+        soon(begun.notified()).await;
+        stream.shutdown().await.unwrap();
+        sleep(Duration::from_millis(50)).await;
+        gate.notify_one();
+        assert!(rest(&mut stream).await.ends_with("done"));
+        // It has no request that is not whole.
+        let mut stream = server.connect().await;
+        send(&mut stream, &long[..long.len() - 1]).await;
+        stream.shutdown().await.unwrap();
+        assert!(!rest(&mut stream).await.ends_with("\r\n\r\n3"));
+        let opened = server.counts.opened.load(Ordering::SeqCst);
+        soon(server.until_closed(opened)).await;
+    }
+
+    #[tokio::test]
+    async fn a_handler_hears_that_its_peer_sends_nothing_more() {
+        let handler = async |request: Request<axum::body::Body>| {
+            let mut closed = request.extensions().get::<HalfClosed>().cloned().expect("told of every request");
+            closed.wait().await;
+            "heard"
+        };
+        let server = start(Router::new().route("/", routing::get(handler)), generous()).await;
+        let mut stream = server.connect().await;
+        send(&mut stream, GET).await;
+        sleep(Duration::from_millis(50)).await;
+        stream.shutdown().await.unwrap();
+        assert!(rest(&mut stream).await.ends_with("heard"));
     }
 
     #[tokio::test]

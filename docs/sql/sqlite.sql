@@ -78,7 +78,7 @@ select sequence, commit_time, body from events where app_name = $1 and user_id =
 
 -- first_of_invocation
 select min(sequence) from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and invocation_id = $5;
+    and invocation_id = $5 and sequence > $6;
 
 -- rewinds
 select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation

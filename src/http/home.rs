@@ -58,7 +58,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 
 pub async fn home(call: Call) -> Result<Response, Problem> {
     let settings = &call.app.settings;
-    let console = if settings.console { "<li><a href=\"/console/\">Console</a></li>" } else { "" };
+    let console = if settings.console { "<li><a href=\"console/\">Console</a></li>" } else { "" };
     let metrics = settings
         .metrics
         .as_deref()
@@ -79,7 +79,7 @@ pub async fn home(call: Call) -> Result<Response, Problem> {
          <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body><main>\
          <h1>sessiond</h1><p>Sessions of AI agents, with an event log and state, over HTTP.</p>\
          <dl><dt>Version</dt><dd>{}</dd><dt>Database</dt><dd>{}</dd>{metrics}</dl>\
-         <ul>{console}<li><a href=\"/docs\">API reference</a></li><li><a href=\"/openapi.yaml\">openapi.yaml</a></li></ul>\
+         <ul>{console}<li><a href=\"docs\">API reference</a></li><li><a href=\"openapi.yaml\">openapi.yaml</a></li></ul>\
          {example} \\\n  \
          -H 'Content-Type: application/json' -d '{{\"state\": {{\"mood\": \"curious\"}}}}'</pre></main></body></html>\n",
         env!("CARGO_PKG_VERSION"),
@@ -132,6 +132,7 @@ pub async fn info(call: Call) -> Result<Response, Problem> {
     let features: Vec<String> = FEATURES
         .iter()
         .copied()
+        .filter(|feature| *feature != "feed" || call.app.service(true).feeds())
         .chain(settings.console.then_some("console"))
         .map(|feature| format!("\"{feature}\""))
         .collect();

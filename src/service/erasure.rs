@@ -1,6 +1,7 @@
 //! Erasures: made, read, finished with a receipt, and replayed on a database that was restored.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 
 use tokio::time::Instant;
 
@@ -153,14 +154,19 @@ impl Service {
         loop {
             let gone = self.store.erasures_to_finish(ROWS, deadline).await?;
             if gone.is_empty() {
+                self.erasures_wait(0);
                 return Ok(true);
             }
             let left = match self.store.scrub(deadline).await? {
                 Scrubbed::Clean => None,
                 Scrubbed::Slack => Some(Left::Slack),
                 Scrubbed::Foreign => Some(Left::Foreign),
-                Scrubbed::Busy => return Ok(false),
+                Scrubbed::Busy => {
+                    self.erasures_wait(gone.len());
+                    return Ok(false);
+                }
             };
+            self.erasures_wait(0);
             let (signer, salt) = (self.signer(deadline).await?, self.store.erasure_salt(deadline).await?);
             let (instance, key_id) = (instance(&salt), signer.public().id());
             for erasure in &gone {
@@ -169,6 +175,26 @@ impl Service {
                 self.store.finish_erasure(erasure, done, &signer.sign(&statement), deadline).await?;
             }
         }
+    }
+
+    /// So many erasures have to wait for a reader of the file, which keeps what was removed in its log.
+    fn erasures_wait(&self, count: usize) {
+        self.metrics.erasures_wait(count);
+        let waits = count > 0;
+        match (self.erasures_wait.swap(waits, Ordering::Relaxed), waits) {
+            (false, true) => tracing::warn!(
+                erasures = count,
+                "erasures wait for a reader of the database file, which holds its log (-wal): end that reader"
+            ),
+            (true, false) => tracing::info!("no erasure waits for a reader of the database file any more"),
+            _ => {}
+        }
+    }
+
+    /// Why an erasure of which no row is left may still run.
+    pub fn why_erasures_wait(&self) -> Option<&'static str> {
+        let waits = self.erasures_wait.load(Ordering::Relaxed);
+        waits.then_some("a reader of the database file, such as a replicator or an open sqlite3, holds its log (-wal), where removed rows are still: end that reader")
     }
 
     /// What tells this database from others, also after a restore.

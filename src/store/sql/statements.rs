@@ -67,7 +67,10 @@ statements! { words,
     event: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and id = $5"),
     /// The event of the sequence `$5`.
     event_at: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and sequence = $5"),
-    first_of_invocation: format!("select min(sequence) from events where {OF_INCARNATION} and invocation_id = $5"),
+    /// The first event of the invocation `$5` after the sequence `$6`.
+    first_of_invocation: format!(
+        "select min(sequence) from events where {OF_INCARNATION} and invocation_id = $5 and sequence > $6"
+    ),
     rewinds: format!(
         "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to is not null order by sequence"
     ),

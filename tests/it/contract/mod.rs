@@ -30,6 +30,7 @@ mod scope_state;
 mod scopes;
 mod sessions;
 mod snapshots;
+mod spoken;
 mod state;
 mod time_travel;
 mod transfer;
