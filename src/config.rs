@@ -252,8 +252,9 @@ pub struct Config {
     /// other users of the machine can read the command line. The URL is never logged.
     ///
     /// What a PostgreSQL URL leaves out is taken from the variables of libpq, if they are set: PGHOST, PGHOSTADDR,
-    /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY, PGOPTIONS; and a password
-    /// from the file that PGPASSFILE names, or ~/.pgpass. Unknown parameters of the URL are refused.
+    /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY, PGOPTIONS, PGAPPNAME; and a
+    /// password from the file that PGPASSFILE names, or ~/.pgpass. A parameter that cannot be honoured is refused, with what to
+    /// write instead.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://sessiond.db")]
     // Cannot fail, because clap would quote the value in its message; `validate` looks at it.
     #[arg(value_name = "URL", value_parser = secret, global = true, help_heading = DATABASE)]

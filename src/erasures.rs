@@ -63,7 +63,7 @@ pub async fn run(config: &Config, command: ErasuresCommand) -> Result<String> {
 }
 
 async fn open(config: &Config) -> Result<(Arc<dyn Store>, Service)> {
-    let store = open_beside(config).await?;
+    let store = open_beside(config, false).await?;
     let service = Service::new(store.clone(), Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()));
     Ok((store, service))
 }

@@ -78,12 +78,12 @@ fn named(path: &Path, error: &io::Error) -> Error {
     Error::File(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-/// The service of a database, without a server.
+/// The service of a database, without a server. `creates`: a database that is missing is made.
 ///
 /// # Errors
 /// The database cannot be had.
-pub async fn service(config: &Config) -> Result<Arc<Service>, Error> {
-    let store = open_beside(config).await.map_err(Error::Start)?;
+pub async fn service(config: &Config, creates: bool) -> Result<Arc<Service>, Error> {
+    let store = open_beside(config, creates).await.map_err(Error::Start)?;
     Ok(Arc::new(Service::new(store, Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()))))
 }
 
@@ -92,7 +92,7 @@ pub async fn service(config: &Config) -> Result<Arc<Service>, Error> {
 /// # Errors
 /// The database fails, the file cannot be written, a session was deleted or trimmed meanwhile.
 pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
-    let service = service(config).await?;
+    let service = service(config, false).await?;
     // Nothing else runs here, so a file may be waited for.
     let mut out: Box<dyn Write> = match &args.output {
         // It holds all that there is of people: nobody else reads it, whatever the umask.
@@ -146,7 +146,7 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
     if let Some(ImportCommand::Adk(args)) = args.other {
         return adk::import(config, args).await;
     }
-    let service = service(config).await?;
+    let service = service(config, !args.dry_run).await?;
     let options = ImportOptions {
         on_conflict: if args.skip_existing { OnConflict::Skip } else { OnConflict::Fail },
         app: args.app_name,

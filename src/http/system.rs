@@ -37,7 +37,8 @@ pub const READY: Operation = Operation {
     access: Access::Open,
     summary: "Whether requests can be served",
     description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails. \
-                  `warning`: a standby is there, and commits do not wait for it; or some nodes of a distributed database do not \
+                  `warning`: the database takes no writes, as its settings say, while reads are served; or a \
+                  standby is there, and commits do not wait for it; or some nodes of a distributed database do not \
                   answer, while apps on the others are served.",
     query: &[],
     headers: &[],
@@ -63,6 +64,8 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
             "warning",
             &format!("{gone} of {all} nodes of the database do not answer: their apps cannot be served"),
         );
+    } else if standby == Standby::ReadOnly {
+        status.push_str("warning", "the database takes no writes: reads are served, and writes are 503");
     } else if standby == Standby::NotAwaited {
         status.push_str(
             "warning",

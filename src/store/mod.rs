@@ -93,6 +93,9 @@ pub trait Store: Send + Sync + 'static {
     /// Reachable, and every migration of this binary applied.
     async fn check(&self, deadline: Instant) -> Result<Standby, StoreError>;
 
+    /// Whether another process has the database open; `None` where that cannot be told.
+    async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>, StoreError>;
+
     /// Creates a session, or finds it.
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome, StoreError>;
 

@@ -66,6 +66,10 @@ impl Store for Nowhere {
         Ok(Standby::Absent)
     }
 
+    async fn is_open_elsewhere(&self, _: Instant) -> Result<Option<bool>> {
+        Ok(None)
+    }
+
     async fn create(&self, _: &Arc<Creation>, _: Instant) -> Result<CreateOutcome> {
         written()
     }

@@ -1,5 +1,6 @@
 //! SQLite, embedded: one file, one process, one writer and many readers (WAL).
 
+mod ours;
 mod rows;
 mod snapshots;
 pub mod words;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use futures_util::TryStreamExt as _;
+use ours::{Found, applied, look};
 use rows::{Columns, STATEMENTS, Script, piece, pieces};
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{
@@ -35,7 +37,7 @@ use super::backend::{
 };
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
-use super::migrations::all_applied;
+use super::migrations::{Applied, TABLE, all_applied, pending};
 use super::pool::{Connect, Lease, Pool, PoolUse};
 use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
 use super::sql::feed::latest;
@@ -77,12 +79,13 @@ pub struct Sqlite {
     file: OpenFile,
     /// Held while this process has the file open. SQLite itself would let a second process write, and the two would
     /// wait for each other's locks instead of failing clearly.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl Sqlite {
     /// Opens the file at `path`, made if it is missing.
     pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
+        look(Path::new(path), limits).await?;
         let path = real_path(Path::new(path))?;
         let lock = lock(&path)?.ok_or_else(|| {
             StoreError::config(format!(
@@ -94,8 +97,12 @@ impl Sqlite {
     }
 
     /// Opens the file, also if another process has it open; whether none has. SQLite's own locks keep single transactions
-    /// apart.
-    pub async fn open_beside(path: &str, limits: StoreLimits) -> Result<(Self, bool)> {
+    /// apart. `creates`: a file that is missing is made.
+    pub async fn open_beside(path: &str, creates: bool, limits: StoreLimits) -> Result<(Self, bool)> {
+        match look(Path::new(path), limits).await? {
+            Found::Nothing if !creates => return Err(missing(path)),
+            Found::Nothing | Found::Ours => {}
+        }
         let path = real_path(Path::new(path))?;
         let lock = lock(&path)?;
         let is_alone = lock.is_some();
@@ -127,7 +134,7 @@ impl Sqlite {
         let readers = options.create_if_missing(false).pragma("query_only", "on").pragma("cache_size", READER_CACHE);
         let readers = pool(readers, limits.connections);
         let clock = Arc::default();
-        Ok(Self { writer, readers, limits, clock, file: OpenFile::at(path)?, _lock: lock })
+        Ok(Self { writer, readers, limits, clock, file: OpenFile::at(path)?, lock })
     }
 
     async fn begin(&self, pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<SqliteTx> {
@@ -156,6 +163,23 @@ impl Connect for Opener {
 
 /// Its owner reads and writes, and nobody else: the database has the secret that signs tokens.
 const PRIVATE: u32 = 0o600;
+
+/// Why what needs a database finds none.
+fn missing(path: &str) -> StoreError {
+    match all_applied(&MIGRATOR, &[]) {
+        Err(pending) if Path::new(path).exists() => pending,
+        _ => StoreError::config(format!(
+            "there is no file {}: name the right one in --database-url (DATABASE_URL), or make one by `sessiond migrate`",
+            place(path)
+        )),
+    }
+}
+
+/// The path of the file, for people.
+pub fn place(path: &str) -> String {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    fs::canonicalize(&absolute).unwrap_or(absolute).display().to_string()
+}
 
 /// The canonical path of the file, which is created if it is missing. SQLite gives the log and its index the mode of the file.
 fn real_path(path: &Path) -> Result<PathBuf> {
@@ -252,8 +276,11 @@ impl Backend for Sqlite {
 
     async fn migrate(&self) -> Result<()> {
         let mut conn = self.writer.acquire().await?;
+        // Whoever made the tables under another build has other ones.
+        pending(&MIGRATOR, &applied(&mut conn).await?)?;
         let mut migrator = Migrator::with_migrations(MIGRATOR.iter().cloned().collect());
         migrator.set_ignore_missing(true);
+        migrator.dangerous_set_table_name(TABLE);
         // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
         migrator.run_direct(None, &mut *conn, false).await?;
         conn.release();
@@ -262,18 +289,14 @@ impl Backend for Sqlite {
 
     async fn check(&self) -> Result<Standby> {
         let mut tx = self.read(true).await?;
-        let tables: i64 =
-            sqlx::query_scalar("select count(*) from sqlite_master where type = 'table' and name = '_sqlx_migrations'")
-                .fetch_one(&mut *tx.conn)
-                .await?;
-        let applied: Vec<i64> = if tables == 0 {
-            Vec::new()
-        } else {
-            sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(&mut *tx.conn).await?
-        };
+        let applied = tx.applied().await?;
         tx.rollback().await?;
         all_applied(&MIGRATOR, &applied)?;
         Ok(Standby::Absent)
+    }
+
+    async fn is_open_elsewhere(&self) -> Result<Option<bool>> {
+        Ok(Some(self.lock.is_none()))
     }
 
     /// The rows that were made last have the highest numbers.
@@ -392,6 +415,11 @@ pub struct SqliteTx {
 }
 
 impl SqliteTx {
+    /// See [`applied`].
+    pub async fn applied(&mut self) -> Result<Vec<Applied>> {
+        applied(&mut self.conn).await
+    }
+
     async fn begin(
         pool: &Pool<Opener>,
         begin: Option<&'static str>,

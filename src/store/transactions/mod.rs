@@ -135,6 +135,10 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.within(self.runner.deadline(deadline), self.runner.backend.check()).await
     }
 
+    async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>> {
+        self.runner.within(self.runner.deadline(deadline), self.runner.backend.is_open_elsewhere()).await
+    }
+
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome> {
         let deadline = self.runner.deadline(deadline).of(creation.key.app());
         let salt = self.salt(deadline).await?;

@@ -272,7 +272,7 @@ on_both_databases! {
             server.put(ONE).json("{}").await;
             server.append(json!(part)).await;
         }
-        let (store, _) = open::beside(&server.database_url(), PostgresOptions::default(), StoreLimits::default()).await.expect("a store");
+        let (store, _) = open::beside(&server.database_url(), true, PostgresOptions::default(), StoreLimits::default()).await.expect("a store");
         let service = Arc::new(Service::new(store, Arc::new(SystemClock), Limits::default(), Arc::new(Metrics::new())));
         let user = UserKey { app: AppName::parse("app").expect("a name"), user: UserId::parse("user").expect("a name") };
         let key = SessionKey { user, session: SessionId::parse("s").expect("an id") };
