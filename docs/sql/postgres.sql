@@ -509,12 +509,28 @@ with recursive names(name) as (select min(n) from (select min(user_id) as n from
 -- policy
 select revision, policy from policies where app_name = $1;
 
+-- log_cost
+select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1
+    end), 0) from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.base_revision and e.sequence <= $4
+    where s.app_name = $1 and s.user_id = $2 and s.id = $3;
+
+-- bounds
+select sessions_per_user, events_per_session from policies where app_name = $1;
+
+-- count_sessions
+select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is
+    null or s.expire_time > coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $3)) limit
+    0 + $4) as counted;
+
 -- policies
 select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
 
 -- set_policy
-insert into policies (app_name, revision, policy) values ($1, $2, $3) on conflict (app_name) do update set
-    revision = excluded.revision, policy = excluded.policy where policies.revision = excluded.revision - 1;
+insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) values ($1, $2, $3,
+    $4, $5) on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy,
+    sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session where
+    policies.revision = excluded.revision - 1;
 
 -- walk
 select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $7
@@ -956,6 +972,7 @@ select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_
     <= (extract(epoch from statement_timestamp()) * 1000000)::bigint then '-9223372036854775808'::bigint end as
     expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire,
     case when s.lease_all then (extract(epoch from statement_timestamp()) * 1000000)::bigint end as lease_now,
+    s.base_revision + (select p.events_per_session from policies p where p.app_name = $1) as most_revision,
     e.sequence, e.event_time, e.commit_time, e.digest, case when e.sequence > s.base_revision then e.body end
     as body from unnest($2::text[], $3::text[], $4::text[]) with ordinality as k(user_id, session_id, id, n)
     cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id =

@@ -37,6 +37,13 @@ impl Subject {
         i64::from_be_bytes(first)
     }
 
+    /// The number that is locked by who counts the sessions of the user: another one than [`Subject::lock`].
+    pub fn counting_lock(&self) -> i64 {
+        let mut second = [0; 8];
+        second.iter_mut().zip(self.0.iter().skip(8)).for_each(|(to, from)| *to = *from);
+        i64::from_be_bytes(second)
+    }
+
     pub fn to_hex(self) -> String {
         hex(&self.0)
     }

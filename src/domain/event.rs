@@ -206,7 +206,25 @@ pub struct EventDraft {
     digest: [u8; 32],
 }
 
+/// What an event with so many bytes of text costs the rates (contract, section 11): 1, and 1 more for each further 16 KiB, begun
+/// or whole.
+pub fn cost(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(COST_BYTES)).unwrap_or(u32::MAX).max(1)
+}
+
+/// What other text that is stored costs: 1 for each 16 KiB after the first.
+pub fn cost_beside(bytes: usize) -> u32 {
+    cost(bytes) - 1
+}
+
+const COST_BYTES: usize = 16 << 10;
+
 impl EventDraft {
+    /// What it costs, if it is stored as it is.
+    pub fn cost(&self) -> u32 {
+        if self.partial.is_some() { 0 } else { cost(self.body.bytes()) }
+    }
+
     /// Reads an event. `output_key` is the `outputKey` of the request: if the event is a final response, its text
     /// becomes the state of that key.
     ///

@@ -108,6 +108,8 @@ pub enum RewindOutcome {
         view: SessionView,
         /// How many events were appended; none, if this is a retry.
         appended: usize,
+        /// What was appended costs so much.
+        cost: u32,
     },
     SessionNotFound,
     /// No event has the invocation.

@@ -238,8 +238,6 @@ mod tests {
             let charge = operation.serving.charge;
             assert!(charge != Charge::Nothing || !path.contains('{'), "{path}");
             assert!(charge == Charge::Nothing || !operation.serving.always, "{path}");
-            // By its handler, which has to know of it.
-            assert_eq!(charge == Charge::Events, operation.id == "appendEvents", "{}", operation.id);
         }
     }
 }

@@ -217,10 +217,10 @@ struct Stream<S> {
     failing: Option<Instant>,
     ended: Option<&'static str>,
     half_closed: Option<HalfClosed>,
-    sharer: shares::App,
+    sharer: shares::Asker,
     /// What the source keeps, and its room among the answers, if it is much.
     held: (usize, Option<shares::Share>),
-    _place: Watching,
+    place: Watching,
 }
 
 impl<S> Drop for Stream<S> {
@@ -245,7 +245,7 @@ impl<S: Source> Stream<S> {
             half_closed: call.extensions.get().cloned(),
             sharer: call.sharer(),
             held: (0, None),
-            _place: place,
+            place,
             app,
         }
     }
@@ -291,6 +291,10 @@ impl<S: Source> Stream<S> {
             if !self.client.still_may().await {
                 return Some(self.bye(Bye::CredentialExpired));
             }
+            if self.place.revocation.is_revoked() {
+                self.app.metrics.rejected("watchers");
+                return Some(self.bye(Bye::Overloaded));
+            }
             let deadline = Instant::now() + self.app.settings.request_timeout;
             match self.source.read(deadline).await {
                 Ok(Frames { text, more, ended }) => {
@@ -328,6 +332,7 @@ impl<S: Source> Stream<S> {
                 () = half_closed => return None,
                 _ = self.ending.wait_for(|ending| *ending) => {}
                 () = self.source.changed() => {}
+                () = self.place.revocation.revoked() => {}
                 () = sleep_until(next) => {}
             }
         }

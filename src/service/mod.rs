@@ -44,6 +44,7 @@ use tokio::time::Instant;
 
 use crate::domain::feed::FeedPosition;
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
+use crate::domain::policy::Bound;
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::tag::IfMatch;
 use crate::domain::time::Micros;
@@ -111,6 +112,8 @@ pub enum Error {
     Forgotten { base: i64 },
     #[error("the lease refused")]
     Lease(LeaseRefusal),
+    #[error("the app's policy allows no more")]
+    LimitReached(Bound),
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
     #[error("a session was deleted or trimmed while it was exported")]
@@ -131,6 +134,7 @@ impl From<Refusal> for Error {
         match refusal {
             Refusal::EventIdConflict => Self::EventIdConflict,
             Refusal::Lease(refusal) => Self::Lease(refusal),
+            Refusal::LimitReached(bound) => Self::LimitReached(bound),
             Refusal::RevisionMismatch(mismatch) => Self::RevisionMismatch(mismatch),
             Refusal::Rejected(rejected) => Self::Rejected(rejected),
         }
@@ -172,6 +176,8 @@ pub struct Guard {
 pub struct Changed<T> {
     /// By an earlier request, of which this one is a retry.
     pub replayed: bool,
+    /// What was stored costs so much, see [`cost`](crate::domain::event::cost).
+    pub cost: u32,
     pub after: T,
 }
 

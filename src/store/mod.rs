@@ -115,6 +115,9 @@ pub trait Store: Send + Sync + 'static {
     /// Creates a session from another one's past.
     async fn fork(&self, fork: &Fork, deadline: Instant) -> Result<ForkOutcome, StoreError>;
 
+    /// What the events of a session cost that are not trimmed, up to a revision; 0 if it is not there.
+    async fn log_cost(&self, key: &SessionKey, to: i64, deadline: Instant) -> Result<i64, StoreError>;
+
     /// Appends the event that rewinds a session, and reads the session in the same transaction.
     async fn rewind(&self, rewind: &RewindRequest, deadline: Instant) -> Result<RewindOutcome, StoreError>;
 

@@ -107,7 +107,8 @@ async fn a_primary_that_takes_no_writes_serves_reads() {
     serves_reads(&server).await;
     log_says(&server.process, "default_transaction_read_only is on").await;
     for flags in [&[][..], &["--feed-retention=1h"], &["--pgbouncer"]] {
-        serves_reads(&Server::start(&url, flags).await).await;
+        let reading = Server::start(&url, flags).await;
+        serves_reads(&reading).await;
     }
     let (status, log) = ended(&url, &["export"]).await;
     assert!(status.success(), "{log}");

@@ -968,6 +968,10 @@ fn policy() -> Value {
         span
     };
     let count = |least: i64, about: &str| json!({"anyOf": [{"type": "integer", "minimum": least}, {"type": "null"}], "description": about});
+    let bound = |about: &str| {
+        let number = json!({"type": "integer", "minimum": 1, "maximum": (1_u64 << 53) - 1});
+        json!({"anyOf": [number, {"type": "null"}], "description": about})
+    };
     let group = |about: &str, fields: Value| or_null(envelope(about, object(fields)));
     let fields = json!({
         "sessions": group("Which sessions go.", json!({
@@ -983,8 +987,15 @@ fn policy() -> Value {
         "sharedHistory": group("What of the past of app and user state goes.", json!({
             "maxAge": span("What was replaced so long ago; at least a day."),
         })),
+        "limits": group("What may be stored. What would exceed it is 409 `limit_reached`; what is there stays.", json!({
+            "sessionsPerUser": bound("Sessions of one user that have not expired."),
+            "eventsPerSession": bound("Events of one session that are not trimmed."),
+        })),
     });
-    let mut schema = envelope("How long the data of an app is kept; what is absent, for good.", object(fields));
+    let mut schema = envelope(
+        "How long the data of an app is kept, and how much; what is absent, for good and without a bound.",
+        object(fields),
+    );
     schema["examples"] = json!([{"sessions": {"idleTtl": "30d"}}]);
     schema
 }
@@ -1151,7 +1162,7 @@ fn problem() -> Value {
             "revision": {"type": "integer", "description": "The current one, where a precondition failed, or a position is gone."},
             "userRevision": {"type": "integer", "description": "That of the user's state, where a session was addressed."},
             "appRevision": {"type": "integer", "description": "That of the app's state, where a session was addressed."},
-            "limit": {"type": "string", "description": "What refused: the rate of `app`, `key` or `user`, or the places of `watchers`."},
+            "limit": {"type": "string", "description": "What refused: the rate of `app`, `key` or `user`, or the places of `watchers`; the bound of a policy, `sessionsPerUser` or `eventsPerSession`."},
             "epoch": {"type": "integer", "description": "Of the session's lease, where that refused."},
             "oldest": {"type": "string", "description": "The oldest position of the feed."},
             "owner": {"type": "string", "description": "Who holds the lease that is in the way."},

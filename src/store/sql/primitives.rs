@@ -53,6 +53,13 @@ fn of<'a>(text: &'static str, key: &'a SessionKey, incarnation: i64) -> Query<'a
     Query::new(text).session(key).bind(incarnation)
 }
 
+/// How many sessions a user has that have not expired, counted up to `most`.
+pub async fn count_sessions(db: &mut impl Sql, user: &UserKey, now: Micros, most: i64) -> Result<i64> {
+    let query = Query::new(&*db.statements().count_sessions).app(&user.app).bind(user.user.as_str());
+    let (count,): (i64,) = one(db, query.bind(now.0).bind(most)).await?;
+    Ok(count)
+}
+
 pub async fn set_metadata(db: &mut impl Sql, key: &SessionKey, patch: &MetadataPatch, now: Micros) -> Result<()> {
     let query = Query::new(&*db.statements().set_metadata)
         .session(key)

@@ -381,12 +381,27 @@ statements! { words,
     }),
     /// The policy of an app.
     policy: "select revision, policy from policies where app_name = $1",
+    /// What the events of a session up to `$4` cost that are not trimmed, see `domain::event::cost`.
+    log_cost: "select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1 end), 0) \
+               from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id \
+                 and e.incarnation = s.incarnation and e.sequence > s.base_revision and e.sequence <= $4 \
+               where s.app_name = $1 and s.user_id = $2 and s.id = $3",
+    /// What it bounds of what is stored.
+    bounds: "select sessions_per_user, events_per_session from policies where app_name = $1",
+    /// How many sessions a user has that have not expired by now (`$3`, where the database has no clock), counted up to `$4`.
+    count_sessions: format!(
+        "select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 \
+           and (s.expire_time is null or s.expire_time > {}) limit 0 + $4) as counted",
+        present(words, "$3")
+    ),
     /// Policies of apps after `$1`, up to `$2`.
     policies: "select app_name, policy from policies where app_name > $1 and policy is not null \
                order by app_name limit 0 + $2",
     /// Affects no row, if the revision before `$2` is not the present one.
-    set_policy: "insert into policies (app_name, revision, policy) values ($1, $2, $3) \
-                 on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy \
+    set_policy: "insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) \
+                 values ($1, $2, $3, $4, $5) \
+                 on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy, \
+                   sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session \
                  where policies.revision = excluded.revision - 1",
     /// What a policy judges the sessions of an app by: of those after `$2, $3, $4`, up to `$5`. `$6` is now, where the database
     /// has no clock; `$7` and `$8` say whether the first event of the log and the first stub count.

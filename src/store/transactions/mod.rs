@@ -201,6 +201,11 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.write(deadline, async |tx| past::fork(tx, salt, request).await).await
     }
 
+    async fn log_cost(&self, key: &SessionKey, to: i64, deadline: Instant) -> Result<i64> {
+        let cost = async |tx: &mut B::Tx| past::log_cost(tx, key, to).await;
+        self.runner.read(true, self.runner.deadline(deadline).of(key.app()), cost).await
+    }
+
     async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Result<RewindOutcome> {
         self.remembered.evict_session(&request.key);
         self.runner

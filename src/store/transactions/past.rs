@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::locked_live;
-use super::create::{InTheWay, in_the_way, made_before};
+use super::create::{InTheWay, exceeded, hold_count, in_the_way, made_before};
 use super::erasure::admit;
+use super::policy;
 use super::read::{head, not_there, view, whole_session};
 use crate::domain::append::{Outcome, decide};
 use crate::domain::command::{Fork, ForkOutcome};
 use crate::domain::erasure::Subject;
-use crate::domain::event::StoredEvent;
+use crate::domain::event::{StoredEvent, cost};
 use crate::domain::ids::SessionKey;
 use crate::domain::json::Json;
 use crate::domain::loaded::{LockedSession, Needs};
@@ -22,17 +23,21 @@ use crate::domain::writes::{Committed, SessionChange, Writes};
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
 use crate::store::runner::{End, apply};
-use crate::store::sql::primitives;
+use crate::store::sql::primitives::{self, one};
+use crate::store::sql::query::Query;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Copies the past of one session to a new one.
 pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(ForkOutcome, End)> {
     let key = SessionKey { user: fork.source.user.clone(), session: fork.session.clone() };
-    if !admit(tx, key.app(), &Subject::of(salt, &key.user)).await? {
+    let subject = Subject::of(salt, &key.user);
+    if !admit(tx, key.app(), &subject).await? {
         // Erased, so nothing to fork is there.
         return Ok((ForkOutcome::SessionNotFound, End::Release));
     }
+    let bounds = policy::bounds(tx, key.app()).await?;
+    hold_count(tx, &bounds, &subject).await?;
     let mut told = Vec::new();
     // First, so that a retry is answered even if the source is gone by now.
     if let Some(request) = &fork.request
@@ -68,6 +73,9 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(Fo
             return Ok((outcome, End::Release));
         }
     }
+    if let Some(bound) = exceeded(tx, &bounds, &key.user, revision - head.base_revision, fork.now).await? {
+        return Ok((ForkOutcome::LimitReached(bound), End::Release));
+    }
     primitives::copy_history(tx, &source, fork, head.base_revision, revision).await?;
     let incarnation = fork.incarnation;
     let forked_from = Some((fork.source.session.clone(), revision));
@@ -78,6 +86,12 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(Fo
         told.push(Committed::Events { key: key.clone(), incarnation, first, last });
     }
     Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, End::Commit(told)))
+}
+
+/// What the events of a session up to a revision cost, that a fork copies.
+pub async fn log_cost<X: Tx>(tx: &mut X, key: &SessionKey, to: i64) -> Result<i64> {
+    let (cost,): (i64,) = one(tx, Query::new(&*tx.statements().log_cost).session(key).bind(to)).await?;
+    Ok(cost)
 }
 
 /// The outcome of a fork whose row cannot be inserted.
@@ -126,7 +140,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
         Decision::Append(append) => append,
         Decision::Replayed => {
             let view = view(tx, &whole_session(&request.key, request.now)).await?;
-            return Ok((RewindOutcome::Done { view, appended: 0 }, End::Release));
+            return Ok((RewindOutcome::Done { view, appended: 0, cost: 0 }, End::Release));
         }
         Decision::SessionNotFound => return Ok((RewindOutcome::SessionNotFound, End::Release)),
         Decision::InvocationNotFound => return Ok((RewindOutcome::InvocationNotFound, End::Release)),
@@ -137,9 +151,10 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
     if let Outcome::Refused(refusal) = decide(&mut loaded, &append, &mut writes) {
         return Ok((RewindOutcome::Refused(refusal), End::Release));
     }
+    let cost = writes.events.iter().map(|row| cost(row.body.len())).fold(0, u32::saturating_add);
     let (_, end) = apply(tx, &writes).await?;
     let view = view(tx, &whole_session(&request.key, request.now)).await?;
-    Ok((RewindOutcome::Done { view, appended: append.events.len() }, end))
+    Ok((RewindOutcome::Done { view, appended: append.events.len(), cost }, end))
 }
 
 /// The past that a rewind returns to, if there is one.

@@ -2,6 +2,7 @@
 
 pub mod access;
 mod adk;
+mod bounds;
 mod console;
 mod conventions;
 mod edge;

@@ -35,7 +35,7 @@ fn rewind(event: &str, target: RewindTarget) -> RewindRequest {
 
 async fn rewound(store: &TestStore, request: &RewindRequest) -> (SessionView, bool) {
     match store.rewind(request, deadline()).await.unwrap() {
-        RewindOutcome::Done { view, appended } => (view, appended == 0),
+        RewindOutcome::Done { view, appended, .. } => (view, appended == 0),
         other => panic!("{other:?}"),
     }
 }
