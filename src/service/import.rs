@@ -18,7 +18,7 @@ use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::ops::Op;
 use crate::domain::scope::Scope;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::{
     EventLine, ImportEnd, ImportOutcome, ImportRows, ImportedRow, Line, LinesDigest, LogRow, PastValue, RowsOutcome,
     ScopeImport, SessionLine, SharedOutcome, Totals,
@@ -156,6 +156,7 @@ struct Open {
     first: Option<i64>,
     events: u64,
     update_time: Timestamp,
+    commit_time: Micros,
     state: BTreeMap<String, (i64, RawJson)>,
     rows: Vec<ImportedRow>,
     past: Vec<PastValue>,
@@ -506,6 +507,7 @@ impl Import {
             first: None,
             events: 0,
             update_time: begin.create_time.into(),
+            commit_time: Micros(0),
             state: BTreeMap::new(),
             rows: Vec::new(),
             past: Vec::new(),
@@ -528,10 +530,17 @@ impl Import {
         self.open = Some(open);
         may_write?;
         base_state?;
-        if expire_time.is_some_and(|time| time <= self.service.clock.now()) {
+        let deadline = self.deadline();
+        if let Some(time) = expire_time
+            && time
+                <= self
+                    .service
+                    .read(deadline, || Box::pin(self.service.time(deadline)))
+                    .await
+                    .map_err(Failed::Service)?
+        {
             return Err(Fault::new("session_not_found", "the session has expired").into());
         }
-        let deadline = self.deadline();
         let exists = match self.service.head(&key, deadline).await {
             Ok(_) => true,
             Err(Error::SessionNotFound) => false,
@@ -561,6 +570,7 @@ impl Import {
         open.sequence = stub.sequence;
         if stub.sequence == open.begin.base {
             open.update_time = stub.event_time.into();
+            open.commit_time = open.commit_time.max(stub.commit_time);
         }
         open.saw_invocation(&stub.invocation_id, stub.sequence);
         open.bytes += 500;
@@ -584,6 +594,7 @@ impl Import {
         open.sequence = sequence;
         open.events += 1;
         open.update_time = event.timestamp.clone();
+        open.commit_time = open.commit_time.max(commit_time);
         let removed = event.edit.ops.iter().filter(|op| op.scope == Scope::Session && matches!(op.op, Op::Remove));
         for op in removed {
             open.set(&op.key, None, sequence);
@@ -661,6 +672,7 @@ impl Import {
                 begin: open.begin,
                 revision,
                 update_time: open.update_time,
+                commit_time: open.commit_time,
                 state,
                 sha256,
                 now: self.service.clock.now(),
