@@ -93,6 +93,11 @@ async fn perform(authenticator: &Authenticator, command: KeysCommand, deadline: 
             authenticator.revoke_key(&client, &id, deadline).await?;
             Ok(Printed { note: format!("{id} is revoked\n"), ..Printed::default() })
         }
+        KeysCommand::RotateTokenSecret => {
+            authenticator.replace_token_secret(deadline).await?;
+            let note = "all tokens of users from before are void, in every process within 5 s\n".to_owned();
+            Ok(Printed { note, ..Printed::default() })
+        }
         KeysCommand::Rotate { id, overlap } => {
             let (key, text, until) = authenticator.rotate_key(&client, &id, micros(overlap), deadline).await?;
             let mut printed = made(&key, &text);

@@ -5,6 +5,8 @@ mod adk;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,6 +73,11 @@ impl From<io::Error> for Error {
     }
 }
 
+/// The error with the name of the file that it is about.
+fn named(path: &Path, error: &io::Error) -> Error {
+    Error::File(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
 /// The service of a database, without a server. `creates`: a database that is missing is made.
 ///
 /// # Errors
@@ -88,7 +95,11 @@ pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
     let service = service(config, false).await?;
     // Nothing else runs here, so a file may be waited for.
     let mut out: Box<dyn Write> = match &args.output {
-        Some(path) => Box::new(BufWriter::new(File::create(path)?)),
+        // It holds all that there is of people: nobody else reads it, whatever the umask.
+        Some(path) => {
+            let private = File::options().write(true).create(true).truncate(true).mode(0o600).open(path);
+            Box::new(BufWriter::new(private.map_err(|error| named(path, &error))?))
+        }
         None => Box::new(BufWriter::new(io::stdout())),
     };
     let mut progress = Progress::new("exported");
@@ -145,7 +156,12 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
     let done = if args.file.as_os_str() == "-" {
         lines(import, args.dry_run, io::stdin().lock()).await
     } else {
-        lines(import, args.dry_run, BufReader::with_capacity(1 << 20, File::open(&args.file)?)).await
+        lines(
+            import,
+            args.dry_run,
+            BufReader::with_capacity(1 << 20, File::open(&args.file).map_err(|error| named(&args.file, &error))?),
+        )
+        .await
     };
     service.close().await;
     done

@@ -44,7 +44,8 @@ pub enum Left {
 fn remains(erasure: &Erasure, left: Option<Left>) -> Vec<&'static str> {
     let mut remains = vec![
         "app state, also what sessions of the user wrote to it",
-        "backups and exports from before, until the ledger of erasures is replayed on what is restored or imported from them",
+        "backups from before, until the ledger of erasures is replayed on what is restored from them",
+        "exports from before",
         "names in the access log, and in API keys that were made for the user",
         "a keyed hash of app and user in the ledger of erasures, and with the count of revoked tokens",
     ];

@@ -14,7 +14,8 @@ use crate::service::{Nodes, Standby};
 pub const HEALTH: Operation = Operation {
     id: "health",
     tag: "System",
-    serving: Serving { always: true, ..Serving::PROCESS },
+    // Some balancers add a query, against caches.
+    serving: Serving { always: true, strict_query: false, ..Serving::PROCESS },
     access: Access::Open,
     summary: "Whether the process lives",
     description: "Asks nobody else: restart the process if this fails.",
@@ -32,7 +33,7 @@ pub async fn health(_: Call) -> Result<Response, Problem> {
 pub const READY: Operation = Operation {
     id: "ready",
     tag: "System",
-    serving: Serving { always: true, database: true, ..Serving::PROCESS },
+    serving: Serving { always: true, database: true, strict_query: false, ..Serving::PROCESS },
     access: Access::Open,
     summary: "Whether requests can be served",
     description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails. \
@@ -122,4 +123,16 @@ pub async fn docs(call: Call) -> Result<Response, Problem> {
         .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
         .header(header::CONTENT_SECURITY_POLICY, &PAGE_POLICY)
         .body(call.app.api.docs.as_str()))
+}
+
+pub const DOCS_WITH_SLASH: Operation = Operation {
+    id: "docsWithSlash",
+    summary: "Leads to the description",
+    answers: &[Reply { status: StatusCode::PERMANENT_REDIRECT, about: "To `/docs`.", schema: None, headers: &[] }],
+    ..DOCS
+};
+
+/// Relative, so that it leads there below a path of a proxy, too.
+pub async fn docs_with_slash(_: Call) -> Result<Response, Problem> {
+    Ok(Answer::new(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, "../docs").empty())
 }

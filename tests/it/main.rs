@@ -32,6 +32,7 @@ mod races;
 mod rates;
 mod rolling_restart;
 mod running;
+mod secrets;
 mod store;
 mod traces;
 mod verify;

@@ -12,7 +12,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::mem;
 use std::ops::ControlFlow;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -130,6 +130,7 @@ impl Sqlite {
         let writer = pool(options.clone(), 1);
         // Makes the file, without which there is nothing to read.
         writer.acquire().await?.release();
+        warn_of_readers(&path);
         let readers = options.create_if_missing(false).pragma("query_only", "on").pragma("cache_size", READER_CACHE);
         let readers = pool(readers, limits.connections);
         let clock = Arc::default();
@@ -160,6 +161,9 @@ impl Connect for Opener {
     }
 }
 
+/// Its owner reads and writes, and nobody else: the database has the secret that signs tokens.
+const PRIVATE: u32 = 0o600;
+
 /// Why what needs a database finds none.
 fn missing(path: &str) -> StoreError {
     match all_applied(&MIGRATOR, &[]) {
@@ -177,12 +181,13 @@ pub fn place(path: &str) -> String {
     fs::canonicalize(&absolute).unwrap_or(absolute).display().to_string()
 }
 
-/// The canonical path of the file, which is created if it is missing.
+/// The canonical path of the file, which is created if it is missing. SQLite gives the log and its index the mode of the file.
 fn real_path(path: &Path) -> Result<PathBuf> {
     let found = match fs::canonicalize(path) {
         // Never opened if it is there: to close it would release the locks that SQLite has on it in this process.
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            File::options().write(true).create(true).truncate(false).open(path).and_then(|_| fs::canonicalize(path))
+            let private = File::options().write(true).create(true).truncate(false).mode(PRIVATE).open(path);
+            private.and_then(|_| fs::canonicalize(path))
         }
         found => found,
     };
@@ -191,14 +196,34 @@ fn real_path(path: &Path) -> Result<PathBuf> {
 
 /// The lock of the file; `None` if another process has it.
 fn lock(path: &Path) -> Result<Option<File>> {
-    let lock_path = PathBuf::from(format!("{}.lock", path.display()));
-    let file = File::create(&lock_path)
-        .map_err(|error| StoreError::config(format!("cannot open {}: {error}", lock_path.display())))?;
+    let lock_path = beside(path, ".lock");
+    // Whoever can open it can hold the lock, and keep the service from starting.
+    let file = File::options().write(true).create(true).truncate(false).mode(PRIVATE).open(&lock_path);
+    let file = file.map_err(|error| StoreError::config(format!("cannot open {}: {error}", lock_path.display())))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => {
             Err(StoreError::config(format!("cannot lock {}: {error}", lock_path.display())))
+        }
+    }
+}
+
+/// The name of the file with something behind it: what else of the database lies in its directory.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Warns of what others than the owner may read: a file from elsewhere, or of an earlier version.
+fn warn_of_readers(path: &Path) {
+    for suffix in ["", "-wal", "-shm", ".lock"] {
+        let file = beside(path, suffix);
+        let mode = fs::metadata(&file).map_or(0, |found| found.permissions().mode());
+        if mode & 0o077 != 0 {
+            let mode = format!("{:04o}", mode & 0o7777);
+            tracing::warn!(file = %file.display(), mode, "others than its owner may open a file of the database, which holds secrets: chmod 600");
         }
     }
 }
