@@ -76,7 +76,7 @@ select sequence, commit_time, body from events where app_name = $1 and user_id =
 
 -- first_of_invocation
 select min(sequence) from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and invocation_id = $5;
+    and invocation_id = $5 and sequence > $6;
 
 -- rewinds
 select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
@@ -679,6 +679,13 @@ select secret from token_secrets where name = 'current';
 -- insert_token_secret
 insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
 
+-- replace_token_secret
+insert into token_secrets (name, secret) values ('current', $1) on conflict (name) do update set secret =
+    excluded.secret;
+
+-- revoked_api_keys
+select id, revoke_time from api_keys where id > $1 and revoke_time is not null order by id limit 0 + $2;
+
 -- feed_tick
 select tick, time, snapshot::text as snapshot from ticks where pg_snapshot_xmax(snapshot) <=
     pg_snapshot_xmax(pg_current_snapshot()) and epoch = (select l.epoch from ticks l order by l.tick desc limit
@@ -739,6 +746,14 @@ select revision, key, value from app_log where app_name = $1 and revision >= $2 
 update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null where
     hashtextextended(user_id, hashtextextended(app_name, 0)) = hashtextextended($2, hashtextextended($1, 0))
     and app_name = $1 and user_id = $2;
+
+-- token_epochs
+select app_name, subject, epoch from token_epochs where (subject, app_name) > ($1, $2) order by subject,
+    app_name limit 0 + $3;
+
+-- raise_token_epoch
+insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) on conflict (subject, app_name) do
+    update set epoch = excluded.epoch where token_epochs.epoch < excluded.epoch;
 
 -- token_epoch
 select epoch from token_epochs where app_name = $1 and subject = $2;

@@ -54,6 +54,11 @@ pub fn request_digest(salt: &[u8; 32], app: &AppName, id: &str) -> [u8; 32] {
     keyed(salt, &["erasure request", app.as_str(), id])
 }
 
+/// As [`request_digest`], of one user: for who may not know of others what they asked.
+pub fn request_digest_of_user(salt: &[u8; 32], user: &UserKey, id: &str) -> [u8; 32] {
+    keyed(salt, &["erasure request of user", user.app.as_str(), user.user.as_str(), id])
+}
+
 /// What tells one database from another, and is the same after a restore: 32 hexadecimal digits.
 pub fn instance(salt: &[u8; 32]) -> String {
     hex(keyed(salt, &["instance"]).get(..16).unwrap_or_default())
@@ -178,8 +183,8 @@ pub enum ErasureOutcome {
     Accepted(Erasure),
     /// The request was made before.
     Replayed(Erasure),
-    /// The request was made before, for another user.
-    Conflict,
+    /// The request was made before, for another user: that erasure.
+    Conflict(Erasure),
 }
 
 #[cfg(test)]

@@ -81,7 +81,9 @@ pub const REWIND: Operation = Operation {
     description: "To before the first event of an invocation, or to right after the event `toRevision`. One event is \
                   appended, with `actions.rewindBeforeInvocationId` and what restores the session's own state: keys as \
                   they were, later ones removed. App and user state stay. No event is removed; `GET events` leaves out \
-                  what was taken back if it is asked to (`excludeRewound`). `Idempotency-Key` is the id of the event.",
+                  what was taken back if it is asked to (`excludeRewound`). If `toRevision` cuts an invocation in two, \
+                  its events up to there are appended once more behind that event (new ids, `customMetadata.rewindCopyOf`, \
+                  no change of state), as ADK takes back whole invocations. `Idempotency-Key` is the id of the event.",
     query: &[],
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "RewindSession", required: true }),

@@ -479,10 +479,14 @@ impl From<Error> for Problem {
             Error::Store(error) => {
                 let (code, detail) = match error.cause {
                     Cause::Overloaded => (Code::Overloaded, "the database is busy; try again"),
-                    Cause::Internal | Cause::Config => (Code::Internal, "the server met a bug; it is in its log"),
-                    Cause::Conflict | Cause::ConnectionLost | Cause::Unavailable | Cause::Refused | Cause::Timeout => {
-                        (Code::StorageUnavailable, "the database did not answer; try again")
-                    }
+                    Cause::Internal => (Code::Internal, "the server met a bug; it is in its log"),
+                    Cause::ReadOnly => (Code::StorageUnavailable, "the database takes no writes now; reads are served"),
+                    Cause::Conflict
+                    | Cause::ConnectionLost
+                    | Cause::Unavailable
+                    | Cause::Refused
+                    | Cause::Config
+                    | Cause::Timeout => (Code::StorageUnavailable, "the database did not answer; try again"),
                 };
                 let detail = if error.unclear {
                     "the answer to the commit was lost, so the write may have happened; what has an event id can be \

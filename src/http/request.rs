@@ -408,8 +408,8 @@ impl Call {
         Ok(key.map(|key| RequestKey::new(key, std::iter::once(self.operation.id).chain(path), body)))
     }
 
-    /// Reads the whole body, `None` if there is none. The client of one that took long is judged again: from here on, the request is
-    /// what it may do now.
+    /// Reads the whole body, `None` if there is none: also of a request that announces one in chunks and sends none, whatever type
+    /// it says. The client of one that took long is judged again: from here on, the request is what it may do now.
     ///
     /// # Errors
     /// The body is not what it must be; the client may not do this any more.
@@ -442,7 +442,10 @@ impl Call {
         if announced.unwrap_or(0) == 0 && !chunked {
             return Ok(None);
         }
-        check_content_type(self.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), MediaType::Json)?;
+        let content_type = self.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+        if !chunked {
+            check_content_type(content_type, MediaType::Json)?;
+        }
         if announced.is_some_and(|length| length > limit) {
             return Err(too_large());
         }
@@ -483,6 +486,9 @@ impl Call {
                 Ok(Some(Ok(frame))) => frame,
             };
             let Ok(data) = frame.into_data() else { continue };
+            if bytes.is_empty() && !data.is_empty() {
+                check_content_type(content_type, MediaType::Json)?;
+            }
             if bytes.len() + data.len() > limit {
                 return Err(too_large());
             }
@@ -679,7 +685,7 @@ impl Query {
         let is_known = |pair: &&str| {
             let name = pair.split('=').next().unwrap_or_default();
             match serving.strict_query {
-                true => name != QUERY_TOKEN,
+                true => !percent_decode_str(name).eq(QUERY_TOKEN.bytes()),
                 false => operation.query.iter().any(|param| param.name == name),
             }
         };

@@ -296,12 +296,15 @@ impl Import {
         self.stored.take()
     }
 
-    /// Takes a line, without its line feed; what became of a session that it ends.
+    /// Takes a line, without its line feed; what became of a session that it ends. What other systems put around lines is no part
+    /// of it: a carriage return, and a byte order mark.
     ///
     /// # Errors
     /// Only [`Error::Store`]. The import may go on with the next line, or be begun again.
     pub async fn line(&mut self, line: &[u8]) -> Result<Vec<Imported>> {
         let mut results = Vec::new();
+        let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+        let line = line.strip_suffix(b"\r").filter(|line| line.ends_with(b"}")).unwrap_or(line);
         if line.trim_ascii().is_empty() {
             return Ok(results);
         }
@@ -608,7 +611,8 @@ impl Import {
             open.set(&change.key, Some(change.value.clone()), sequence);
         }
         let mut rewind_to = rewound_to;
-        if let (Some(Rewind::Before(invocation)), None) = (&event.rewind, rewound_to) {
+        // What it names decides, as for every reader of ADK; the revision, where that has no name.
+        if let Some(Rewind::Before(invocation)) = &event.rewind {
             let first = open.invocations.get(invocation).copied();
             // An unknown invocation takes nothing back.
             rewind_to = Some(first.unwrap_or(sequence) - 1);

@@ -36,6 +36,7 @@ mod sweep;
 mod trim;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use receipts::Signer;
 use tokio::sync::{Notify, OnceCell};
@@ -158,6 +159,8 @@ pub struct Service {
     live: Arc<Live>,
     /// Signs receipts; the same for every process.
     signer: OnceCell<Signer>,
+    /// For a reader of the file.
+    erasures_wait: AtomicBool,
 }
 
 /// What a write of a session is judged by, beside what it writes.
@@ -196,7 +199,16 @@ impl Service {
         store.watch_commits(Box::new(move |committed| told.committed(committed)));
         let now = clock.clone();
         store.set_clock(Arc::new(move || now.now()));
-        Self { store, clock, limits, metrics, to_sweep: Notify::new(), live, signer: OnceCell::new() }
+        Self {
+            store,
+            clock,
+            limits,
+            metrics,
+            to_sweep: Notify::new(),
+            live,
+            signer: OnceCell::new(),
+            erasures_wait: AtomicBool::new(false),
+        }
     }
 
     /// The same service of a store that holds nothing.
@@ -207,6 +219,11 @@ impl Service {
     /// The kind of the database: `sqlite` or `postgresql`.
     pub fn database(&self) -> &'static str {
         if self.store.is_shared() { "postgresql" } else { "sqlite" }
+    }
+
+    /// Whether there is a change feed.
+    pub fn feeds(&self) -> bool {
+        self.store.feeds()
     }
 
     /// Closes the database, once nothing is under way.

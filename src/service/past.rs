@@ -78,8 +78,8 @@ impl Service {
         }
     }
 
-    /// Appends an event that restores the session's own state and takes events back, and shows the session
-    /// afterwards. `id` is that of the event.
+    /// Appends an event that restores the session's own state and takes events back, and copies of what has to stay of an
+    /// invocation that it cuts in two, and shows the session afterwards. `id` is that of the event.
     ///
     /// # Errors
     /// `SessionNotFound`, `InvocationNotFound`, `Trimmed`, `EventIdConflict`, `Lease`, `RevisionMismatch`;
@@ -94,18 +94,18 @@ impl Service {
     ) -> Result<Changed<SessionView>> {
         let event_id = id.unwrap_or_else(|| self.clock.fresh_id().into());
         let invocation_id = format!("rewind-{}", self.clock.fresh_id());
-        let now = self.clock.now();
-        let request = RewindRequest { key, target, event_id, invocation_id, lease, if_match, now };
+        let (copy_id, now) = (self.clock.fresh_id(), self.clock.now());
+        let request = RewindRequest { key, target, event_id, copy_id, invocation_id, lease, if_match, now };
         let Tried { value: outcome, unclear } =
             self.transact(Repeat::Safe, deadline, || self.store.rewind(&request, deadline)).await?;
         match outcome {
-            RewindOutcome::Done { view, replayed, cost } => {
+            RewindOutcome::Done { view, appended, cost } => {
                 // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
-                let replayed = replayed && !unclear;
+                let replayed = appended == 0 && !unclear;
                 if replayed {
                     self.metrics.replayed(1);
                 } else {
-                    self.metrics.appended(1);
+                    self.metrics.appended(appended.max(1));
                 }
                 Ok(Changed { replayed, cost, after: view })
             }

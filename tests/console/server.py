@@ -99,6 +99,8 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         if "--require-auth" in flags:
+            # A command for keys makes no database.
+            subprocess.run([*self._command, "migrate"], env=self._environment, check=True, capture_output=True)
             self.key = self.new_key("--role=admin")
         self.api = Api(self.port, self.key)
         self.start()
@@ -116,7 +118,9 @@ class Server:
         return [os.environ["SESSIOND_BIN"], "--database-url", f"sqlite://{self.folder}/data.db"]
 
     def new_key(self, *flags):
-        """A key, made by the command line."""
+        """A key, made by the command line; of all apps and of a name like others, unless the flags say so."""
+        given = {flag.partition("=")[0] for flag in flags}
+        flags = (*flags, *(flag for flag in ("--name=a test", "--apps=*") if flag.partition("=")[0] not in given))
         run = subprocess.run(
             [*self._command, "keys", "create", *flags], env=self._environment, check=True, capture_output=True, text=True
         )

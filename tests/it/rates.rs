@@ -176,7 +176,7 @@ async fn an_append_that_cannot_be_read_costs_as_much_as_any_request() {
 
 /// A key that the command line makes.
 async fn key(place: &Place, grant: &[&str]) -> String {
-    let (_, printed) = ended(&place.url(), &[&["keys", "create"], grant].concat()).await;
+    let (_, printed) = ended(&place.url(), &[&["keys", "create", "--name=a test"], grant].concat()).await;
     printed.lines().find(|line| line.starts_with("sdk_")).expect("a key").to_owned()
 }
 

@@ -462,6 +462,7 @@ fn erasure() -> Value {
             "id": {"type": "string"}, "appName": reference("Id"), "reference": {"type": "string"},
             "state": {"type": "string", "enum": ["running", "done"]},
             "requestTime": reference("Time"), "doneTime": reference("Time"), "counts": reference("ErasureCounts"),
+            "reason": {"type": "string", "description": "Why it still runs, although no row is left."},
             "receipt": reference("ErasureReceipt"),
         },
     })
@@ -595,11 +596,14 @@ fn caller() -> Value {
             "kind": {"type": "string", "enum": ["none", "key", "token", "jwt"]},
             "id": {"type": "string", "description": "Of a key its id, of a token that of its key, of a JWT its subject."},
             "role": reference("Role"),
-            "apps": {"type": "array", "items": {"type": "string"}}, "users": {"type": "array", "items": {"type": "string"}},
+            "apps": {"type": "array", "items": {"type": "string"}, "description": SHOWN},
+            "users": {"type": "array", "items": {"type": "string"}, "description": SHOWN},
             "expireTime": reference("Time"),
         },
     })
 }
+
+const SHOWN: &str = "Names, or prefixes with a trailing `*`; `[\"*\"]` is all. A name that an issuer or a token says is literal: if it ends with `*`, a backslash is before that.";
 
 fn info() -> Value {
     let count = json!({"type": "integer", "minimum": 0});
@@ -732,8 +736,8 @@ fn event(stored: bool) -> Value {
         json!({"anyOf": [reference("TimeIn"), {"type": "null"}], "description": "Now, if missing."});
     json!({
         "type": "object", "properties": properties,
-        "description": "An ADK event. Unknown fields are kept byte for byte; known ones may be given in snake_case and \
-                        come back in camelCase. `sequence` and `commitTime` are the server's: given ones are dropped.",
+        "description": "An ADK event. Unknown fields are kept byte for byte; known ones, and names that ADK knows below \
+                        them, may be given in snake_case and come back in camelCase. `sequence` and `commitTime` are the server's: given ones are dropped.",
         "examples": [{
             "id": "evt-1", "author": "user", "invocationId": "inv-1",
             "content": {"role": "user", "parts": [{"text": "Where is my invoice?"}]},

@@ -402,8 +402,9 @@ pub async fn first_of_invocation(
     key: &SessionKey,
     incarnation: i64,
     invocation: &str,
+    after: i64,
 ) -> Result<Option<i64>> {
-    let query = of(&db.statements().first_of_invocation, key, incarnation).bind(filter_text(invocation));
+    let query = of(&db.statements().first_of_invocation, key, incarnation).bind(filter_text(invocation)).bind(after);
     let (first,): (Option<i64>,) = one(db, query).await?;
     Ok(first)
 }
@@ -584,13 +585,19 @@ pub async fn view_in_parts<'a>(
     Ok(Some(SessionView { head, state, events }))
 }
 
-async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
+/// The sequences of the events that rewind, ascending, each with the last one before those that it takes back.
+pub async fn rewinds(db: &mut impl Sql, head: &SessionInfo) -> Result<Vec<(i64, i64)>> {
+    let query = of(&db.statements().rewinds, &head.key, head.incarnation);
+    db.fetch(query).await
+}
+
+pub async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
     // Sequences are dense, so the last N are those above revision - N.
     let before_last = query.last.map_or(0, |last| head.revision.saturating_sub(last));
     let after = query.after.max(head.base_revision).max(before_last);
     let statements = db.statements();
     let hidden = match query.exclude_rewound {
-        true => hidden(&db.fetch::<(i64, i64)>(of(&statements.rewinds, &head.key, head.incarnation)).await?),
+        true => hidden(&rewinds(db, head).await?),
         false => Vec::new(),
     };
     let text = match (query.descending, hidden.is_empty()) {

@@ -67,7 +67,10 @@ statements! { words,
     event: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and id = $5"),
     /// The event of the sequence `$5`.
     event_at: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and sequence = $5"),
-    first_of_invocation: format!("select min(sequence) from events where {OF_INCARNATION} and invocation_id = $5"),
+    /// The first event of the invocation `$5` after the sequence `$6`.
+    first_of_invocation: format!(
+        "select min(sequence) from events where {OF_INCARNATION} and invocation_id = $5 and sequence > $6"
+    ),
     rewinds: format!(
         "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to is not null order by sequence"
     ),
@@ -497,6 +500,10 @@ statements! { words,
     ),
     token_secret: "select secret from token_secrets where name = 'current'",
     insert_token_secret: "insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing",
+    replace_token_secret: "insert into token_secrets (name, secret) values ('current', $1) \
+                           on conflict (name) do update set secret = excluded.secret",
+    /// Keys after the id `$1` that were revoked, up to `$2`.
+    revoked_api_keys: "select id, revoke_time from api_keys where id > $1 and revoke_time is not null order by id limit 0 + $2",
     /// The tick `$1`, and others.
     feed_tick: format!("select {} {} and {} = $1", words.feed.ticks, words.feed.valid, tick(words)),
     feed_oldest: format!("select {} {} order by {} limit 1", words.feed.ticks, words.feed.valid, tick(words)),
@@ -525,6 +532,13 @@ statements! { words,
          where {}app_name = $1 and user_id = $2",
         words.feed.of_user
     ),
+    /// After the user `$1` and the app `$2`, up to `$3`.
+    token_epochs: "select app_name, subject, epoch from token_epochs where (subject, app_name) > ($1, $2) \
+                   order by subject, app_name limit 0 + $3",
+    /// Affects no row if the tokens were revoked as often already.
+    raise_token_epoch: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) \
+                        on conflict (subject, app_name) do update set epoch = excluded.epoch \
+                        where token_epochs.epoch < excluded.epoch",
     token_epoch: "select epoch from token_epochs where app_name = $1 and subject = $2",
     revoke_tokens: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) \
                     on conflict (subject, app_name) do update set epoch = token_epochs.epoch + 1 returning epoch",

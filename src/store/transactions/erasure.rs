@@ -82,7 +82,7 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Result<(ErasureOutco
 fn replayed(found: Erasure, subject: &Subject) -> ErasureOutcome {
     match found.subject == *subject {
         true => ErasureOutcome::Replayed(found),
-        false => ErasureOutcome::Conflict,
+        false => ErasureOutcome::Conflict(found),
     }
 }
 

@@ -14,8 +14,9 @@ use crate::domain::event::{StoredEvent, cost};
 use crate::domain::ids::SessionKey;
 use crate::domain::json::Json;
 use crate::domain::loaded::{LockedSession, Needs};
-use crate::domain::query::{ANY_TIME, Moment, MomentQuery};
+use crate::domain::query::{ANY_TIME, EventQuery, Moment, MomentQuery};
 use crate::domain::rewind::{self, Decision, Past, RewindOutcome, RewindRequest, RewindTarget};
+use crate::domain::session::SessionInfo;
 use crate::domain::tag::Tag;
 use crate::domain::time::Timestamp;
 use crate::domain::writes::{Committed, SessionChange, Writes};
@@ -139,7 +140,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
         Decision::Append(append) => append,
         Decision::Replayed => {
             let view = view(tx, &whole_session(&request.key, request.now)).await?;
-            return Ok((RewindOutcome::Done { view, replayed: true, cost: 0 }, End::Release));
+            return Ok((RewindOutcome::Done { view, appended: 0, cost: 0 }, End::Release));
         }
         Decision::SessionNotFound => return Ok((RewindOutcome::SessionNotFound, End::Release)),
         Decision::InvocationNotFound => return Ok((RewindOutcome::InvocationNotFound, End::Release)),
@@ -153,14 +154,14 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
     let cost = writes.events.iter().map(|row| cost(row.body.len())).fold(0, u32::saturating_add);
     let (_, end) = apply(tx, &writes).await?;
     let view = view(tx, &whole_session(&request.key, request.now)).await?;
-    Ok((RewindOutcome::Done { view, replayed: false, cost }, end))
+    Ok((RewindOutcome::Done { view, appended: append.events.len(), cost }, end))
 }
 
 /// The past that a rewind returns to, if there is one.
 async fn past_of<X: Tx>(tx: &mut X, row: &LockedSession, target: &RewindTarget) -> Result<Option<Past>> {
     let to = match target {
         RewindTarget::BeforeInvocation(invocation) => {
-            let first = primitives::first_of_invocation(tx, &row.key, row.head.incarnation, invocation).await?;
+            let first = primitives::first_of_invocation(tx, &row.key, row.head.incarnation, invocation, 0).await?;
             first.map(|first| first - 1)
         }
         RewindTarget::Revision(revision) => (*revision < row.head.revision).then_some(*revision),
@@ -169,12 +170,59 @@ async fn past_of<X: Tx>(tx: &mut X, row: &LockedSession, target: &RewindTarget) 
     let Some(head) = head(tx, &row.key, ANY_TIME).await? else { return Err(not_there()) };
     let base = head.base_revision;
     if to < base {
-        return Ok(Some(Past { to, base, invocation: String::new(), differences: Vec::new() }));
+        return Ok(Some(Past {
+            to,
+            base,
+            invocation: String::new(),
+            from: to + 1,
+            copied: Vec::new(),
+            differences: Vec::new(),
+        }));
     }
-    let first = event_of(tx, row, to + 1).await?;
-    let invocation = Json::trusted(&first.body).get("invocationId").and_then(Json::as_str).unwrap_or_default();
+    let invocation = invocation_of(&event_of(tx, row, to + 1).await?);
     let differences = primitives::differences(tx, row, to).await?;
-    Ok(Some(Past { to, base, invocation: invocation.into_owned(), differences }))
+    let mut past = Past { to, base, invocation, from: to + 1, copied: Vec::new(), differences };
+    if matches!(target, RewindTarget::Revision(_)) && !past.invocation.is_empty() {
+        copied(tx, row, &head, &mut past).await?;
+    }
+    Ok(Some(past))
+}
+
+fn invocation_of(event: &StoredEvent) -> String {
+    let invocation = Json::trusted(&event.body).get("invocationId").and_then(Json::as_str);
+    invocation.unwrap_or_default().into_owned()
+}
+
+/// Loads what stays of an invocation that the rewind cuts in two, from its first event on, page by page, until there is more than
+/// a rewind may copy.
+async fn copied<X: Tx>(tx: &mut X, row: &LockedSession, head: &SessionInfo, past: &mut Past) -> Result<()> {
+    let incarnation = row.head.incarnation;
+    let first = primitives::first_of_invocation(tx, &row.key, incarnation, &past.invocation, past.base).await?;
+    let Some(first) = first.filter(|first| *first <= past.to) else { return Ok(()) };
+    let mut rewinds = primitives::rewinds(tx, head).await?;
+    rewinds.retain(|(sequence, _)| *sequence <= past.to);
+    let hidden = rewind::hidden(&rewinds);
+    past.from = rewind::taken_from(first, &hidden).max(past.base + 1);
+    if past.from < first {
+        let named = invocation_of(&event_of(tx, row, past.from).await?);
+        // Without a name, what an earlier rewind hides is told by its revision alone, and stays so.
+        match named.is_empty() {
+            true => past.from = first,
+            false => past.invocation = named,
+        }
+    }
+    let mut query = EventQuery { after: past.from - 1, before: past.to + 1, ..EventQuery::all() };
+    let mut bytes = 0;
+    loop {
+        let page = primitives::events(tx, head, &query).await?;
+        let Some(last) = page.events.last() else { return Ok(()) };
+        query.after = last.sequence;
+        bytes += page.events.iter().map(StoredEvent::weight).sum::<usize>();
+        past.copied.extend(page.events.into_iter().filter(|event| !rewind::is_hidden(event.sequence, &hidden)));
+        if !page.more || bytes > 2 * rewind::MAX_COPIED_BYTES {
+            return Ok(());
+        }
+    }
 }
 
 /// Reads the state of a moment that is past, or of now.
