@@ -5,6 +5,8 @@ mod adk;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,12 +73,17 @@ impl From<io::Error> for Error {
     }
 }
 
-/// The service of a database, without a server.
+/// The error with the name of the file that it is about.
+fn named(path: &Path, error: &io::Error) -> Error {
+    Error::File(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+/// The service of a database, without a server. `creates`: a database that is missing is made.
 ///
 /// # Errors
 /// The database cannot be had.
-pub async fn service(config: &Config) -> Result<Arc<Service>, Error> {
-    let store = open_beside(config).await.map_err(Error::Start)?;
+pub async fn service(config: &Config, creates: bool) -> Result<Arc<Service>, Error> {
+    let store = open_beside(config, creates).await.map_err(Error::Start)?;
     Ok(Arc::new(Service::new(store, Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()))))
 }
 
@@ -85,10 +92,14 @@ pub async fn service(config: &Config) -> Result<Arc<Service>, Error> {
 /// # Errors
 /// The database fails, the file cannot be written, a session was deleted or trimmed meanwhile.
 pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
-    let service = service(config).await?;
+    let service = service(config, false).await?;
     // Nothing else runs here, so a file may be waited for.
     let mut out: Box<dyn Write> = match &args.output {
-        Some(path) => Box::new(BufWriter::new(File::create(path)?)),
+        // It holds all that there is of people: nobody else reads it, whatever the umask.
+        Some(path) => {
+            let private = File::options().write(true).create(true).truncate(true).mode(0o600).open(path);
+            Box::new(BufWriter::new(private.map_err(|error| named(path, &error))?))
+        }
         None => Box::new(BufWriter::new(io::stdout())),
     };
     let mut progress = Progress::new("exported");
@@ -135,7 +146,7 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
     if let Some(ImportCommand::Adk(args)) = args.other {
         return adk::import(config, args).await;
     }
-    let service = service(config).await?;
+    let service = service(config, !args.dry_run).await?;
     let options = ImportOptions {
         on_conflict: if args.skip_existing { OnConflict::Skip } else { OnConflict::Fail },
         app: args.app_name,
@@ -145,7 +156,12 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
     let done = if args.file.as_os_str() == "-" {
         lines(import, args.dry_run, io::stdin().lock()).await
     } else {
-        lines(import, args.dry_run, BufReader::with_capacity(1 << 20, File::open(&args.file)?)).await
+        lines(
+            import,
+            args.dry_run,
+            BufReader::with_capacity(1 << 20, File::open(&args.file).map_err(|error| named(&args.file, &error))?),
+        )
+        .await
     };
     service.close().await;
     done

@@ -16,6 +16,7 @@ use super::event::{NewEvent, Rewind, StoredEvent, show_delta, stored_digest};
 use super::ids::{EventId, ScopeKey, SessionKey, StateAddress};
 use super::lease::LeaseMark;
 use super::loaded::{KeyNeeds, Known, Loaded, Needs, SessionHead, StateEntry, need_key};
+use super::policy::Bound;
 use super::resolve::{Mismatch, Refusal, Resolved, Working};
 use super::scope::Scope;
 use super::session::Creation;
@@ -147,6 +148,9 @@ pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'
         {
             return Outcome::Done(Done { events: Vec::new(), tag });
         }
+        if head.most_revision.is_some_and(|most| head.revision.saturating_add(fresh.len() as i64) > most) {
+            return Outcome::Refused(Refusal::LimitReached(Bound::EventsPerSession));
+        }
         let resolved = match resolve_events(loaded, &append.key, &tag, &[], &fresh, &append.limits) {
             Ok(resolved) => resolved,
             Err(refusal) => return Outcome::Refused(refusal),
@@ -253,7 +257,7 @@ fn resolve_events<'a>(
     let grow = |now: &mut Tag, scope| match scope {
         Scope::Session => now.revision,
         Scope::User => {
-            now.user = tag.user + 1;
+            now.user = loaded.user_revision_after(session.app(), tag.user);
             now.user
         }
         Scope::App => {
@@ -318,13 +322,14 @@ fn write<'a>(
             || events.iter().any(|event| event.changes.iter().any(|change| change.scope == scope))
     };
     if changed(Scope::User) {
-        let update = ScopeUpdate { was: tag.user, revision: tag.user };
-        tag.user += 1;
+        let next = loaded.user_revision_after(key.app(), tag.user);
+        let update = ScopeUpdate { was: tag.user, first: next, revision: next };
+        tag.user = next;
         writes.users.entry(&key.user).or_insert(update).revision = tag.user;
         loaded.users.insert(key.user.clone(), tag.user);
     }
     if changed(Scope::App) {
-        let update = ScopeUpdate { was: tag.app, revision: tag.app };
+        let update = ScopeUpdate { was: tag.app, first: tag.app + 1, revision: tag.app };
         tag.app += 1;
         writes.apps.entry(key.app()).or_insert(update).revision = tag.app;
         loaded.apps.insert(key.app().clone(), tag.app);
@@ -510,7 +515,8 @@ mod tests {
 
     fn head(incarnation: i64, revision: i64) -> SessionHead {
         let (update_time, lease) = (NOW, LeaseHead::default());
-        SessionHead { incarnation, revision, metadata_revision: 0, update_time, expire_time: None, lease }
+        let (expire_time, most_revision) = (None, None);
+        SessionHead { incarnation, revision, metadata_revision: 0, update_time, expire_time, most_revision, lease }
     }
 
     /// The loaded of sessions `s` and `t`, at revision 7, with user revision 2 and app revision 3.
@@ -685,7 +691,7 @@ mod tests {
         // What the second one overwrote could be read in between.
         let passed = &writes.user_state.passed[0];
         assert_eq!((passed.value.as_ref().map(|value| value.text()), passed.from, passed.to), (Some("1"), 3, 4));
-        assert_eq!(writes.users[&batch[0].key.user], ScopeUpdate { was: 2, revision: 4 });
+        assert_eq!(writes.users[&batch[0].key.user], ScopeUpdate { was: 2, first: 3, revision: 4 });
     }
 
     /// The session `s` under a lease of this epoch; with `all` it excludes all others for a second.

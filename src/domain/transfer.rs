@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::change::{Edit, Keys, parse_delta};
 use super::envelope::{Fields, MAX_BODY_DEPTH};
 use super::erasure::Subject;
-use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest};
+use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest, with_known_names};
 use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson};
 use super::query::{ListPosition, ScopeView};
@@ -333,6 +333,8 @@ pub struct ImportEnd {
     pub subject: Subject,
     pub revision: i64,
     pub update_time: Timestamp,
+    /// The latest at which one of its events was committed, stubs included; 0 without one.
+    pub commit_time: Micros,
     /// Key, value, and the revision that wrote it.
     pub state: Vec<(String, RawJson, i64)>,
     pub sha256: [u8; 32],
@@ -652,7 +654,8 @@ impl EventLine {
         let stored = StoredEvent::new(sequence, commit_time.micros, event.body.clone());
         let mut text = String::new();
         stored.write_json(&mut text);
-        if text != given.text() {
+        // Names that a version before this one kept in snake_case become what every reader knows.
+        if text != given.text() && text != with_known_names(given) {
             return Err(not_stored());
         }
         let digest = match given_digest {

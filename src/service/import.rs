@@ -13,12 +13,12 @@ use super::{Error, Result, Service};
 use crate::domain::access::{Grant, Place};
 use crate::domain::change::{Keys, parse_delta};
 use crate::domain::erasure::Subject;
-use crate::domain::event::Rewind;
+use crate::domain::event::{Rewind, cost, cost_beside};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::ops::Op;
 use crate::domain::scope::Scope;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::{
     EventLine, ImportEnd, ImportOutcome, ImportRows, ImportedRow, Line, LinesDigest, LogRow, PastValue, RowsOutcome,
     ScopeImport, SessionLine, SharedOutcome, Totals,
@@ -139,6 +139,8 @@ pub struct Import {
     /// What was read of an export; `None` if a line of it could not be.
     read: Option<Totals>,
     counts: (u64, u64),
+    /// For whom something was stored, and what that costs, since it was last asked.
+    stored: Option<(UserKey, u32)>,
 }
 
 /// A session of which lines were read.
@@ -156,6 +158,7 @@ struct Open {
     first: Option<i64>,
     events: u64,
     update_time: Timestamp,
+    commit_time: Micros,
     state: BTreeMap<String, (i64, RawJson)>,
     rows: Vec<ImportedRow>,
     past: Vec<PastValue>,
@@ -222,6 +225,7 @@ impl Service {
             ended: false,
             read: Some(Totals::default()),
             counts: (0, 0),
+            stored: None,
         }
     }
 }
@@ -287,12 +291,20 @@ impl Import {
         self.counts
     }
 
-    /// Takes a line, without its line feed; what became of a session that it ends.
+    /// For whom something was stored since this was last asked, and what that costs.
+    pub fn take_stored(&mut self) -> Option<(UserKey, u32)> {
+        self.stored.take()
+    }
+
+    /// Takes a line, without its line feed; what became of a session that it ends. What other systems put around lines is no part
+    /// of it: a carriage return, and a byte order mark.
     ///
     /// # Errors
     /// Only [`Error::Store`]. The import may go on with the next line, or be begun again.
     pub async fn line(&mut self, line: &[u8]) -> Result<Vec<Imported>> {
         let mut results = Vec::new();
+        let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+        let line = line.strip_suffix(b"\r").filter(|line| line.ends_with(b"}")).unwrap_or(line);
         if line.trim_ascii().is_empty() {
             return Ok(results);
         }
@@ -503,6 +515,7 @@ impl Import {
             first: None,
             events: 0,
             update_time: begin.create_time.into(),
+            commit_time: Micros(0),
             state: BTreeMap::new(),
             rows: Vec::new(),
             past: Vec::new(),
@@ -525,10 +538,17 @@ impl Import {
         self.open = Some(open);
         may_write?;
         base_state?;
-        if expire_time.is_some_and(|time| time <= self.service.clock.now()) {
+        let deadline = self.deadline();
+        if let Some(time) = expire_time
+            && time
+                <= self
+                    .service
+                    .read(deadline, || Box::pin(self.service.time(deadline)))
+                    .await
+                    .map_err(Failed::Service)?
+        {
             return Err(Fault::new("session_not_found", "the session has expired").into());
         }
-        let deadline = self.deadline();
         let exists = match self.service.head(&key, deadline).await {
             Ok(_) => true,
             Err(Error::SessionNotFound) => false,
@@ -558,6 +578,7 @@ impl Import {
         open.sequence = stub.sequence;
         if stub.sequence == open.begin.base {
             open.update_time = stub.event_time.into();
+            open.commit_time = open.commit_time.max(stub.commit_time);
         }
         open.saw_invocation(&stub.invocation_id, stub.sequence);
         open.bytes += 500;
@@ -581,6 +602,7 @@ impl Import {
         open.sequence = sequence;
         open.events += 1;
         open.update_time = event.timestamp.clone();
+        open.commit_time = open.commit_time.max(commit_time);
         let removed = event.edit.ops.iter().filter(|op| op.scope == Scope::Session && matches!(op.op, Op::Remove));
         for op in removed {
             open.set(&op.key, None, sequence);
@@ -589,7 +611,8 @@ impl Import {
             open.set(&change.key, Some(change.value.clone()), sequence);
         }
         let mut rewind_to = rewound_to;
-        if let (Some(Rewind::Before(invocation)), None) = (&event.rewind, rewound_to) {
+        // What it names decides, as for every reader of ADK; the revision, where that has no name.
+        if let Some(Rewind::Before(invocation)) = &event.rewind {
             let first = open.invocations.get(invocation).copied();
             // An unknown invocation takes nothing back.
             rewind_to = Some(first.unwrap_or(sequence) - 1);
@@ -617,12 +640,22 @@ impl Import {
         }
         let now = self.service.clock.now();
         let begins = std::mem::take(&mut open.begins);
+        let base = if begins { open.begin.base_state.text().len() } else { 0 };
+        // A stub has no text.
+        let events = rows.iter().filter(|row| !row.event.body.is_empty()).map(|row| cost(row.event.body.len()));
+        let cost = events.fold(cost_beside(base), u32::saturating_add);
         let (key, incarnation, subject) = (open.key.clone(), open.incarnation, open.subject);
         let rows = ImportRows { key, incarnation, subject, begins, rows, past, now };
         let write = || self.service.store.import_rows(&rows, deadline);
         let tried = self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
         match tried.value {
-            RowsOutcome::Written => Ok(()),
+            RowsOutcome::Written => {
+                if cost > 0 {
+                    let before = self.stored.take().map_or(0, |(_, before)| before);
+                    self.stored = Some((rows.key.user, before.saturating_add(cost)));
+                }
+                Ok(())
+            }
             RowsOutcome::Lost => Err(lost().into()),
             RowsOutcome::Blocked => Err(blocked().into()),
         }
@@ -657,6 +690,7 @@ impl Import {
                 begin: open.begin,
                 revision,
                 update_time: open.update_time,
+                commit_time: open.commit_time,
                 state,
                 sha256,
                 now: self.service.clock.now(),

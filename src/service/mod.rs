@@ -36,6 +36,7 @@ mod sweep;
 mod trim;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use receipts::Signer;
 use tokio::sync::{Notify, OnceCell};
@@ -43,11 +44,14 @@ use tokio::time::Instant;
 
 use crate::domain::feed::FeedPosition;
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
+use crate::domain::policy::Bound;
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::tag::IfMatch;
+use crate::domain::time::Micros;
 use crate::domain::{Limits, Rejected};
 use crate::metrics::Metrics;
 use crate::store::Store;
+use crate::store::backend::DatabaseClock;
 pub use crate::store::backend::Standby;
 use crate::store::error::StoreError;
 use crate::store::nowhere::Nowhere;
@@ -108,6 +112,8 @@ pub enum Error {
     Forgotten { base: i64 },
     #[error("the lease refused")]
     Lease(LeaseRefusal),
+    #[error("the app's policy allows no more")]
+    LimitReached(Bound),
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
     #[error("a session was deleted or trimmed while it was exported")]
@@ -128,6 +134,7 @@ impl From<Refusal> for Error {
         match refusal {
             Refusal::EventIdConflict => Self::EventIdConflict,
             Refusal::Lease(refusal) => Self::Lease(refusal),
+            Refusal::LimitReached(bound) => Self::LimitReached(bound),
             Refusal::RevisionMismatch(mismatch) => Self::RevisionMismatch(mismatch),
             Refusal::Rejected(rejected) => Self::Rejected(rejected),
         }
@@ -152,6 +159,8 @@ pub struct Service {
     live: Arc<Live>,
     /// Signs receipts; the same for every process.
     signer: OnceCell<Signer>,
+    /// For a reader of the file.
+    erasures_wait: AtomicBool,
 }
 
 /// What a write of a session is judged by, beside what it writes.
@@ -167,15 +176,39 @@ pub struct Guard {
 pub struct Changed<T> {
     /// By an earlier request, of which this one is a retry.
     pub replayed: bool,
+    /// What was stored costs so much, see [`cost`](crate::domain::event::cost).
+    pub cost: u32,
     pub after: T,
 }
 
 impl Service {
+    /// What time it is for the database: its own clock's where it has one, else this process's.
+    ///
+    /// # Errors
+    /// Of the database.
+    async fn time(&self, deadline: Instant) -> std::result::Result<Micros, StoreError> {
+        Ok(match self.store.clock(deadline).await? {
+            DatabaseClock::Own(earliest, _) => earliest,
+            DatabaseClock::OfProcess(_) => self.clock.now(),
+        })
+    }
+
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
         let live = Arc::new(Live::new(store.is_shared()));
         let told = live.clone();
         store.watch_commits(Box::new(move |committed| told.committed(committed)));
-        Self { store, clock, limits, metrics, to_sweep: Notify::new(), live, signer: OnceCell::new() }
+        let now = clock.clone();
+        store.set_clock(Arc::new(move || now.now()));
+        Self {
+            store,
+            clock,
+            limits,
+            metrics,
+            to_sweep: Notify::new(),
+            live,
+            signer: OnceCell::new(),
+            erasures_wait: AtomicBool::new(false),
+        }
     }
 
     /// The same service of a store that holds nothing.
@@ -186,6 +219,11 @@ impl Service {
     /// The kind of the database: `sqlite` or `postgresql`.
     pub fn database(&self) -> &'static str {
         if self.store.is_shared() { "postgresql" } else { "sqlite" }
+    }
+
+    /// Whether there is a change feed.
+    pub fn feeds(&self) -> bool {
+        self.store.feeds()
     }
 
     /// Closes the database, once nothing is under way.

@@ -6,12 +6,12 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::Store;
-use super::backend::{DatabaseClock, Scrubbed, Standby};
+use super::backend::{DatabaseClock, Now, Scrubbed, Standby};
 use super::error::{Cause, StoreError};
 use super::pool::{Nodes, PoolUse};
 use super::runner::{OnCommit, OnWait};
 use super::together::Sharing;
-use crate::domain::access::{ApiKey, Names};
+use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::append::Append;
 use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
@@ -66,6 +66,10 @@ impl Store for Nowhere {
         Ok(Standby::Absent)
     }
 
+    async fn is_open_elsewhere(&self, _: Instant) -> Result<Option<bool>> {
+        Ok(None)
+    }
+
     async fn create(&self, _: &Arc<Creation>, _: Instant) -> Result<CreateOutcome> {
         written()
     }
@@ -84,6 +88,10 @@ impl Store for Nowhere {
 
     async fn fork(&self, _: &Fork, _: Instant) -> Result<ForkOutcome> {
         written()
+    }
+
+    async fn log_cost(&self, _: &SessionKey, _: i64, _: Instant) -> Result<i64> {
+        Ok(0)
     }
 
     async fn rewind(&self, _: &RewindRequest, _: Instant) -> Result<RewindOutcome> {
@@ -217,6 +225,26 @@ impl Store for Nowhere {
         written()
     }
 
+    async fn stored_token_secret(&self, _: Instant) -> Result<Option<[u8; 32]>> {
+        Ok(None)
+    }
+
+    async fn replace_token_secret(&self, _: [u8; 32], _: Instant) -> Result<()> {
+        written()
+    }
+
+    async fn revoked_keys(&self, _: &str, _: usize, _: Instant) -> Result<Vec<(String, Micros)>> {
+        Ok(Vec::new())
+    }
+
+    async fn token_epochs(&self, _: Option<&TokenEpoch>, _: usize, _: Instant) -> Result<Vec<TokenEpoch>> {
+        Ok(Vec::new())
+    }
+
+    async fn raise_token_epoch(&self, _: &TokenEpoch, _: Instant) -> Result<bool> {
+        written()
+    }
+
     async fn token_epoch(&self, _: &UserKey, _: Instant) -> Result<i64> {
         Ok(0)
     }
@@ -285,7 +313,7 @@ impl Store for Nowhere {
         Ok(FeedPage::Disabled)
     }
 
-    async fn tick(&self, _: i64, _: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
+    async fn tick(&self, _: i64, _: bool, _: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
         Ok((0, Some(Vec::new())))
     }
 
@@ -318,6 +346,8 @@ impl Store for Nowhere {
 
     /// Nothing is committed here.
     fn watch_commits(&self, _: OnCommit) {}
+
+    fn set_clock(&self, _: Now) {}
 
     async fn close(&self) {}
 }

@@ -8,7 +8,6 @@
 use super::columns::{API_KEY, EVENT_NAMES, HEAD_COLUMNS, OWNER, SESSION_METADATA, SPAN, STATE, state_columns};
 use super::words::Words;
 use crate::domain::policy::DAY;
-use crate::store::limits::CLOCK_TOLERANCE;
 
 /// The rows of a session that its incarnation keys.
 const OF_INCARNATION: &str = "app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
@@ -68,7 +67,10 @@ statements! { words,
     event: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and id = $5"),
     /// The event of the sequence `$5`.
     event_at: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and sequence = $5"),
-    first_of_invocation: format!("select min(sequence) from events where {OF_INCARNATION} and invocation_id = $5"),
+    /// The first event of the invocation `$5` after the sequence `$6`.
+    first_of_invocation: format!(
+        "select min(sequence) from events where {OF_INCARNATION} and invocation_id = $5 and sequence > $6"
+    ),
     rewinds: format!(
         "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to is not null order by sequence"
     ),
@@ -123,10 +125,10 @@ statements! { words,
         (words.among)("$7"),
         each = (words.each)("$5")
     ),
-    /// The last changes of shared keys, their removals included. What was before the floor is not known, so each may have
-    /// changed there.
-    user_keys_changed: keys_changed(words, "user", "app_name = $1 and user_id = $2", "$3"),
-    app_keys_changed: keys_changed(words, "app", "app_name = $1", "$2"),
+    /// The last changes of shared keys, their removals included, given the revisions since which they matter. What was before the floor is
+    /// not known, so each may have changed there; but where the scope began, there was nothing, as at revision 0.
+    user_keys_changed: keys_changed(words, "user", "app_name = $1 and user_id = $2", ["$3", "$4"], "began"),
+    app_keys_changed: keys_changed(words, "app", "app_name = $1", ["$2", "$3"], "0"),
     /// For each field a flag, whether to set it, and its value; `$10` is the time from which a time to live was counted, or
     /// null; `$11` is now.
     set_metadata: format!(
@@ -152,19 +154,23 @@ statements! { words,
     made_by: "select id, incarnation, creation_digest from sessions \
               where app_name = $1 and user_id = $2 and creation_key = $3",
     /// A copy of session `$1, $2, $3` (incarnation `$4`) as it was at revision `$8`: under the id `$5`, incarnation `$6`,
-    /// created at `$7`, last updated at `$9` and `$10`, by the request `$11` with the digest `$12`.
+    /// last updated at `$9` and `$10`, or if these are null now, by the request `$11` with the digest `$12`; `$7` is now, where the
+    /// database has no clock.
     insert_fork: (words.listed)(
         &format!(
-            "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
+            "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time, \
                update_time_number, {SESSION_METADATA}, base_revision, initial_state, created_user_revision, \
                created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from, \
                forked_revision, creation_key, creation_digest, active_day) \
-             select app_name, user_id, $5, $6, $8, $7, $9, $10, {SESSION_METADATA}, base_revision, initial_state, \
-               created_user_revision, created_app_revision, imported_revision, imported_user_revision, \
-               imported_app_revision, id, $8, $11, $12, {} \
+             select app_name, user_id, $5, $6, $8, {now}, {}(commit_time, {now}), coalesce($9, {now}), coalesce($10, {}), \
+               {SESSION_METADATA}, base_revision, initial_state, created_user_revision, created_app_revision, \
+               imported_revision, imported_user_revision, imported_app_revision, id, $8, $11, $12, {} \
              from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
              on conflict do nothing",
-            day(words, "$7")
+            words.later,
+            (words.number_of)(&present(words, "$7")),
+            day(words, "$7"),
+            now = present(words, "$7")
         ),
         "$5"
     ),
@@ -220,13 +226,18 @@ statements! { words,
          where size_so_far <= $8 or place = 1 order by sequence"
     ),
     note_import: format!(
-        "insert into imports ({OWNER}, time) values ($1, $2, $3, $4, $5) \
-         on conflict ({OWNER}) do update set time = excluded.time"
+        "insert into imports ({OWNER}, time) values ($1, $2, $3, $4, {}) \
+         on conflict ({OWNER}) do update set time = excluded.time",
+        present(words, "$5")
     ),
-    renew_import: format!("update imports set time = $5 where {OF_INCARNATION}"),
+    renew_import: format!("update imports set time = {} where {OF_INCARNATION}", present(words, "$5")),
     forget_import: format!("delete from imports where {OF_INCARNATION}"),
-    /// An import that wrote nothing since `$1`.
-    dead_import: format!("select {OWNER} from imports where time < $1 limit 1{}", words.skip_locked),
+    /// An import that wrote nothing for `$2`; `$1` is now, where the database has no clock.
+    dead_import: format!(
+        "select {OWNER} from imports where time < {} - $2 limit 1{}",
+        present(words, "$1"),
+        words.skip_locked
+    ),
     /// Locks the row of an import, where [`Words::claims`].
     claim_import: format!("select 1 from imports where {OF_INCARNATION}{}", words.claims.unwrap_or_default()),
     /// Makes an imported session visible, and notes the revisions that shared state has by now.
@@ -234,9 +245,9 @@ statements! { words,
         &format!(
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
                update_time_number, {SESSION_METADATA}, base_revision, initial_state, forked_from, forked_revision, \
-               imported_mark, imported_digest, imported_revision, imported_user_revision, imported_app_revision, \
-               created_user_revision, created_app_revision, active_day) \
-             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $5, \
+               imported_mark, imported_digest, commit_time, imported_revision, imported_user_revision, \
+               imported_app_revision, created_user_revision, created_app_revision, active_day) \
+             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, \
                m.user_revision, m.app_revision, m.user_revision, m.app_revision, {} \
              from (select coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = $2), 0) \
                      as user_revision, \
@@ -249,8 +260,9 @@ statements! { words,
     /// Where [`Words::lists_apart`].
     list_session: "insert into session_updates (app_name, user_id, id, update_time) \
                    select app_name, user_id, id, update_time from sessions where app_name = $1 and user_id = $2 and id = $3",
-    set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor) values ($1, $2, $3, $3) \
-                        on conflict (app_name, user_id) do update set revision = excluded.revision, floor = excluded.floor",
+    set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor, began) values ($1, $2, $3, $3, $4) \
+                        on conflict (app_name, user_id) do update set revision = excluded.revision, \
+                          floor = excluded.floor, began = excluded.began",
     set_app_revision: "insert into app_scopes (app_name, revision, floor) values ($1, $2, $2) \
                        on conflict (app_name) do update set revision = excluded.revision, floor = excluded.floor",
     /// The first event after the sequence `$5` that was committed at `$6` or later.
@@ -304,6 +316,11 @@ statements! { words,
     forget_imports_of_user: of_user("imports"),
     unlist_sessions_of_user: of_user("sessions"),
     unlist_updates_of_user: of_user("session_updates"),
+    /// Lets the state of users of the app begin above the revision of this one's.
+    outlast_user_scope: "insert into erased_revisions (app_name, revision) \
+                         select app_name, revision + 1 from user_scopes where app_name = $1 and user_id = $2 \
+                         on conflict (app_name) do update set revision = excluded.revision \
+                         where erased_revisions.revision < excluded.revision",
     forget_user_scope: of_user("user_scopes"),
     forget_user_state: of_user("user_state"),
     forget_user_log: of_user("user_log"),
@@ -338,13 +355,13 @@ statements! { words,
     app_patch: "select digest from app_patches where app_name = $1 and request_key = $2",
     remember_user_patch: format!(
         "insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, {})",
-        (words.remembered)("$5")
+        present(words, "$5")
     ),
     remember_app_patch: format!(
         "insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, {})",
-        (words.remembered)("$4")
+        present(words, "$4")
     ),
-    /// Removes up to `$2` requests of before `$1`.
+    /// Removes up to `$3` requests that are older than `$2`; `$1` is now, where the database has no clock.
     forget_user_patches: forget_patches(words, "user_patches", "app_name, user_id, request_key"),
     forget_app_patches: forget_patches(words, "app_patches", "app_name, request_key"),
     /// Names of apps from `$1` on, up to `$2` of them, those before `$3`, or all if that is null.
@@ -364,12 +381,27 @@ statements! { words,
     }),
     /// The policy of an app.
     policy: "select revision, policy from policies where app_name = $1",
+    /// What the events of a session up to `$4` cost that are not trimmed, see `domain::event::cost`.
+    log_cost: "select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1 end), 0) \
+               from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id \
+                 and e.incarnation = s.incarnation and e.sequence > s.base_revision and e.sequence <= $4 \
+               where s.app_name = $1 and s.user_id = $2 and s.id = $3",
+    /// What it bounds of what is stored.
+    bounds: "select sessions_per_user, events_per_session from policies where app_name = $1",
+    /// How many sessions a user has that have not expired by now (`$3`, where the database has no clock), counted up to `$4`.
+    count_sessions: format!(
+        "select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 \
+           and (s.expire_time is null or s.expire_time > {}) limit 0 + $4) as counted",
+        present(words, "$3")
+    ),
     /// Policies of apps after `$1`, up to `$2`.
     policies: "select app_name, policy from policies where app_name > $1 and policy is not null \
                order by app_name limit 0 + $2",
     /// Affects no row, if the revision before `$2` is not the present one.
-    set_policy: "insert into policies (app_name, revision, policy) values ($1, $2, $3) \
-                 on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy \
+    set_policy: "insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) \
+                 values ($1, $2, $3, $4, $5) \
+                 on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy, \
+                   sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session \
                  where policies.revision = excluded.revision - 1",
     /// What a policy judges the sessions of an app by: of those after `$2, $3, $4`, up to `$5`. `$6` is now, where the database
     /// has no clock; `$7` and `$8` say whether the first event of the log and the first stub count.
@@ -468,6 +500,10 @@ statements! { words,
     ),
     token_secret: "select secret from token_secrets where name = 'current'",
     insert_token_secret: "insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing",
+    replace_token_secret: "insert into token_secrets (name, secret) values ('current', $1) \
+                           on conflict (name) do update set secret = excluded.secret",
+    /// Keys after the id `$1` that were revoked, up to `$2`.
+    revoked_api_keys: "select id, revoke_time from api_keys where id > $1 and revoke_time is not null order by id limit 0 + $2",
     /// The tick `$1`, and others.
     feed_tick: format!("select {} {} and {} = $1", words.feed.ticks, words.feed.valid, tick(words)),
     feed_oldest: format!("select {} {} order by {} limit 1", words.feed.ticks, words.feed.valid, tick(words)),
@@ -496,6 +532,13 @@ statements! { words,
          where {}app_name = $1 and user_id = $2",
         words.feed.of_user
     ),
+    /// After the user `$1` and the app `$2`, up to `$3`.
+    token_epochs: "select app_name, subject, epoch from token_epochs where (subject, app_name) > ($1, $2) \
+                   order by subject, app_name limit 0 + $3",
+    /// Affects no row if the tokens were revoked as often already.
+    raise_token_epoch: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) \
+                        on conflict (subject, app_name) do update set epoch = excluded.epoch \
+                        where token_epochs.epoch < excluded.epoch",
     token_epoch: "select epoch from token_epochs where app_name = $1 and subject = $2",
     revoke_tokens: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) \
                     on conflict (subject, app_name) do update set epoch = token_epochs.epoch + 1 returning epoch",
@@ -587,12 +630,12 @@ fn state_then(words: &Words) -> String {
     )
 }
 
-fn keys_changed(words: &Words, scope: &str, of: &str, keys: &str) -> String {
-    let each = (words.each)(keys);
+fn keys_changed(words: &Words, scope: &str, of: &str, [keys, since]: [&str; 2], began: &str) -> String {
+    let pairs = (words.pairs)(keys, since);
     format!(
-        "select k.value, (select max(c.revision) from ( \
-           select max(revision) as revision from {scope}_log where {of} and key = k.value \
-           union all select floor from {scope}_scopes where {of}) as c) from {each}"
+        "select p.text, (select max(c.revision) from ( \
+           select max(revision) as revision from {scope}_log where {of} and key = p.text \
+           union all select floor from {scope}_scopes where {of} and (p.number > 0 or floor > {began})) as c) from {pairs}"
     )
 }
 
@@ -632,10 +675,10 @@ fn last_removal(scope: &str, of: &str, [after, through, most]: [&str; 3]) -> Str
     )
 }
 
-/// The correction of an expiry that a process computed from its own `now` and a time to live: the error of its clock, if
-/// that is beyond the tolerance.
+/// The correction of an expiry that a process computed from its own `now`, if that is not null, and a time to live: it counts from
+/// the database's.
 pub fn ttl_correction(clock: &str, now: &str) -> String {
-    format!("case when abs({clock} - {now}) > {CLOCK_TOLERANCE} then {clock} - {now} else 0 end")
+    format!("case when {now} is null then 0 else {clock} - {now} end")
 }
 
 /// Removes up to `$5` rows of a buried incarnation: those up to the last key of a page. A planner without statistics would
@@ -658,8 +701,9 @@ fn of_user(table: &str) -> String {
 fn forget_patches(words: &Words, table: &str, key: &str) -> String {
     let skip_locked = words.skip_locked;
     format!(
-        "delete from {table} where ({key}) in (select {key} from {table} where time < $1 order by time \
-         limit 0 + $2{skip_locked})"
+        "delete from {table} where ({key}) in (select {key} from {table} where time < {} - $2 order by time \
+         limit 0 + $3{skip_locked})",
+        present(words, "$1")
     )
 }
 

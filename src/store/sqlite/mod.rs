@@ -1,5 +1,6 @@
 //! SQLite, embedded: one file, one process, one writer and many readers (WAL).
 
+mod ours;
 mod rows;
 mod snapshots;
 pub mod words;
@@ -11,10 +12,12 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::mem;
 use std::ops::ControlFlow;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use futures_util::TryStreamExt as _;
+use ours::{Found, applied, look};
 use rows::{Columns, STATEMENTS, Script, piece, pieces};
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{
@@ -24,16 +27,17 @@ use sqlx::{Arguments as _, AssertSqlSafe, ConnectOptions as _, FromRow, Row as _
 use tokio::time::{Instant, timeout_at};
 use words::PLAIN_VIEW;
 use write::{
-    END_FEED, EXPIRED, NEXT_BURIED, PRUNE_FEED, find, insert_events, insert_sessions, parts, record, set_revisions,
-    update_sessions, write_passed, write_state,
+    END_FEED, EXPIRED, NEXT_BURIED, PRUNE_FEED, find, insert_events, insert_sessions, parts, record, set_app_revisions,
+    set_user_revisions, update_sessions, write_passed, write_state,
 };
 
 use super::backend::{
-    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx, UserLock, Verdict,
+    Backend, Batching, Buried, DatabaseClock, Noted, Now, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx,
+    UserLock, Verdict,
 };
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
-use super::migrations::all_applied;
+use super::migrations::{Applied, TABLE, all_applied, pending};
 use super::pool::{Connect, Lease, Pool, PoolUse};
 use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
 use super::sql::feed::latest;
@@ -71,15 +75,17 @@ pub struct Sqlite {
     writer: Pool<Opener>,
     readers: Pool<Opener>,
     limits: StoreLimits,
+    clock: Arc<OnceLock<Now>>,
     file: OpenFile,
     /// Held while this process has the file open. SQLite itself would let a second process write, and the two would
     /// wait for each other's locks instead of failing clearly.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl Sqlite {
     /// Opens the file at `path`, made if it is missing.
     pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
+        look(Path::new(path), limits).await?;
         let path = real_path(Path::new(path))?;
         let lock = lock(&path)?.ok_or_else(|| {
             StoreError::config(format!(
@@ -91,8 +97,12 @@ impl Sqlite {
     }
 
     /// Opens the file, also if another process has it open; whether none has. SQLite's own locks keep single transactions
-    /// apart.
-    pub async fn open_beside(path: &str, limits: StoreLimits) -> Result<(Self, bool)> {
+    /// apart. `creates`: a file that is missing is made.
+    pub async fn open_beside(path: &str, creates: bool, limits: StoreLimits) -> Result<(Self, bool)> {
+        match look(Path::new(path), limits).await? {
+            Found::Nothing if !creates => return Err(missing(path)),
+            Found::Nothing | Found::Ours => {}
+        }
         let path = real_path(Path::new(path))?;
         let lock = lock(&path)?;
         let is_alone = lock.is_some();
@@ -120,14 +130,16 @@ impl Sqlite {
         let writer = pool(options.clone(), 1);
         // Makes the file, without which there is nothing to read.
         writer.acquire().await?.release();
+        warn_of_readers(&path);
         let readers = options.create_if_missing(false).pragma("query_only", "on").pragma("cache_size", READER_CACHE);
         let readers = pool(readers, limits.connections);
-        Ok(Self { writer, readers, limits, file: OpenFile::at(path)?, _lock: lock })
+        let clock = Arc::default();
+        Ok(Self { writer, readers, limits, clock, file: OpenFile::at(path)?, lock })
     }
 
     async fn begin(&self, pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<SqliteTx> {
         self.file.check()?;
-        SqliteTx::begin(pool, begin, self.limits.feeds()).await
+        SqliteTx::begin(pool, begin, self.clock.clone(), self.limits.feeds()).await
     }
 }
 
@@ -149,12 +161,33 @@ impl Connect for Opener {
     }
 }
 
-/// The canonical path of the file, which is created if it is missing.
+/// Its owner reads and writes, and nobody else: the database has the secret that signs tokens.
+const PRIVATE: u32 = 0o600;
+
+/// Why what needs a database finds none.
+fn missing(path: &str) -> StoreError {
+    match all_applied(&MIGRATOR, &[]) {
+        Err(pending) if Path::new(path).exists() => pending,
+        _ => StoreError::config(format!(
+            "there is no file {}: name the right one in --database-url (DATABASE_URL), or make one by `sessiond migrate`",
+            place(path)
+        )),
+    }
+}
+
+/// The path of the file, for people.
+pub fn place(path: &str) -> String {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    fs::canonicalize(&absolute).unwrap_or(absolute).display().to_string()
+}
+
+/// The canonical path of the file, which is created if it is missing. SQLite gives the log and its index the mode of the file.
 fn real_path(path: &Path) -> Result<PathBuf> {
     let found = match fs::canonicalize(path) {
         // Never opened if it is there: to close it would release the locks that SQLite has on it in this process.
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            File::options().write(true).create(true).truncate(false).open(path).and_then(|_| fs::canonicalize(path))
+            let private = File::options().write(true).create(true).truncate(false).mode(PRIVATE).open(path);
+            private.and_then(|_| fs::canonicalize(path))
         }
         found => found,
     };
@@ -163,14 +196,34 @@ fn real_path(path: &Path) -> Result<PathBuf> {
 
 /// The lock of the file; `None` if another process has it.
 fn lock(path: &Path) -> Result<Option<File>> {
-    let lock_path = PathBuf::from(format!("{}.lock", path.display()));
-    let file = File::create(&lock_path)
-        .map_err(|error| StoreError::config(format!("cannot open {}: {error}", lock_path.display())))?;
+    let lock_path = beside(path, ".lock");
+    // Whoever can open it can hold the lock, and keep the service from starting.
+    let file = File::options().write(true).create(true).truncate(false).mode(PRIVATE).open(&lock_path);
+    let file = file.map_err(|error| StoreError::config(format!("cannot open {}: {error}", lock_path.display())))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => {
             Err(StoreError::config(format!("cannot lock {}: {error}", lock_path.display())))
+        }
+    }
+}
+
+/// The name of the file with something behind it: what else of the database lies in its directory.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Warns of what others than the owner may read: a file from elsewhere, or of an earlier version.
+fn warn_of_readers(path: &Path) {
+    for suffix in ["", "-wal", "-shm", ".lock"] {
+        let file = beside(path, suffix);
+        let mode = fs::metadata(&file).map_or(0, |found| found.permissions().mode());
+        if mode & 0o077 != 0 {
+            let mode = format!("{:04o}", mode & 0o7777);
+            tracing::warn!(file = %file.display(), mode, "others than its owner may open a file of the database, which holds secrets: chmod 600");
         }
     }
 }
@@ -223,8 +276,11 @@ impl Backend for Sqlite {
 
     async fn migrate(&self) -> Result<()> {
         let mut conn = self.writer.acquire().await?;
+        // Whoever made the tables under another build has other ones.
+        pending(&MIGRATOR, &applied(&mut conn).await?)?;
         let mut migrator = Migrator::with_migrations(MIGRATOR.iter().cloned().collect());
         migrator.set_ignore_missing(true);
+        migrator.dangerous_set_table_name(TABLE);
         // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
         migrator.run_direct(None, &mut *conn, false).await?;
         conn.release();
@@ -233,18 +289,14 @@ impl Backend for Sqlite {
 
     async fn check(&self) -> Result<Standby> {
         let mut tx = self.read(true).await?;
-        let tables: i64 =
-            sqlx::query_scalar("select count(*) from sqlite_master where type = 'table' and name = '_sqlx_migrations'")
-                .fetch_one(&mut *tx.conn)
-                .await?;
-        let applied: Vec<i64> = if tables == 0 {
-            Vec::new()
-        } else {
-            sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(&mut *tx.conn).await?
-        };
+        let applied = tx.applied().await?;
         tx.rollback().await?;
         all_applied(&MIGRATOR, &applied)?;
         Ok(Standby::Absent)
+    }
+
+    async fn is_open_elsewhere(&self) -> Result<Option<bool>> {
+        Ok(Some(self.lock.is_none()))
     }
 
     /// The rows that were made last have the highest numbers.
@@ -309,6 +361,10 @@ impl Backend for Sqlite {
         })
     }
 
+    fn set_clock(&self, now: Now) {
+        let _ = self.clock.set(now);
+    }
+
     fn limits(&self) -> StoreLimits {
         self.limits
     }
@@ -354,16 +410,27 @@ pub struct SqliteTx {
     begins: bool,
     /// [`Tx::commit_if_unchanged`] has reached its commit.
     committing: bool,
+    clock: Arc<OnceLock<Now>>,
     feeds: bool,
 }
 
 impl SqliteTx {
-    async fn begin(pool: &Pool<Opener>, begin: Option<&'static str>, feeds: bool) -> Result<Self> {
+    /// See [`applied`].
+    pub async fn applied(&mut self) -> Result<Vec<Applied>> {
+        applied(&mut self.conn).await
+    }
+
+    async fn begin(
+        pool: &Pool<Opener>,
+        begin: Option<&'static str>,
+        clock: Arc<OnceLock<Now>>,
+        feeds: bool,
+    ) -> Result<Self> {
         let mut conn = pool.acquire().await?;
         if let Some(begin) = begin {
             sqlx::raw_sql(begin).execute(&mut *conn).await?;
         }
-        Ok(Self { conn, in_transaction: begin.is_some(), begins: false, committing: false, feeds })
+        Ok(Self { conn, in_transaction: begin.is_some(), begins: false, committing: false, clock, feeds })
     }
 
     /// One session, with its events in the same statement if it can be.
@@ -457,8 +524,11 @@ impl SqliteTx {
         statements
     }
 
-    /// Writes all that a batch changes, heads last, as events are compared with them, and what the feed is told.
-    async fn write(&mut self, writes: &Writes<'_>, told: &[Committed]) -> Result<()> {
+    /// Writes all that a batch changes, heads last, as events are compared with them, and what the feed is told. What was noted of
+    /// the events of sessions that were there.
+    async fn write(&mut self, writes: &Writes<'_>, told: &[Committed]) -> Result<Seen> {
+        let now = self.clock.get().map(|now| now());
+        let mut seen = Seen::new();
         let (set, removed) = parts(&writes.session_state);
         let (of_users, removed_of_users) = parts(&writes.user_state);
         let (of_apps, removed_of_apps) = parts(&writes.app_state);
@@ -466,11 +536,14 @@ impl SqliteTx {
             let (events, set) = (piece(&writes.events, from), piece(&set, from));
             let (of_users, of_apps) = (piece(&of_users, from), piece(&of_apps, from));
             let mut statements = self.script([events.len(), set.len(), of_users.len(), of_apps.len()]);
-            insert_events(&mut statements, events, writes);
+            insert_events(&mut statements, events, writes, now);
             write_state(&mut statements, &SESSION_STATE, set, false);
             write_state(&mut statements, &USER_STATE, of_users, false);
             write_state(&mut statements, &APP_STATE, of_apps, false);
-            self.run(statements).await?;
+            for row in statements.build()?.fetch_all(&mut *self.conn).await? {
+                let (incarnation, user, app, commit_time) = FromRow::from_row(&row)?;
+                seen.insert(incarnation, Noted { user, app, commit_time: Micros(commit_time) });
+            }
         }
         self.write_rest(&SESSION_STATE, &removed, &writes.session_state.passed).await?;
         self.write_rest(&USER_STATE, &removed_of_users, &writes.user_state.passed).await?;
@@ -483,13 +556,13 @@ impl SqliteTx {
             let (sessions, users, apps) = (piece(&sessions, from), piece(&users, from), piece(&apps, from));
             let changes = piece(&changes, from);
             let mut statements = self.script([sessions.len(), users.len(), apps.len(), changes.len()]);
-            update_sessions(&mut statements, sessions);
-            set_revisions(&mut statements, "user_scopes", USER_STATE.owner, users);
-            set_revisions(&mut statements, "app_scopes", APP_STATE.owner, apps);
+            update_sessions(&mut statements, sessions, now);
+            set_user_revisions(&mut statements, users);
+            set_app_revisions(&mut statements, apps);
             record(&mut statements, changes);
             self.run(statements).await?;
         }
-        Ok(())
+        Ok(seen)
     }
 
     /// Writes what is rare in an append: removals, and keys that are set more than once.
@@ -610,9 +683,11 @@ impl Tx for SqliteTx {
             (1..).zip(keys.sessions.iter().map(|(key, id)| (*key, id.map(EventId::as_str)))).collect();
         let users: Vec<_> = (1..).zip(keys.users.iter().copied()).collect();
         let apps: Vec<_> = (1..).zip(keys.apps.iter().copied()).collect();
+        let erased: Vec<_> = (1..).zip(keys.erased.iter().copied()).collect();
         let mut rows: Vec<HeadsRow> = Vec::new();
-        for from in pieces([sessions.len(), users.len(), apps.len()]) {
-            let statement = write::read_heads(piece(&sessions, from), piece(&users, from), piece(&apps, from));
+        for from in pieces([sessions.len(), users.len(), apps.len(), erased.len()]) {
+            let (sessions, users) = (piece(&sessions, from), piece(&users, from));
+            let statement = write::read_heads(sessions, users, piece(&apps, from), piece(&erased, from));
             for row in statement.build()?.fetch_all(&mut *self.conn).await? {
                 rows.push(HeadsRow::from_row(&row)?);
             }
@@ -645,23 +720,24 @@ impl Tx for SqliteTx {
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
         self.begins = true;
         let told = if self.feeds { writes.committed() } else { Vec::new() };
-        if let Err(error) = self.write(writes, &told).await {
-            if error.cause == Cause::Conflict {
+        let seen = match self.write(writes, &told).await {
+            Ok(seen) => seen,
+            Err(error) if error.cause == Cause::Conflict => {
                 sqlx::raw_sql("rollback").execute(&mut *self.conn).await?;
                 return Ok(Verdict::Conflict);
             }
-            return Err(error);
-        }
+            Err(error) => return Err(error),
+        };
         self.committing = true;
         self.try_commit().await.map_err(StoreError::in_commit)?;
-        Ok(Verdict::Written(Seen::new()))
+        Ok(Verdict::Written(seen))
     }
 
     fn may_have_committed(&self) -> bool {
         self.committing
     }
 
-    async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
+    async fn apply(&mut self, writes: &Writes<'_>) -> Result<Seen> {
         self.write(writes, &[]).await
     }
 
@@ -679,7 +755,7 @@ impl Tx for SqliteTx {
         Ok(())
     }
 
-    async fn tick(&mut self) -> Result<i64> {
+    async fn tick(&mut self, _: bool) -> Result<i64> {
         Ok(latest(self).await?.map_or(0, |tick| tick.number))
     }
 
@@ -749,7 +825,6 @@ impl Tx for SqliteTx {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
@@ -777,7 +852,14 @@ mod tests {
         sqlx::raw_sql("begin; select * from t").execute(&mut reader).await.unwrap();
 
         sqlx::raw_sql("begin immediate; insert into t values (1)").execute(&mut *conn).await.unwrap();
-        let mut tx = SqliteTx { conn, in_transaction: true, begins: false, committing: false, feeds: false };
+        let mut tx = SqliteTx {
+            conn,
+            in_transaction: true,
+            begins: false,
+            committing: false,
+            clock: Arc::default(),
+            feeds: false,
+        };
         let error = tx.try_commit().await.unwrap_err().in_commit();
         assert_eq!((error.cause, error.unclear, error.is_transient()), (Cause::Overloaded, false, false), "{error}");
 

@@ -82,7 +82,7 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Result<(ErasureOutco
 fn replayed(found: Erasure, subject: &Subject) -> ErasureOutcome {
     match found.subject == *subject {
         true => ErasureOutcome::Replayed(found),
-        false => ErasureOutcome::Conflict,
+        false => ErasureOutcome::Conflict(found),
     }
 }
 
@@ -97,6 +97,7 @@ async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Remov
     tx.execute(of_user(&statements.forget_imports_of_user)).await?;
     tx.execute(of_user(&statements.unlist_updates_of_user)).await?;
     tx.execute(of_user(&statements.unlist_sessions_of_user)).await?;
+    tx.execute(of_user(&statements.outlast_user_scope)).await?;
     tx.execute(of_user(&statements.forget_user_scope)).await?;
     removed.sessions = sessions.len() as i64 + claimed as i64;
     removed.state_keys = tx.execute(of_user(&statements.forget_user_state)).await? as i64;

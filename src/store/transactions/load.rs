@@ -54,7 +54,7 @@ pub async fn load_keys<X: Tx>(tx: &mut X, needs: &Needs<'_>, heads: &mut Loaded)
     heads.values = values(tx, &needs.keys, &heads.sessions).await?;
     for (key, invocation) in &needs.invocations {
         if let Some(locked) = heads.sessions.get(*key)
-            && let Some(sequence) = primitives::first_of_invocation(tx, key, locked.incarnation, invocation).await?
+            && let Some(sequence) = primitives::first_of_invocation(tx, key, locked.incarnation, invocation, 0).await?
         {
             heads.invocations.entry((*key).clone()).or_default().insert((*invocation).to_owned(), sequence);
         }
@@ -85,11 +85,9 @@ pub async fn values<X: Tx>(
     for keys in absent.chunk_by(|(one, _), (other, _)| one.has_owner_of(other)) {
         let (asked, since): (Vec<&StateAddress>, Vec<i64>) =
             keys.iter().filter_map(|(address, since)| Some((*address, (**since)?))).unzip();
-        let removed = match (asked.first(), since.iter().min()) {
-            (Some(first), Some(since)) => {
-                primitives::removed_since(tx, &asked, locked(first).flatten(), *since).await?
-            }
-            _ => HashMap::new(),
+        let removed = match asked.first() {
+            Some(first) => primitives::removed_since(tx, &asked, locked(first).flatten(), &since).await?,
+            None => HashMap::new(),
         };
         for (address, since) in keys {
             let revision = since.and_then(|_| removed.get(address.key()).copied()).unwrap_or(0);

@@ -27,7 +27,7 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use super::Store;
-use super::backend::{Backend, DatabaseClock, Scrubbed, Standby, Tx};
+use super::backend::{Backend, DatabaseClock, Now, Scrubbed, Standby, Tx};
 use super::error::{StoreError, corrupt};
 use super::limits::Deadline;
 use super::pool::{Nodes, PoolUse};
@@ -37,7 +37,7 @@ use super::sql::primitives;
 use super::together::Sharing;
 use super::together::appends::Appends;
 use super::together::calls::Calls;
-use crate::domain::access::{ApiKey, Names};
+use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::append::Append;
 use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
@@ -45,7 +45,7 @@ use crate::domain::command::{
 };
 use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome, Subject};
 use crate::domain::event::StoredEvent;
-use crate::domain::feed::{FeedPage, FeedQuery, FeedScope};
+use crate::domain::feed::{FeedKey, FeedPage, FeedQuery, FeedScope};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
@@ -111,7 +111,9 @@ impl<B: Backend> Transactions<B> {
             return Ok(Vec::new());
         }
         let names = async |tx: &mut B::Tx| read::names(tx, of, &ranges, limit).await;
-        self.runner.read(ranges.len() == 1, self.runner.deadline(deadline), names).await
+        let deadline = self.runner.deadline(deadline);
+        let deadline = of.map_or(deadline, |app| deadline.of(app));
+        self.runner.read(ranges.len() == 1, deadline, names).await
     }
 }
 
@@ -131,6 +133,10 @@ impl<B: Backend> Store for Transactions<B> {
 
     async fn check(&self, deadline: Instant) -> Result<Standby> {
         self.runner.within(self.runner.deadline(deadline), self.runner.backend.check()).await
+    }
+
+    async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>> {
+        self.runner.within(self.runner.deadline(deadline), self.runner.backend.is_open_elsewhere()).await
     }
 
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome> {
@@ -193,6 +199,11 @@ impl<B: Backend> Store for Transactions<B> {
         let deadline = self.runner.deadline(deadline).of(request.source.app());
         let salt = self.salt(deadline).await?;
         self.runner.write(deadline, async |tx| past::fork(tx, salt, request).await).await
+    }
+
+    async fn log_cost(&self, key: &SessionKey, to: i64, deadline: Instant) -> Result<i64> {
+        let cost = async |tx: &mut B::Tx| past::log_cost(tx, key, to).await;
+        self.runner.read(true, self.runner.deadline(deadline).of(key.app()), cost).await
     }
 
     async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Result<RewindOutcome> {
@@ -403,7 +414,40 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn token_secret(&self, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32]> {
+        // Asked again and again, and written once.
+        if let Some(stored) = self.stored_token_secret(deadline).await? {
+            return Ok(stored);
+        }
         self.runner.write(self.runner.deadline(deadline), async |tx| access::token_secret(tx, &draw).await).await
+    }
+
+    async fn stored_token_secret(&self, deadline: Instant) -> Result<Option<[u8; 32]>> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| access::stored_secret(tx).await).await
+    }
+
+    async fn replace_token_secret(&self, secret: [u8; 32], deadline: Instant) -> Result<()> {
+        let replace = async |tx: &mut B::Tx| access::replace_token_secret(tx, &secret).await;
+        self.runner.write(self.runner.deadline(deadline), replace).await
+    }
+
+    async fn revoked_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(String, Micros)>> {
+        let keys = async |tx: &mut B::Tx| access::revoked_keys(tx, after, limit).await;
+        self.runner.read(true, self.runner.deadline(deadline), keys).await
+    }
+
+    async fn token_epochs(
+        &self,
+        after: Option<&TokenEpoch>,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Vec<TokenEpoch>> {
+        let epochs = async |tx: &mut B::Tx| access::token_epochs(tx, after, limit).await;
+        self.runner.read(true, self.runner.deadline(deadline), epochs).await
+    }
+
+    async fn raise_token_epoch(&self, epoch: &TokenEpoch, deadline: Instant) -> Result<bool> {
+        let deadline = self.runner.deadline(deadline).of(&epoch.app);
+        self.runner.write(deadline, async |tx| access::raise_token_epoch(tx, epoch).await).await
     }
 
     async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
@@ -450,7 +494,7 @@ impl<B: Backend> Store for Transactions<B> {
 
     async fn finish_erasure(&self, erasure: &Erasure, done: Micros, receipt: &str, deadline: Instant) -> Result<()> {
         let finish = async |tx: &mut B::Tx| erasure::finish(tx, erasure, done, receipt).await;
-        self.runner.write(self.runner.deadline(deadline), finish).await
+        self.runner.write(self.runner.deadline(deadline).of(&erasure.app), finish).await
     }
 
     async fn receipt_key(&self, draw: &[u8], deadline: Instant) -> Result<Vec<u8>> {
@@ -458,7 +502,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy> {
-        self.runner.read(true, self.runner.deadline(deadline), async |tx| policy::policy(tx, app).await).await
+        self.runner.read(true, self.runner.deadline(deadline).of(app), async |tx| policy::policy(tx, app).await).await
     }
 
     async fn policies(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Policy)>> {
@@ -467,11 +511,12 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Result<PolicyOutcome> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| policy::set_policy(tx, write).await).await
+        let deadline = self.runner.deadline(deadline).of(&write.app);
+        self.runner.write(deadline, async |tx| policy::set_policy(tx, write).await).await
     }
 
     async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found> {
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(&walk.app);
         // Most often nothing is due, and then no writer need wait.
         let is_one_statement = !walk.dry_run;
         let find = async |tx: &mut B::Tx| policy::find(tx, walk).await;
@@ -483,7 +528,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn forget(&self, forget: &Forget, deadline: Instant) -> Result<Option<Scopes>> {
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(&forget.app);
         if let Some(next) = self.runner.read(true, deadline, async |tx| forget::find(tx, forget).await).await? {
             return Ok(next);
         }
@@ -498,12 +543,14 @@ impl<B: Backend> Store for Transactions<B> {
         if !self.feeds() {
             return Ok(FeedPage::Disabled);
         }
-        let page = async |tx: &mut B::Tx| feed::page(tx, query, until).await;
-        self.runner.read(false, self.runner.deadline(deadline), page).await
+        let deadline = self.runner.deadline(deadline);
+        let key = FeedKey::of(self.salt(deadline).await?);
+        let page = async |tx: &mut B::Tx| feed::page(tx, query, &key, until).await;
+        self.runner.read(false, deadline, page).await
     }
 
-    async fn tick(&self, after: i64, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| feed::tick(tx, after).await).await
+    async fn tick(&self, after: i64, at_once: bool, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| feed::tick(tx, after, at_once).await).await
     }
 
     async fn end_feed(&self, deadline: Instant) -> Result<()> {
@@ -537,6 +584,10 @@ impl<B: Backend> Store for Transactions<B> {
 
     fn watch_commits(&self, on_commit: OnCommit) {
         self.runner.watch_commits(on_commit);
+    }
+
+    fn set_clock(&self, now: Now) {
+        self.runner.backend.set_clock(now);
     }
 
     async fn close(&self) {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _, SqliteConnection};
 
 use crate::support::binary::Server;
 use crate::support::client::{APP_STATE, Answer, Client, ONE, PATIENCE, S, USER_STATE};
 use crate::support::databases::{Place, on_both_databases};
-use crate::support::process::Sessiond;
+use crate::support::process::{Sessiond, free_port};
 use crate::support::server::TestServer;
 use crate::support::sse::Watch;
 
@@ -20,6 +20,15 @@ const CANARY: &str = "canary-";
 
 async fn erase(server: &Client, body: Value) -> Answer {
     server.post(ERASURE).json(body).await
+}
+
+fn state_of(user: &str) -> String {
+    format!("/v1/apps/app/users/{user}/state")
+}
+
+/// The revision of a shared scope.
+async fn revision(server: &Client, path: &str) -> i64 {
+    server.get(path).await.expect(200).etag().trim_matches('"').parse().expect("a revision")
 }
 
 /// The erasure of this answer, once it is done.
@@ -116,13 +125,13 @@ async fn ran(place: &Place, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-async fn stopped(mut server: Server) {
+pub async fn stopped(mut server: Server) {
     server.process.sigterm();
     assert!(server.process.wait().await.success(), "{}", server.process.log());
 }
 
 /// A copy of a database that nobody uses.
-async fn copied(place: &Place) -> Place {
+pub async fn copied(place: &Place) -> Place {
     match place {
         Place::Sqlite(dir) => {
             let copy = Place::sqlite();
@@ -152,6 +161,7 @@ on_both_databases! {
     async fn nothing_of_an_erased_user_can_be_read(server: &TestServer) {
         let session = fill(server, "user").await;
         server.post("/v1/apps/app/users/other/sessions").json(json!({"sessionId": "s"})).await.expect(201);
+        let had = revision(server, USER_STATE).await;
         let answer = erase(server, json!({"reference": "case 7"})).await.expect(202);
         for path in [&session, &format!("{session}/events"), &format!("{session}/lease"), &format!("{S}/{CANARY}fork")] {
             server.get(path).await.problem(404, "session_not_found");
@@ -181,9 +191,75 @@ on_both_databases! {
         // What comes after it is a new start: the keys of requests are forgotten, too.
         let body = json!({"sessionId": "s", "state": {"user:k": 1}});
         let made = server.post(S).header("idempotency-key", format!("{CANARY}creation")).json(body).await.expect(201);
-        assert_eq!(made.tag().1, 1, "the user's state begins again");
+        assert!(made.tag().1 > had, "the user's state begins again, at {made:?}");
         server.append_delta(r#"{"user:k":2,"app:k":3}"#).await;
         assert_eq!(server.get(format!("{ONE}/state?atRevision=0")).await.expect(200).json()["user:k"], 1);
+    }
+
+    async fn no_tag_of_erased_state_holds_for_what_comes_after_it(server: &TestServer) {
+        let patch = async |user: &str, body: Value| server.patch(state_of(user)).json(body).await;
+        let erase = async |user: &str| {
+            let answer = server.post(format!("/v1/apps/app/users/{user}/erasure")).json(json!({})).await.expect(202);
+            done(server, &answer).await;
+        };
+        for n in 1..=3 {
+            patch("user", json!({"stateDelta": {"a": n, "b": n}})).await.expect(200);
+        }
+        patch("other", json!({"stateDelta": {"a": 1}})).await.expect(200);
+        server.post(S).json(json!({"sessionId": "s"})).await.expect(201);
+        let old = server.get(ONE).await.expect(200).etag();
+        let had = revision(server, USER_STATE).await;
+        assert_eq!(had, 3);
+        erase("user").await;
+
+        let stale = async || {
+            for n in 1..=had {
+                let tag = format!("\"{n}\"");
+                server.get(USER_STATE).header("if-none-match", &tag).await.expect(200);
+                let write = server.patch(USER_STATE).header("if-match", &tag).json(json!({"stateDelta": {"a": "stale"}}));
+                write.await.problem(412, "revision_mismatch");
+                // Of a key that is not there, and of one that may be.
+                for key in ["b", "a"] {
+                    let unchanged = json!({"preconditions": [{"key": key, "revision": n}], "stateDelta": {key: "stale"}});
+                    patch("user", unchanged).await.problem(412, "revision_mismatch");
+                }
+            }
+        };
+        stale().await;
+        let none = server.get(USER_STATE).await.expect(200);
+        assert_eq!((none.text().trim(), &*none.etag()), ("{}", "\"0\""));
+        assert_eq!(server.get(USER_STATE).header("if-none-match", "\"0\"").await.status(), 304);
+        // The first change goes above, by whatever way it comes.
+        patch("user", json!({"stateDelta": {"a": 1}})).await.expect(200);
+        let first = revision(server, USER_STATE).await;
+        assert!(first > had, "{first}");
+        stale().await;
+        server.post(S).json(json!({"sessionId": "s"})).await.expect(201);
+        server.get(ONE).header("if-none-match", &old).await.expect(200);
+        server.append_delta(r#"{"user:a":2}"#).await;
+        assert_eq!(revision(server, USER_STATE).await, first + 1);
+        stale().await;
+        assert_eq!(server.get(format!("{ONE}/state?atRevision=0")).await.expect(200).json()["user:a"], 1);
+        assert_eq!(server.get(format!("{ONE}/state?atRevision=1")).await.expect(200).json()["user:a"], 2);
+
+        erase("user").await;
+        let had = first + 1;
+        let event = json!({"author": "a", "actions": {"stateDelta": {"user:a": 3}}});
+        server.post(S).json(json!({"sessionId": "s", "events": [event]})).await.expect(201);
+        assert!(revision(server, USER_STATE).await > had);
+        // A user who was never erased begins in the same way, and two writers of different keys do not fail each other.
+        for key in ["a", "b"] {
+            let unchanged = json!({"preconditions": [{"key": key, "revision": 0}], "stateDelta": {key: 1}});
+            patch("new", unchanged).await.expect(200);
+        }
+        let unchanged = json!({"preconditions": [{"key": "a", "revision": 0}], "stateDelta": {"a": 2}});
+        patch("new", unchanged).await.problem(412, "revision_mismatch");
+        // One with state goes on where it is.
+        patch("other", json!({"stateDelta": {"a": 2}})).await.expect(200);
+        assert_eq!(revision(server, &state_of("other")).await, 2);
+        // And in another app nothing has happened.
+        server.patch("/v1/apps/second/users/user/state").json(json!({"stateDelta": {"a": 1}})).await.expect(200);
+        assert_eq!(revision(server, "/v1/apps/second/users/user/state").await, 1);
     }
 
     async fn a_request_is_made_once(server: &TestServer) {
@@ -402,3 +478,73 @@ on_both_databases!(
     no_trace_of_an_erased_user_is_stored,
     a_replayed_ledger_erases_again_what_a_backup_brought_back,
 );
+
+/// Whoever has the file open in a transaction keeps its log, and with it what was removed.
+#[tokio::test]
+async fn an_erasure_says_that_a_reader_of_the_file_holds_it_up() {
+    let place = Place::sqlite();
+    let metrics_port = free_port();
+    let server = Server::start(&place.url(), &[&*format!("--metrics-listen=127.0.0.1:{metrics_port}")]).await;
+    let metrics = Client::at(&format!("http://127.0.0.1:{metrics_port}")).unchecked();
+    let waiting = async |count: &str| {
+        metrics.get("/metrics").await.expect(200).text().contains(&format!("\nsessiond_erasures_waiting {count}\n"))
+    };
+    fill(&server, "user").await;
+    let mut reader = SqliteConnection::connect(&place.url()).await.unwrap();
+    sqlx::raw_sql("begin; select count(*) from events").execute(&mut reader).await.unwrap();
+    let answer = erase(&server, json!({})).await.expect(202);
+    let path = answer.header("location").unwrap().to_owned();
+    let told = async {
+        loop {
+            let erasure = server.get(&path).await.expect(200).json();
+            assert_eq!(erasure["state"], "running");
+            if erasure["reason"].as_str().is_some_and(|reason| reason.contains("-wal")) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, told).await.expect("a reason");
+    assert!(waiting("1").await);
+    assert!(server.process.log().contains("erasures wait for a reader"), "{}", server.process.log());
+    sqlx::raw_sql("commit").execute(&mut reader).await.unwrap();
+    reader.close().await.unwrap();
+    let erasure = done(&server, &answer).await;
+    assert!(erasure.get("reason").is_none() && erasure["receipt"].is_object());
+    assert!(waiting("0").await);
+    stopped(server).await;
+    place.finish().await;
+}
+
+/// A receipt and a ledger that went through a system with other ends of lines.
+#[tokio::test]
+async fn files_of_other_systems_are_read() {
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), &[]).await;
+    fill(&server, "user").await;
+    let answer = erase(&server, json!({})).await.expect(202);
+    let receipt = done(&server, &answer).await["receipt"].to_string();
+    stopped(server).await;
+    let ledger = ran(&place, &["erasures", "export"]).await;
+    let Place::Sqlite(dir) = &place else { panic!("it is a file") };
+    let file = dir.join("of another system");
+    let path = file.to_str().unwrap();
+    for around in
+        [|text: &str| text.replace('\n', "\r\n"), |text: &str| format!("\u{feff}{}\r\n", text.replace('\n', "\r\n"))]
+    {
+        std::fs::write(&file, around(&ledger)).unwrap();
+        assert!(
+            ran(&place, &["erasures", "replay", path])
+                .await
+                .starts_with("erasures in the ledger: 1, new to this database: 0")
+        );
+        std::fs::write(&file, around(&receipt)).unwrap();
+        assert!(ran(&place, &["receipts", "verify", path]).await.starts_with("genuine"));
+    }
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(receipt.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    std::fs::write(&file, utf16).unwrap();
+    let refused = run(&place, &["receipts", "verify", path]).await;
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && told.contains("of another system: is UTF-16"), "{told}");
+    place.finish().await;
+}
