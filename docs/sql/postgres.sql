@@ -979,11 +979,11 @@ select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_
     k.session_id offset 0) s left join lateral (select * from events l where l.app_name = $1 and l.user_id =
     k.user_id and l.session_id = k.session_id and l.incarnation = s.incarnation and l.id = k.id offset 0) e on
     true union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null, null, null,
-    null, null from unnest($5::text[]) with ordinality as k(user_id, n) cross join lateral (select l.revision
-    from user_scopes l where l.app_name = $1 and l.user_id = k.user_id offset 0) s union all select 2, 1,
-    s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null from app_scopes s
-    where s.app_name = $1 and $6 union all select 3, 1, e.revision, null, null, null, null, null, null, null,
-    null, null, null, null, null, null from erased_revisions e where e.app_name = $1 and $7;
+    null, null, null from unnest($5::text[]) with ordinality as k(user_id, n) cross join lateral (select
+    l.revision from user_scopes l where l.app_name = $1 and l.user_id = k.user_id offset 0) s union all select
+    2, 1, s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null from
+    app_scopes s where s.app_name = $1 and $6 union all select 3, 1, e.revision, null, null, null, null, null,
+    null, null, null, null, null, null, null, null, null from erased_revisions e where e.app_name = $1 and $7;
 
 -- read_revisions
 select array_agg(k.n), array_agg(s.incarnation), array_agg(s.revision), array_agg(s.metadata_revision) from

@@ -907,16 +907,17 @@ with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?
     app_name, user_id) as (select * from (values (?, ?, ?)) limit 0 + ?), ka(n, app_name) as (select * from
     (values (?, ?)) limit 0 + ?), ke(n, app_name) as (select * from (values (?, ?)) limit 0 + ?) select 0 as
     kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, s.lease_epoch,
-    case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire, null as lease_now, e.sequence,
-    e.event_time, e.commit_time, e.digest, case when e.sequence > s.base_revision then e.body end as body from
-    ks as k cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id
-    left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name and
-    e.user_id = k.user_id and e.session_id = k.session_id union all select 1, n, revision, null, null, null,
-    null, null, null, null, null, null, null, null, null, null from ku cross join user_scopes using (app_name,
-    user_id) union all select 2, n, revision, null, null, null, null, null, null, null, null, null, null, null,
-    null, null from ka cross join app_scopes using (app_name) union all select 3, n, revision, null, null,
-    null, null, null, null, null, null, null, null, null, null, null from ke cross join erased_revisions using
-    (app_name);
+    case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire, null as lease_now,
+    s.base_revision + (select p.events_per_session from policies p where p.app_name = s.app_name) as
+    most_revision, e.sequence, e.event_time, e.commit_time, e.digest, case when e.sequence > s.base_revision
+    then e.body end as body from ks as k cross join sessions s on s.app_name = k.app_name and s.user_id =
+    k.user_id and s.id = k.session_id left join events e on e.incarnation = s.incarnation and e.id = k.id and
+    e.app_name = k.app_name and e.user_id = k.user_id and e.session_id = k.session_id union all select 1, n,
+    revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null from ku cross
+    join user_scopes using (app_name, user_id) union all select 2, n, revision, null, null, null, null, null,
+    null, null, null, null, null, null, null, null, null from ka cross join app_scopes using (app_name) union
+    all select 3, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null,
+    null from ke cross join erased_revisions using (app_name);
 
 -- find_sessions
 with k(n, app_name, user_id, id) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) select revision, n from k
@@ -964,13 +965,14 @@ with k(app_name, user_id, session_id, incarnation, sequence, id, event_time, com
     body) select app_name, user_id, session_id, (select s.incarnation from sessions s where s.app_name =
     k.app_name and s.user_id = k.user_id and s.id = k.session_id and s.incarnation = k.incarnation and
     s.revision = k.was and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch =
-    k.lease) and (not k.side or not s.lease_all or s.lease_expire <= k.now)), sequence, id, event_time, (select
-    max(k.now, s.commit_time) from sessions s where s.app_name = k.app_name and s.user_id = k.user_id and s.id
-    = k.session_id), author, invocation_id, branch, (select k.user_revision where k.user_was = coalesce((select
-    s.revision from user_scopes s where s.app_name = k.app_name and s.user_id = k.user_id), 0)), (select
-    k.app_revision where k.app_was = coalesce((select s.revision from app_scopes s where s.app_name =
-    k.app_name), 0)), rewind_to, digest, body from k returning incarnation, user_revision, app_revision,
-    commit_time;
+    k.lease) and (not k.side or not s.lease_all or s.lease_expire <= k.now) and k.sequence <= s.base_revision +
+    coalesce((select p.events_per_session from policies p where p.app_name = k.app_name), k.sequence)),
+    sequence, id, event_time, (select max(k.now, s.commit_time) from sessions s where s.app_name = k.app_name
+    and s.user_id = k.user_id and s.id = k.session_id), author, invocation_id, branch, (select k.user_revision
+    where k.user_was = coalesce((select s.revision from user_scopes s where s.app_name = k.app_name and
+    s.user_id = k.user_id), 0)), (select k.app_revision where k.app_was = coalesce((select s.revision from
+    app_scopes s where s.app_name = k.app_name), 0)), rewind_to, digest, body from k returning incarnation,
+    user_revision, app_revision, commit_time;
 
 -- update_sessions
 with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from, now, active_day) as
