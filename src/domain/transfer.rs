@@ -1,6 +1,7 @@
 //! The lines of an export: sessions with all that belongs to them, as text that an import takes back byte for byte (contract,
 //! section 12).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
@@ -126,7 +127,7 @@ pub fn state_line(user: Option<&UserId>, revision: i64, state: &str) -> String {
         line.push_str("userId", user.as_str());
     }
     line.push("revision", &revision.to_string());
-    line.push("state", state);
+    push_value(&mut line, "state", state);
     closed(line)
 }
 
@@ -139,10 +140,10 @@ pub fn session_line(session: &Exported) -> String {
     line.push_str("incarnation", &session.origin.clone().unwrap_or_else(|| format!("{:x}", head.incarnation)));
     line.push("createTime", &head.create_time.to_number());
     line.push("baseRevision", &head.base_revision.to_string());
-    line.push("baseState", session.base_state.text());
+    push_value(&mut line, "baseState", session.base_state.text());
     for (name, value) in [("displayName", &head.display_name), ("labels", &head.labels)] {
         if let Some(value) = value {
-            line.push(name, value.text());
+            push_value(&mut line, name, value.text());
         }
     }
     if let Some(time) = head.expire_time {
@@ -173,7 +174,7 @@ pub fn row_line(row: &LogRow) -> String {
     let mut event = String::new();
     StoredEvent::new(row.sequence, row.commit_time, body.as_str()).write_json(&mut event);
     let mut line = typed("event");
-    if event.contains(['\n', '\r']) {
+    if has_line_break(&event) {
         line.push_str("raw", &event);
     } else {
         line.push("event", &event);
@@ -191,7 +192,7 @@ pub fn end_of_session(source: &Source, head: &SessionInfo, state: &str, sha256: 
     let mut line = typed("session.end");
     line.push_str("id", head.key.session.as_str());
     line.push("revision", &head.revision.to_string());
-    line.push("state", state);
+    push_value(&mut line, "state", state);
     line.push_str("sha256", &hex(&sha256));
     line.push_str("cursor", &cursor(source, head));
     closed(line)
@@ -202,6 +203,59 @@ pub fn last_line(totals: Totals) -> String {
     line.push("sessions", &totals.sessions.to_string());
     line.push("events", &totals.events.to_string());
     closed(line)
+}
+
+/// A whole export of a database that has no app.
+pub fn empty_export(now: Micros) -> String {
+    let mut line = typed("export");
+    line.push("format", FORMAT);
+    line.push_str("scope", DATABASE);
+    line.push("time", &now.to_number());
+    line.push_str("server", concat!("sessiond ", env!("CARGO_PKG_VERSION")));
+    closed(line) + &last_line(Totals::default())
+}
+
+/// The scope of an export that is of no app.
+const DATABASE: &str = "database";
+
+/// JSON may have line breaks between its tokens (RFC 8259, section 2), and nowhere else.
+fn has_line_break(json: &str) -> bool {
+    json.bytes().any(|byte| matches!(byte, b'\n' | b'\r'))
+}
+
+/// The same JSON with spaces for line breaks.
+fn on_one_line(json: &str) -> String {
+    json.replace(['\n', '\r'], " ")
+}
+
+/// What a member is called that has, as a JSON string, the exact text of another one.
+fn raw_name(name: &str) -> String {
+    format!("{name}Raw")
+}
+
+/// Adds stored JSON to a line. If it has line breaks, readers get it on one line, and imports its exact text beside that.
+fn push_value(line: &mut ObjectText, name: &str, json: &str) {
+    if has_line_break(json) {
+        line.push(name, &on_one_line(json));
+        line.push_str(&raw_name(name), json);
+    } else {
+        line.push(name, json);
+    }
+}
+
+/// A value of a line as it was stored: what the line shows, or the exact text beside it.
+fn exact(name: &str, shown: Option<RawJson>, raw: Option<Cow<'_, str>>) -> Result<Option<RawJson>, Rejected> {
+    let Some(raw) = raw else { return Ok(shown) };
+    let exact = Json::parse(raw.as_bytes(), MAX_BODY_DEPTH)?.to_raw();
+    if shown.is_some_and(|shown| shown.text() == on_one_line(exact.text())) {
+        return Ok(Some(exact));
+    }
+    Err(Rejected::field(raw_name(name), format!("is not the text of `{name}` with its line breaks")))
+}
+
+fn take_value(fields: &mut Fields<'_>, name: &str) -> Result<Option<RawJson>, Rejected> {
+    let raw = fields.take_str(&raw_name(name));
+    exact(name, fields.take(name).map(Json::to_raw), raw)
 }
 
 fn typed(kind: &str) -> ObjectText {
@@ -400,7 +454,8 @@ pub enum SharedOutcome {
 /// A line of an import.
 #[derive(Debug)]
 pub enum Line {
-    Export { app: AppName },
+    /// Of a database that has no app, if it is of none.
+    Export { app: Option<AppName> },
     AppState { revision: i64, state: Vec<(String, RawJson)> },
     UserState { user: UserId, revision: i64, state: Vec<(String, RawJson)> },
     Session(Box<SessionLine>),
@@ -471,27 +526,28 @@ impl Line {
                 if fields.take("format").map(Json::text) != Some(FORMAT) {
                     fields.refuse("format", "is not one that this version reads: 1");
                 }
+                let is_of_no_app = fields.take_str("scope").as_deref() == Some(DATABASE);
                 let app = fields.take_str_with("appName", AppName::parse);
                 fields.ignore_others();
-                app.map(|app| Self::Export { app })
+                (app.is_some() || is_of_no_app).then_some(Self::Export { app })
             }
             "app.state" => {
-                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields));
+                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields)?);
                 revision.zip(state).map(|(revision, state)| Self::AppState { revision, state })
             }
             "user.state" => {
                 let user = fields.take_str_with("userId", UserId::parse);
-                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields));
+                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields)?);
                 let parts = user.zip(revision).zip(state);
                 parts.map(|((user, revision), state)| Self::UserState { user, revision, state })
             }
-            "session" => SessionLine::take(&mut fields).map(|session| Self::Session(Box::new(session))),
+            "session" => SessionLine::take(&mut fields)?.map(|session| Self::Session(Box::new(session))),
             "event" => EventLine::take(&mut fields, limits)?.map(|event| Self::Event(Box::new(event))),
             "stub" => stub(&mut fields).map(|stub| Self::Stub(Box::new(stub))),
             "session.end" => {
                 let id = fields.take_str_with("id", SessionId::parse);
                 let revision = integer(&mut fields, "revision");
-                let state = fields.take("state").filter(|state| state.kind() == Kind::Object).map(Json::to_raw);
+                let state = take_value(&mut fields, "state")?.filter(|state| state.json().kind() == Kind::Object);
                 let sha256 = digest(&mut fields, "sha256");
                 fields.take("cursor");
                 let parts = id.zip(revision).zip(state).zip(sha256);
@@ -539,9 +595,10 @@ fn time(fields: &mut Fields<'_>, name: &str) -> Option<Micros> {
     }
 }
 
-fn state(fields: &mut Fields<'_>) -> Option<Vec<(String, RawJson)>> {
-    let members = fields.take("state")?.as_object()?;
-    Some(members.map(|member| (member.key.into_owned(), member.value.to_raw())).collect())
+fn state(fields: &mut Fields<'_>) -> Result<Option<Vec<(String, RawJson)>>, Rejected> {
+    let state = take_value(fields, "state")?;
+    let members = state.as_ref().and_then(|state| state.json().as_object());
+    Ok(members.map(|members| members.map(|member| (member.key.into_owned(), member.value.to_raw())).collect()))
 }
 
 fn saw(fields: &mut Fields<'_>) -> Option<(i64, i64)> {
@@ -557,7 +614,7 @@ fn saw(fields: &mut Fields<'_>) -> Option<(i64, i64)> {
 fn stub(fields: &mut Fields<'_>) -> Option<LogRow> {
     let id = fields.take_str_with("id", EventId::parse);
     let sequence = integer(fields, "sequence");
-    let invocation_id = fields.take_str("invocationId").map(std::borrow::Cow::into_owned);
+    let invocation_id = fields.take_str("invocationId").map(Cow::into_owned);
     let times = time(fields, "timestamp").zip(time(fields, "commitTime"));
     let (digest, saw) = (digest(fields, "digest"), saw(fields));
     let (event_time, commit_time) = times?;
@@ -588,7 +645,7 @@ impl SessionLine {
         Ok(changes.into_iter().map(|change| (change.key.into(), change.value)).collect())
     }
 
-    fn take(fields: &mut Fields<'_>) -> Option<Self> {
+    fn take(fields: &mut Fields<'_>) -> Result<Option<Self>, Rejected> {
         let user = fields.take_str_with("userId", UserId::parse);
         let id = fields.take_str_with("id", SessionId::parse);
         // Of any form: what comes from elsewhere has no incarnation, and a mark of its own that tells it from others.
@@ -598,7 +655,8 @@ impl SessionLine {
         });
         let create_time = time(fields, "createTime");
         let base = integer(fields, "baseRevision");
-        let base_state = fields.take("baseState").filter(|state| state.kind() == Kind::Object).map(Json::to_raw);
+        let base_state = take_value(fields, "baseState")?.filter(|state| state.json().kind() == Kind::Object);
+        let raw_labels = fields.take_str(&raw_name("labels"));
         let metadata = MetadataPatch::take(fields);
         let forked_from = fields.take("forkedFrom").and_then(|source| {
             let parsed = fork_source(source);
@@ -607,18 +665,20 @@ impl SessionLine {
             }
             parsed
         });
-        Some(Self {
-            user: user?,
-            id: id?,
-            origin: origin?,
-            create_time: create_time?,
-            base: base?,
-            base_state: base_state?,
+        let labels = exact("labels", metadata.labels.flatten(), raw_labels)?;
+        let parts = user.zip(id).zip(origin).zip(create_time).zip(base.zip(base_state));
+        Ok(parts.map(|((((user, id), origin), create_time), (base, base_state))| Self {
+            user,
+            id,
+            origin,
+            create_time,
+            base,
+            base_state,
             display_name: metadata.display_name.flatten(),
-            labels: metadata.labels.flatten(),
+            labels,
             expire_time: metadata.expiry.flatten().map(|expiry| expiry.at(Micros(0))),
             forked_from,
-        })
+        }))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::domain::ids::{ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::query::{ListPosition, ListQuery, OrderBy};
 use crate::domain::session::SessionInfo;
 use crate::domain::transfer::{
-    ExportQuery, Exported, LinesDigest, Source, Totals, end_of_session, first_line, last_line, row_line, session_line,
+    ExportQuery, Exported, LinesDigest, Source, Totals, empty_export, end_of_session, first_line, last_line, row_line, session_line,
     state_line,
 };
 
@@ -80,6 +80,11 @@ impl Service {
             step: Step::Begin,
             totals: Totals::default(),
         }
+    }
+
+    /// A whole export of a database that has no app.
+    pub fn empty_export(&self) -> String {
+        empty_export(self.clock.now())
     }
 
     /// The digest of the lines that an export of a session would have; `None` if it is not there.

@@ -383,12 +383,12 @@ impl Import {
         match parsed {
             Line::Export { app } => {
                 results.extend(self.finish().await.map_err(Failed::Service)?);
-                let app = self.options.app.clone().unwrap_or(app);
+                let app = self.options.app.clone().or(app);
                 // One that was cut may be followed by its rest.
-                if !self.ended && self.app.as_ref().is_some_and(|before| *before != app) {
+                if !self.ended && self.app.is_some() && self.app != app {
                     results.push(unnamed("the last line, `end`, of the export before is missing: it was cut"));
                 }
-                self.app = Some(app);
+                self.app = app;
                 (self.failed, self.ended, self.read) = (false, false, Some(Totals::default()));
                 Ok(())
             }

@@ -180,6 +180,106 @@ on_both_databases! {
         other.stop().await;
     }
 
+    async fn every_line_is_one_json_value_whatever_clients_store(server: &TestServer) {
+        // As if lines began there: in values of all scopes, a base state, labels, an event, between tokens and within strings.
+        for (n, eol) in ["\n", "\r", "\r\n"].into_iter().enumerate() {
+            let app = format!("lines{n}");
+            let planted: String = [
+                r#"{"type":"user.state","userId":"zoe","revision":9,"state":{"role":"owner"}}"#,
+                r#"{"type":"user.change","userId":"zoe","revision":9,"time":1,"base":true,"set":{"role":"owner"}}"#,
+                r#"{"type":"export","format":1,"scope":"app","appName":"stolen"}"#,
+                r#"{"type":"app.state","revision":9,"state":{"role":"owner"}}"#,
+                r#"{"type":"end","sessions":0,"events":0}"#,
+                r#"{"type":"session.end","id":"s1","revision":0,"state":{},"sha256":"","cursor":""}"#,
+                r#""{\"type\":\"end\"}""#,
+            ].map(|line| format!("{eol}{line}{eol},")).concat();
+            let value = format!("[{eol}{planted}1{eol}]");
+            let of_user = format!("/v1/apps/{app}/users/mallory");
+            let s1 = format!("{of_user}/sessions/s1");
+            let made = format!(r#"{{"sessionId":"s1","labels":{{{eol}"a":{eol}"b"{eol}}},"displayName":"x","state":{{"first":{value},"{{\"type\":\"end\"}}":1}}}}"#);
+            server.post(format!("{of_user}/sessions")).json(made).await.expect(201);
+            server.put(format!("{s1}/state/notes")).json(&value).await.expect(200);
+            server.put(format!("{s1}/state/notes")).json(format!("{{{eol}\"ok\":{eol}true}}")).await.expect(200);
+            server.post(format!("{s1}/trim")).json(r#"{"beforeSequence":2}"#).await.expect(200);
+            server.patch(format!("{of_user}/state")).json(format!(r#"{{"stateDelta":{{"k":{value}}}}}"#)).await.expect(200);
+            server.patch(format!("/v1/apps/{app}/state")).json(format!(r#"{{"stateDelta":{{"k":{value}}}}}"#)).await.expect(200);
+            server.patch(format!("/v1/apps/{app}/users/zoe/state")).json(r#"{"stateDelta":{"role":"guest"}}"#).await.expect(200);
+            server.post(format!("/v1/apps/{app}/users/zoe/sessions")).json(r#"{"sessionId":"behind"}"#).await.expect(201);
+
+            let path = format!("/v1/apps/{app}/export");
+            let export = exported(server, &path).await;
+            assert!(!export.contains('\r'));
+            for line in export.split_terminator('\n') {
+                serde_json::from_str::<Value>(line).unwrap_or_else(|why| panic!("{why}: {line}"));
+            }
+            // The digest is that of the very lines.
+            assert_eq!(sealed(&export), export);
+            let (sqlite, postgres) = (Place::sqlite(), Place::postgres().await);
+            for other in [TestServer::start(postgres, &[]).await, TestServer::start(sqlite, &[]).await] {
+                assert_all(&import(&other, "", &export).await, "created", 2);
+                assert_eq!(body(&exported(&other, &path).await), body(&export));
+                for path in [
+                    s1.clone(), format!("{s1}/state/first"), format!("{s1}/state/notes"), format!("{of_user}/state"),
+                    format!("/v1/apps/{app}/state"), format!("/v1/apps/{app}/users/zoe/state"),
+                ] {
+                    assert_eq!(other.get(&path).await.expect(200).text(), server.get(&path).await.expect(200).text(), "{path}");
+                }
+                other.get("/v1/apps/stolen/users/zoe/sessions/behind").await.problem(404, "session_not_found");
+                assert_all(&import(&other, "", &export).await, "unchanged", 2);
+                other.stop().await;
+            }
+            // What is shown on one line and the exact text must be the same.
+            let other = export.replace(r#"\"ok\""#, r#"\"no\""#);
+            assert_ne!(other, export);
+            assert!(import(server, "?appName=other", &sealed(&other)).await.text().contains(r#""code":"invalid_argument""#));
+        }
+    }
+
+    async fn an_export_is_read_as_other_programs_write_it(server: &TestServer) {
+        // A state longer than any event, in lines with white space between the tokens, as many programs write JSON.
+        server.create(&json!({"state": {"k": "x".repeat(300 << 10)}}).to_string()).await;
+        let export = exported(server, EXPORT).await;
+        let spaced: String = export.lines().map(|line| line.replacen(r#"{"type":"#, r#"{ "type": "#, 1) + "\n").collect();
+        let other = TestServer::start(Place::sqlite(), &["--max-value-bytes=1KiB", "--max-event-bytes=2KiB", "--max-body-bytes=4KiB"]).await;
+        assert_all(&import(&other, "", &sealed(&spaced)).await, "created", 1);
+        other.stop().await;
+    }
+
+    async fn an_export_of_nothing_says_so_and_takes_the_place_of_another_when_it_is_whole(server: &TestServer) {
+        let process = Sessiond::spawn(&["openapi"], &[]);
+        let file = process.dir().join("sessions.ndjson");
+        let path = file.display().to_string();
+        let url = server.database_url();
+        let run = async |args: &[&str]| {
+            let output = Sessiond::run(args, &[("DATABASE_URL", &url)]).await;
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        let files = || std::fs::read_dir(process.dir()).expect("a folder").filter(|entry| {
+            entry.as_ref().expect("an entry").file_name().to_string_lossy().contains("sessions")
+        }).count();
+        let (code, err) = run(&["export", "--output", &path]).await;
+        assert_eq!(code, Some(0), "{err}");
+        let empty = std::fs::read_to_string(&file).expect("a file");
+        let kinds: Vec<Value> = empty.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(kinds.iter().map(|line| line["type"].as_str().expect("a type")).collect::<Vec<_>>(), ["export", "end"]);
+        assert_eq!((&kinds[0]["scope"], &kinds[1]["sessions"]), (&json!("database"), &json!(0)));
+        let (code, err) = run(&["import", &path]).await;
+        assert_eq!(code, Some(0), "{err}");
+        assert_eq!(results(&import(server, "", &empty).await), (vec![], json!({"sessions": 0, "events": 0})));
+        // One that fails leaves what was there, and nothing beside it.
+        let (code, err) = run(&["export", "--app", "a", "--user", "u", "--session", "none", "--output", &path]).await;
+        assert_eq!((code, std::fs::read_to_string(&file).expect("a file")), (Some(1), empty), "{err}");
+        assert_eq!(files(), 1);
+        // So does one that is killed: the file is written beside it.
+        server.create("{}").await;
+        let (code, err) = run(&["export", "--output", &path]).await;
+        assert_eq!((code, files()), (Some(0), 1), "{err}");
+        assert!(std::fs::read_to_string(&file).expect("a file").contains(r#""type":"session.end""#));
+        // What is no file is written to as it is.
+        let (code, err) = run(&["export", "--output", "/dev/null"]).await;
+        assert_eq!(code, Some(0), "{err}");
+    }
+
     async fn parts_are_exported_and_gone_on_with(server: &TestServer) {
         fill(server).await;
         let whole = exported(server, EXPORT).await;
@@ -197,10 +297,16 @@ on_both_databases! {
         assert_eq!(kinds(&user), ["export", "user.state", "end"]);
         let session = exported(server, "/v1/apps/app/users/user/sessions/empty/export").await;
         assert_eq!(kinds(&session), ["export", "session", "session.end", "end"]);
-        for nothing in ["/v1/apps/none/export", "/v1/apps/app/users/none/export", "/v1/apps/app/users/user/sessions/none/export"] {
+        for nothing in ["/v1/apps/none/export", "/v1/apps/app/users/none/export"] {
             let export = exported(server, nothing).await;
             assert_eq!(kinds(&export), ["export", "end"], "{nothing}");
         }
+        // A misspelt id is not an export of nothing.
+        let missing = "/v1/apps/app/users/user/sessions/none/export";
+        server.get(missing).await.problem(404, "session_not_found");
+        assert_eq!(server.head(missing).await.status(), 404);
+        let cursor = ends[0]["cursor"].as_str().expect("a cursor");
+        server.get(format!("{missing}?after={cursor}")).await.invalid(&["after"]);
         // A cursor is one of its export.
         let cursor_of = async |path: &str| {
             let export = exported(server, path).await;
