@@ -11,7 +11,7 @@ use super::envelope::{Fields, MAX_BODY_DEPTH};
 use super::erasure::Subject;
 use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest};
 use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
-use super::json::{Json, Kind, ObjectText, RawJson};
+use super::json::{Json, Kind, ObjectText, RawJson, string_array};
 use super::query::{ListPosition, ScopeView};
 use super::scope::{self, Scope};
 use super::session::{MetadataPatch, SessionInfo};
@@ -71,8 +71,10 @@ pub struct ExportQuery {
 #[derive(Debug, Clone)]
 pub struct Exported {
     pub head: SessionInfo,
-    /// The session keys at the base.
+    /// The session keys at the base, and the revisions of user and app state that were seen there.
     pub base_state: RawJson,
+    pub base_saw: (i64, i64),
+    pub lost: Lost,
     /// Where it was imported from: what was its incarnation there, and the digest of its lines.
     pub origin: Option<String>,
     pub imported_digest: Option<Vec<u8>>,
@@ -81,6 +83,140 @@ pub struct Exported {
     pub rows: Vec<LogRow>,
     /// There are more rows.
     pub more: bool,
+}
+
+/// Of an imported session: the sequences between which what user and app state were, when events saw them, did not come along. The
+/// base counts as an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lost {
+    pub user: Option<(i64, i64)>,
+    pub app: Option<(i64, i64)>,
+}
+
+impl Lost {
+    /// Whether the user state, and the app state, of that sequence are lost.
+    pub fn at(&self, sequence: i64) -> (bool, bool) {
+        let holds = |range: Option<(i64, i64)>| range.is_some_and(|(from, to)| (from..=to).contains(&sequence));
+        (holds(self.user), holds(self.app))
+    }
+
+    /// Those of another one, too: in one range, which may have more.
+    pub fn add(&mut self, other: &Self) {
+        for (range, other) in [(&mut self.user, other.user), (&mut self.app, other.app)] {
+            *range = match (*range, other) {
+                (Some((from, to)), Some((first, last))) => Some((from.min(first), to.max(last))),
+                (range, other) => range.or(other),
+            };
+        }
+    }
+
+    fn take(fields: &mut Fields<'_>) -> Option<Self> {
+        let Some(ranges) = fields.take("unknownPast") else { return Some(Self::default()) };
+        let range = |name: &str| match ranges.get(name) {
+            None => Some(None),
+            Some(range) => {
+                let numbers: Vec<i64> = range.as_array()?.filter_map(|n| n.text().parse().ok()).collect();
+                <[i64; 2]>::try_from(numbers).ok().map(|[from, to]| Some((from, to)))
+            }
+        };
+        let read = range("user").zip(range("app")).map(|(user, app)| Self { user, app });
+        if read.is_none() {
+            fields.refuse("unknownPast", "must have two sequences for `user` and for `app`");
+        }
+        read
+    }
+
+    fn push(&self, line: &mut ObjectText) {
+        let mut ranges = ObjectText::default();
+        for (name, range) in [("user", self.user), ("app", self.app)] {
+            if let Some((from, to)) = range {
+                ranges.push(name, &format!("[{from},{to}]"));
+            }
+        }
+        if *self != Self::default() {
+            line.push("unknownPast", &ranges.close());
+        }
+    }
+}
+
+/// What changed shared state at one revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastChange {
+    pub revision: i64,
+    pub time: Micros,
+    /// It is all the state that there was, and nothing is known of what was before.
+    pub is_base: bool,
+    /// In the order of keys, as the rest.
+    pub set: Vec<(String, RawJson)>,
+    pub removed: Vec<String>,
+}
+
+impl PastChange {
+    /// Whether both left the same, whenever that was.
+    pub fn same(&self, other: &Self) -> bool {
+        self.revision == other.revision && self.set == other.set && self.removed == other.removed
+    }
+}
+
+/// What to read of the past of shared state.
+#[derive(Debug, Clone)]
+pub struct PastQuery {
+    pub scope: ScopeKey,
+    /// The first page, with the present state, if it is `None`; else the changes after this revision.
+    pub after: Option<i64>,
+    /// Up to this one; to the present one on the first page.
+    pub through: i64,
+    pub max_rows: usize,
+    pub max_bytes: usize,
+}
+
+/// A part of that past, of one moment.
+#[derive(Debug, Clone)]
+pub struct PastPage {
+    /// The present state, on the first page.
+    pub view: Option<ScopeView>,
+    /// What was before this revision is not known.
+    pub floor: i64,
+    pub changes: Vec<PastChange>,
+    /// There are more changes.
+    pub more: bool,
+}
+
+/// Where a shared scope stands that an import may give its past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScopeHead {
+    pub revision: i64,
+    pub floor: i64,
+    /// The revision at which an import took it, until its past has come.
+    pub imported: i64,
+}
+
+/// What an imported scope was before the revision at which it was taken. Nobody sees it until [`PastEnd`].
+#[derive(Debug)]
+pub struct PastRows {
+    pub scope: ScopeKey,
+    pub subject: Option<Subject>,
+    pub since: i64,
+    /// The revision at which the scope was taken.
+    pub revision: i64,
+    pub changes: Vec<PastChange>,
+    /// Values that were overwritten or removed: the key, and from when to when it held.
+    pub spans: Vec<(String, i64, i64)>,
+}
+
+/// Makes the past of an imported scope visible.
+#[derive(Debug)]
+pub struct PastEnd {
+    pub scope: ScopeKey,
+    pub subject: Option<Subject>,
+    pub since: i64,
+    pub revision: i64,
+    /// When the last change was made.
+    pub time: Micros,
+    /// Where the past begins.
+    pub floor: i64,
+    /// The values that held at `revision` and were older: the key, the value and the revision that wrote it.
+    pub held: Vec<(String, RawJson, i64)>,
 }
 
 /// An event, or what a trim left of one.
@@ -131,8 +267,39 @@ pub fn state_line(user: Option<&UserId>, revision: i64, state: &str) -> String {
     closed(line)
 }
 
+/// A change of the app's state, or of a user's.
+pub fn change_line(user: Option<&UserId>, change: &PastChange) -> String {
+    let mut line = typed(if user.is_some() { "user.change" } else { "app.change" });
+    if let Some(user) = user {
+        line.push_str("userId", user.as_str());
+    }
+    line.push("revision", &change.revision.to_string());
+    line.push("time", &change.time.to_number());
+    if change.is_base {
+        line.push("base", "true");
+    }
+    if change.is_base || !change.set.is_empty() {
+        let mut set = ObjectText::default();
+        change.set.iter().for_each(|(key, value)| set.push(key, value.text()));
+        push_value(&mut line, "set", &set.close());
+    }
+    if !change.removed.is_empty() {
+        line.push("removed", &string_array(&change.removed));
+    }
+    closed(line)
+}
+
 /// A session begins with this.
 pub fn session_line(session: &Exported) -> String {
+    session_line_with(session, true)
+}
+
+/// How it began before it had `saw`.
+pub fn old_session_line(session: &Exported) -> String {
+    session_line_with(session, false)
+}
+
+fn session_line_with(session: &Exported, saw: bool) -> String {
     let head = &session.head;
     let mut line = typed("session");
     line.push_str("userId", head.key.user.user.as_str());
@@ -141,6 +308,9 @@ pub fn session_line(session: &Exported) -> String {
     line.push("createTime", &head.create_time.to_number());
     line.push("baseRevision", &head.base_revision.to_string());
     push_value(&mut line, "baseState", session.base_state.text());
+    if saw {
+        line.push("saw", &format!("[{},{}]", session.base_saw.0, session.base_saw.1));
+    }
     for (name, value) in [("displayName", &head.display_name), ("labels", &head.labels)] {
         if let Some(value) = value {
             push_value(&mut line, name, value.text());
@@ -188,11 +358,12 @@ pub fn row_line(row: &LogRow) -> String {
 }
 
 /// A session ends with this; `sha256` is that of its lines before.
-pub fn end_of_session(source: &Source, head: &SessionInfo, state: &str, sha256: [u8; 32]) -> String {
+pub fn end_of_session(source: &Source, head: &SessionInfo, state: &str, lost: &Lost, sha256: [u8; 32]) -> String {
     let mut line = typed("session.end");
     line.push_str("id", head.key.session.as_str());
     line.push("revision", &head.revision.to_string());
     push_value(&mut line, "state", state);
+    lost.push(&mut line);
     line.push_str("sha256", &hex(&sha256));
     line.push_str("cursor", &cursor(source, head));
     closed(line)
@@ -371,6 +542,8 @@ pub struct ImportRows {
     pub key: SessionKey,
     pub incarnation: i64,
     pub subject: Subject,
+    /// How many erasures the app had when the import began.
+    pub since: i64,
     /// The first of them: else the import must be known, or it was given up, or the user was erased.
     pub begins: bool,
     pub rows: Vec<ImportedRow>,
@@ -385,6 +558,10 @@ pub struct ImportEnd {
     pub incarnation: i64,
     pub begin: SessionLine,
     pub subject: Subject,
+    pub since: i64,
+    /// The revisions of user and app state that were seen at the base.
+    pub base_saw: (i64, i64),
+    pub lost: Lost,
     pub revision: i64,
     pub update_time: Timestamp,
     /// Key, value, and the revision that wrote it.
@@ -398,8 +575,10 @@ pub enum ImportOutcome {
     Created,
     /// A session of that id is there.
     Exists,
-    /// It took too long between two lines, so that the sweep has taken its rows for left behind; or the user was erased.
+    /// It took too long between two lines, so that the sweep has taken its rows for left behind.
     Lost,
+    /// The user was erased since the import began.
+    Erased,
     /// The user was erased, and is blocked.
     Blocked,
 }
@@ -408,9 +587,9 @@ pub enum ImportOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowsOutcome {
     Written,
-    /// As of [`ImportOutcome::Lost`].
+    /// As of [`ImportOutcome`].
     Lost,
-    /// As of [`ImportOutcome::Blocked`].
+    Erased,
     Blocked,
 }
 
@@ -420,6 +599,8 @@ pub struct ScopeImport {
     pub scope: ScopeKey,
     /// Of a user.
     pub subject: Option<Subject>,
+    /// How many erasures the app had when the import began.
+    pub since: i64,
     pub revision: i64,
     pub state: Vec<(String, RawJson)>,
     pub now: Micros,
@@ -431,13 +612,16 @@ impl ScopeImport {
         if found.revision == 0 {
             return (self.revision == 0).then_some(SharedOutcome::Taken);
         }
-        let own: BTreeMap<&str, &str> = self.state.iter().map(|(key, value)| (&**key, value.text())).collect();
-        let found = Json::trusted(&found.state);
-        let members: Vec<_> = found.as_object().into_iter().flatten().collect();
-        let is_same = members.len() == own.len()
-            && members.iter().all(|member| own.get(&*member.key).is_some_and(|text| *text == member.value.text()));
-        Some(if is_same { SharedOutcome::Taken } else { SharedOutcome::Other })
+        Some(if is_object(&self.state, &found.state) { SharedOutcome::Taken } else { SharedOutcome::Other })
     }
+}
+
+/// Whether a JSON object has these keys with these very texts, and no others.
+pub fn is_object(state: &[(String, RawJson)], object: &str) -> bool {
+    let own: BTreeMap<&str, &str> = state.iter().map(|(key, value)| (&**key, value.text())).collect();
+    let members: Vec<_> = Json::trusted(object).as_object().into_iter().flatten().collect();
+    members.len() == own.len()
+        && members.iter().all(|member| own.get(&*member.key).is_some_and(|text| *text == member.value.text()))
 }
 
 /// What became of the state of an app or a user.
@@ -447,7 +631,8 @@ pub enum SharedOutcome {
     Taken,
     /// The scope has other state, which stays.
     Other,
-    /// As of [`ImportOutcome::Blocked`].
+    /// As of [`ImportOutcome`].
+    Erased,
     Blocked,
 }
 
@@ -458,10 +643,12 @@ pub enum Line {
     Export { app: Option<AppName> },
     AppState { revision: i64, state: Vec<(String, RawJson)> },
     UserState { user: UserId, revision: i64, state: Vec<(String, RawJson)> },
+    /// Of the app, or of a user.
+    Change { user: Option<UserId>, change: PastChange },
     Session(Box<SessionLine>),
     Event(Box<EventLine>),
     Stub(Box<LogRow>),
-    SessionEnd { id: SessionId, revision: i64, state: RawJson, sha256: [u8; 32] },
+    SessionEnd { id: SessionId, revision: i64, state: RawJson, lost: Lost, sha256: [u8; 32] },
     End(Totals),
 }
 
@@ -493,6 +680,8 @@ pub struct SessionLine {
     pub create_time: Micros,
     pub base: i64,
     pub base_state: RawJson,
+    /// The revisions of user and app state that were seen at the base, if it is known.
+    pub saw: Option<(i64, i64)>,
     pub display_name: Option<RawJson>,
     pub labels: Option<RawJson>,
     pub expire_time: Option<Micros>,
@@ -541,6 +730,11 @@ impl Line {
                 let parts = user.zip(revision).zip(state);
                 parts.map(|((user, revision), state)| Self::UserState { user, revision, state })
             }
+            "app.change" => change(&mut fields)?.map(|change| Self::Change { user: None, change }),
+            "user.change" => {
+                let user = fields.take_str_with("userId", UserId::parse);
+                user.zip(change(&mut fields)?).map(|(user, change)| Self::Change { user: Some(user), change })
+            }
             "session" => SessionLine::take(&mut fields)?.map(|session| Self::Session(Box::new(session))),
             "event" => EventLine::take(&mut fields, limits)?.map(|event| Self::Event(Box::new(event))),
             "stub" => stub(&mut fields).map(|stub| Self::Stub(Box::new(stub))),
@@ -550,8 +744,8 @@ impl Line {
                 let state = take_value(&mut fields, "state")?.filter(|state| state.json().kind() == Kind::Object);
                 let sha256 = digest(&mut fields, "sha256");
                 fields.take("cursor");
-                let parts = id.zip(revision).zip(state).zip(sha256);
-                parts.map(|(((id, revision), state), sha256)| Self::SessionEnd { id, revision, state, sha256 })
+                let parts = id.zip(revision).zip(state).zip(sha256.zip(Lost::take(&mut fields)));
+                parts.map(|(((id, revision), state), (sha256, lost))| Self::SessionEnd { id, revision, state, lost, sha256 })
             }
             "end" => {
                 let counts = ["sessions", "events"].map(|name| integer(&mut fields, name).map(i64::unsigned_abs));
@@ -599,6 +793,27 @@ fn state(fields: &mut Fields<'_>) -> Result<Option<Vec<(String, RawJson)>>, Reje
     let state = take_value(fields, "state")?;
     let members = state.as_ref().and_then(|state| state.json().as_object());
     Ok(members.map(|members| members.map(|member| (member.key.into_owned(), member.value.to_raw())).collect()))
+}
+
+fn change(fields: &mut Fields<'_>) -> Result<Option<PastChange>, Rejected> {
+    let (revision, time) = (integer(fields, "revision"), time(fields, "time"));
+    let is_base = fields.take("base").and_then(Json::as_bool).unwrap_or_default();
+    let set = take_value(fields, "set")?;
+    let removed = match fields.take("removed") {
+        None => Some(Vec::new()),
+        Some(removed) => removed
+            .as_array()
+            .and_then(|keys| keys.map(|key| key.as_str().map(Cow::into_owned)).collect::<Option<Vec<_>>>()),
+    };
+    let mut pairs = Vec::new();
+    if let Some(set) = &set {
+        let Some(members) = set.json().as_object() else { return Err(Rejected::field("set", "must be an object")) };
+        pairs.extend(members.map(|member| (member.key.into_owned(), member.value.to_raw())));
+    }
+    pairs.sort_by(|one, other| one.0.cmp(&other.0));
+    let Some(mut removed) = removed else { return Err(Rejected::field("removed", "must be an array of keys")) };
+    removed.sort_unstable();
+    Ok(revision.zip(time).map(|(revision, time)| PastChange { revision, time, is_base, set: pairs, removed }))
 }
 
 fn saw(fields: &mut Fields<'_>) -> Option<(i64, i64)> {
@@ -656,6 +871,7 @@ impl SessionLine {
         let create_time = time(fields, "createTime");
         let base = integer(fields, "baseRevision");
         let base_state = take_value(fields, "baseState")?.filter(|state| state.json().kind() == Kind::Object);
+        let saw = saw(fields);
         let raw_labels = fields.take_str(&raw_name("labels"));
         let metadata = MetadataPatch::take(fields);
         let forked_from = fields.take("forkedFrom").and_then(|source| {
@@ -674,6 +890,7 @@ impl SessionLine {
             create_time,
             base,
             base_state,
+            saw,
             display_name: metadata.display_name.flatten(),
             labels,
             expire_time: metadata.expiry.flatten().map(|expiry| expiry.at(Micros(0))),

@@ -35,7 +35,8 @@ const TAG: &str = "Export and import";
 /// The longest line that is read, if it is one of these: what a session or a scope holds has no limit of its own. Any other line
 /// has an event, which is at most twice as long where it is written as a string.
 const LONGEST_STATE: usize = 64 << 20;
-const STATES: [&str; 4] = [r#""session""#, r#""session.end""#, r#""user.state""#, r#""app.state""#];
+const STATES: [&str; 6] =
+    [r#""session""#, r#""session.end""#, r#""user.state""#, r#""app.state""#, r#""user.change""#, r#""app.change""#];
 
 /// What a line has beside its event.
 const SLACK: usize = 64 << 10;
