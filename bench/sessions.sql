@@ -5,11 +5,12 @@
 \set ON_ERROR_STOP on
 begin;
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number,
-    initial_state, created_user_revision, created_app_revision)
+    initial_state, created_user_revision, created_app_revision, active_day)
 select :'app', 'u' || i % :users, 's' || i,
     ('x' || translate(gen_random_uuid()::text, '-', ''))::bit(64)::bigint & 9223372036854775807, 0,
     1750000000000000 + i * 1000, 1750000000000000 + i * 1000,
-    ((1750000000000000 + i * 1000) / 1000000::numeric)::numeric(20, 6)::text, '{"step":1}', 0, 0
+    ((1750000000000000 + i * 1000) / 1000000::numeric)::numeric(20, 6)::text, '{"step":1}', 0, 0,
+    (1750000000000000 + i * 1000) / 86400000000
 from generate_series(0, :count - 1) i;
 insert into session_updates (app_name, user_id, id, update_time)
 select app_name, user_id, id, update_time from sessions where app_name = :'app';

@@ -35,7 +35,8 @@
 with s as (
     update sessions s set revision = s.revision + 1,
         update_time = greatest(s.update_time, (date_part('epoch', now()) * 1000000)::bigint),
-        update_time_number = greatest(s.update_time / 1000000::float8, date_part('epoch', now()))
+        update_time_number = greatest(s.update_time / 1000000::float8, date_part('epoch', now())),
+        active_day = (date_part('epoch', now()) / 86400)::bigint
     from sessions seen
     where s.app_name = :app and s.user_id = 'u' || :user and s.id = 's' || :session
       and seen.app_name = :app and seen.user_id = 'u' || :user and seen.id = 's' || :session
@@ -76,7 +77,8 @@ returning revision;
 with s as (
     update sessions s set revision = s.revision + 1,
         update_time = greatest(s.update_time, (date_part('epoch', now()) * 1000000)::bigint),
-        update_time_number = greatest(s.update_time / 1000000::float8, date_part('epoch', now()))
+        update_time_number = greatest(s.update_time / 1000000::float8, date_part('epoch', now())),
+        active_day = (date_part('epoch', now()) / 86400)::bigint
     from sessions seen
     where s.app_name = :app and s.user_id = 'u' || :user and s.id = 's' || :session
       and seen.app_name = :app and seen.user_id = 'u' || :user and seen.id = 's' || :session
@@ -138,7 +140,8 @@ returning revision;
 with s as (
     update sessions s set revision = s.revision + 1,
         update_time = greatest(s.update_time, (date_part('epoch', now()) * 1000000)::bigint),
-        update_time_number = greatest(s.update_time / 1000000::float8, date_part('epoch', now()))
+        update_time_number = greatest(s.update_time / 1000000::float8, date_part('epoch', now())),
+        active_day = (date_part('epoch', now()) / 86400)::bigint
     from sessions seen
     where s.app_name = :app and s.user_id = 'u' || :user and s.id = 's' || :session
       and seen.app_name = :app and seen.user_id = 'u' || :user and seen.id = 's' || :session

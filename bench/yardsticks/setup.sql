@@ -23,11 +23,11 @@ select app_name, user_id, 'u', 1, '0' from user_scopes where app_name = :'app';
 -- A second apart, so that lists by time have an order to follow. Of a session without events the update time is that
 -- of its creation, written with six decimals.
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number,
-    initial_state, created_user_revision, created_app_revision)
+    initial_state, created_user_revision, created_app_revision, active_day)
 select :'app', 'u' || i % :users, 's' || i,
     ('x' || translate(gen_random_uuid()::text, '-', ''))::bit(64)::bigint & 9223372036854775807, 0,
     second * 1000000, second * 1000000, second || '.000000',
-    (select '{' || string_agg('"k' || k || '":0', ',') || '}' from generate_series(0, 9) k), 1, 1
+    (select '{' || string_agg('"k' || k || '":0', ',') || '}' from generate_series(0, 9) k), 1, 1, second / 86400
 from generate_series(0, :sessions - 1) i, lateral (select 1750000000::bigint + i as second) t;
 insert into session_updates (app_name, user_id, id, update_time)
 select app_name, user_id, id, update_time from sessions where app_name = :'app';
@@ -55,7 +55,8 @@ declare
     new_user_revision bigint;
     new_app_revision bigint;
 begin
-    update sessions s set revision = s.revision + 1, update_time = micros, update_time_number = number
+    update sessions s set revision = s.revision + 1, update_time = micros, update_time_number = number,
+        active_day = micros / 86400000000
     from sessions seen
     where s.app_name = p_app and s.user_id = p_user and s.id = p_session
       and seen.app_name = p_app and seen.user_id = p_user and seen.id = p_session

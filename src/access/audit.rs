@@ -2,23 +2,35 @@
 //! it is a sink of its own. Never a credential, a query, a body or a stored value.
 //!
 //! A line is a JSON object, written before the answer is: what cannot be written is counted and warned of, and the request is
-//! served all the same.
+//! served all the same. Whoever has no credential does not decide how much is written: refusals for want of one are counted, a
+//! line a second, and names are cut.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
+use std::mem;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use percent_encoding::percent_decode_str;
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::Client;
-use crate::domain::json::ObjectText;
+use crate::domain::json::{ObjectText, string_array};
 use crate::domain::time::Micros;
 use crate::metrics::{Metrics, known_method};
+use crate::service::Clock;
+
+/// Of a name, so many bytes are told: as long as a valid one can be.
+const LONGEST_NAME: usize = 256;
+
+/// So many addresses of those without a credential are told of a second.
+const MOST_ADDRESSES: usize = 8;
 
 /// Where the lines go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +56,17 @@ pub struct Audit {
     sink: Sink,
     /// `None` for standard error.
     file: Mutex<Option<File>>,
+    /// Those without a valid credential of which no line tells yet.
+    refused: Mutex<Refused>,
     metrics: Arc<Metrics>,
+}
+
+/// Requests that were refused for want of a credential.
+#[derive(Debug, Default)]
+struct Refused {
+    count: u64,
+    /// Some of those that sent them.
+    addresses: BTreeSet<IpAddr>,
 }
 
 /// Names that a request is about and that do not stand in its path: among the extensions of its answer.
@@ -55,7 +77,7 @@ pub struct Named(pub Vec<(&'static str, String)>);
 pub struct Line<'a> {
     pub time: Micros,
     pub request_id: &'a str,
-    /// `None`: no credential that holds, or none is asked for there.
+    /// `None`: it was refused before anybody asked who sent it.
     pub client: Option<&'a Client>,
     pub peer: Option<SocketAddr>,
     pub method: &'a Method,
@@ -74,7 +96,7 @@ impl Audit {
             Sink::Stderr => None,
             Sink::File(path) => Some(appending(path)?),
         };
-        Ok(Self { sink, file: Mutex::new(file), metrics })
+        Ok(Self { sink, file: Mutex::new(file), refused: Mutex::default(), metrics })
     }
 
     /// Opens the file anew, after it was moved away (SIGHUP). If that fails, the old one is written on.
@@ -90,7 +112,42 @@ impl Audit {
     }
 
     pub fn write(&self, line: &Line<'_>) {
-        let mut text = line.text();
+        self.append(line.text());
+    }
+
+    /// A request was refused for want of a credential: counted, and told by [`Audit::report`].
+    pub fn refused(&self, peer: Option<SocketAddr>) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.count += 1;
+        if refused.addresses.len() < MOST_ADDRESSES {
+            refused.addresses.extend(peer.map(|peer| peer.ip()));
+        }
+    }
+
+    /// Tells once a second how many requests were refused for want of a credential, if any were. Never returns.
+    pub async fn report(&self, clock: &dyn Clock) {
+        let mut seconds = interval(Duration::from_secs(1));
+        seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            seconds.tick().await;
+            self.report_now(clock);
+        }
+    }
+
+    /// As [`Audit::report`], once.
+    pub fn report_now(&self, clock: &dyn Clock) {
+        let Refused { count, addresses } = mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner));
+        if count > 0 {
+            let mut line = ObjectText::default();
+            line.push("time", &clock.now().to_number());
+            line.push("status", StatusCode::UNAUTHORIZED.as_str());
+            line.push("count", &count.to_string());
+            line.push("addresses", &string_array(&addresses.iter().map(IpAddr::to_string).collect::<Vec<_>>()));
+            self.append(line.close());
+        }
+    }
+
+    fn append(&self, mut text: String) {
         text.push('\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // In one write each, so that lines of several processes do not mix.
@@ -112,7 +169,7 @@ fn appending(path: &Path) -> io::Result<File> {
 
 impl Line<'_> {
     fn text(&self) -> String {
-        let mut line = ObjectText::with_capacity(256 + self.path.len());
+        let mut line = ObjectText::with_capacity(512);
         line.push("time", &self.time.to_number());
         line.push_str("requestId", self.request_id);
         if let Some(client) = self.client {
@@ -120,7 +177,7 @@ impl Line<'_> {
             principal.push_str("kind", client.kind.as_str());
             if let Some(id) = &client.id {
                 // Of a JWT it is what the issuer says, however long.
-                principal.push_str("id", id.char_indices().nth(256).map_or(id, |(end, _)| &id[..end]));
+                principal.push_str("id", cut(id));
             }
             principal.push_str("role", client.grant.role.as_str());
             line.push("principal", &principal.close());
@@ -136,19 +193,26 @@ impl Line<'_> {
             }
         }
         for (name, value) in self.named {
-            line.push_str(name, value);
+            line.push_str(name, cut(value));
         }
         line.push("status", self.status.as_str());
         line.close()
     }
 }
 
-/// The names in a path that matches a template.
+/// The first bytes of a name, in whole characters.
+fn cut(name: &str) -> &str {
+    &name[..name.floor_char_boundary(LONGEST_NAME)]
+}
+
+/// The names in a path that matches a template, each cut at 256 bytes: nobody has judged yet whether they can be any.
 pub fn names<'a>(route: &'a str, path: &'a str) -> impl Iterator<Item = (&'a str, String)> {
     let segments = route.split('/').zip(path.split('/'));
     segments.filter_map(|(template, segment)| {
         let name = template.strip_prefix('{')?.strip_suffix('}')?;
-        Some((name, percent_decode_str(segment).decode_utf8_lossy().into_owned()))
+        // A byte takes three at most. So no more is decoded than can be told.
+        let decoded: Vec<u8> = percent_decode_str(segment).take(LONGEST_NAME + 3).collect();
+        Some((name, cut(&String::from_utf8_lossy(&decoded)).to_owned()))
     })
 }
 
@@ -174,5 +238,14 @@ mod tests {
             r#""method":"GET","route":"/v1/apps/{app}/users/{user}/state","app":"a/b","user":"\"u","id":"k","status":200}"#
         );
         assert_eq!(line.text(), expected);
+    }
+
+    #[test]
+    fn a_name_is_cut_at_256_bytes_in_whole_characters() {
+        let of = |segment: String| names("/v1/apps/{app}", &format!("/v1/apps/{segment}")).next().unwrap().1;
+        assert_eq!(of("a".repeat(256)), "a".repeat(256));
+        assert_eq!(of("a".repeat(60_000)), "a".repeat(256));
+        assert_eq!(of(format!("a{}", "%C3%A4".repeat(20_000))), format!("a{}", "ä".repeat(127)));
+        assert!(of("%FF".repeat(20_000)).len() <= 256);
     }
 }

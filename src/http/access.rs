@@ -46,7 +46,7 @@ pub async fn create_key(mut call: Call) -> Result<Response, Problem> {
     let mut object = key_object(&key);
     object.push_str("key", text.expose_secret());
     let location = format!("/v1/keys/{}", key.id);
-    let answer = Answer::new(StatusCode::CREATED).header(header::LOCATION, &location).json(object.close());
+    let answer = Answer::new(StatusCode::CREATED).header(header::LOCATION, &location).secret().json(object.close());
     Ok(named(answer, vec![("id", key.id)]))
 }
 
@@ -173,7 +173,7 @@ pub async fn create_token(mut call: Call) -> Result<Response, Problem> {
     let mut object = ObjectText::default();
     object.push_str("token", &token);
     object.push("expireTime", &expire_time.to_number());
-    Ok(named(Answer::new(StatusCode::CREATED).json(object.close()), names))
+    Ok(named(Answer::new(StatusCode::CREATED).secret().json(object.close()), names))
 }
 
 pub const REVOKE_TOKENS: Operation = Operation {

@@ -24,9 +24,9 @@ use crate::config::HttpSettings;
 use crate::metrics::{InFlight, Metrics};
 use crate::server::Pause;
 
-/// The limits that refuse the more, the more is asked, as the metrics know them: of what is under way in this process, and of
-/// rates.
-const COUNTED: [&str; 9] = [
+/// The limits that refuse the more, the more is asked, as the metrics know them: of what is under way in this process, of
+/// rates, and of those without a credential.
+const COUNTED: [&str; 10] = [
     "connections",
     "in_flight",
     "streams",
@@ -36,6 +36,7 @@ const COUNTED: [&str; 9] = [
     "rate_app",
     "rate_key",
     "rate_user",
+    "credential",
 ];
 
 /// The connections of refused requests are left alone for so long at least, and then come back one by one, so that all
@@ -340,7 +341,7 @@ impl Prepared {
     }
 }
 
-/// Says once a second how much was refused because too much was under way or asked, if anything was. Never returns.
+/// Says once a second how much was refused because too much was under way or asked, or for want of a credential, if anything was. Never returns.
 pub async fn report_refusals(metrics: Arc<Metrics>) {
     let count = || COUNTED.map(|limit| metrics.rejections(limit));
     let mut before = count();
@@ -349,8 +350,19 @@ pub async fn report_refusals(metrics: Arc<Metrics>) {
     loop {
         seconds.tick().await;
         let now = count();
-        let [connections, in_flight, streams, buffered_bytes, answer_bytes, look_ups, rate_app, rate_key, rate_user] =
-            std::array::from_fn(|n| now[n] - before[n]);
+        let refused: [u64; COUNTED.len()] = std::array::from_fn(|n| now[n] - before[n]);
+        let [
+            connections,
+            in_flight,
+            streams,
+            buffered_bytes,
+            answer_bytes,
+            look_ups,
+            rate_app,
+            rate_key,
+            rate_user,
+            credential,
+        ] = refused;
         if now != before {
             tracing::warn!(
                 connections,
@@ -362,7 +374,8 @@ pub async fn report_refusals(metrics: Arc<Metrics>) {
                 rate_app,
                 rate_key,
                 rate_user,
-                "refused: too much is under way, or beyond a rate"
+                credential,
+                "refused: too much is under way, beyond a rate, or without a credential"
             );
         }
         before = now;

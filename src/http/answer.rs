@@ -44,9 +44,14 @@ impl Answer {
         self
     }
 
-    /// Marks what the answer shows, and that a cache must ask before it uses it again.
+    /// Marks what the answer shows.
     pub fn tag(self, tag: impl ToString) -> Self {
-        self.header(header::ETAG, &tag.to_string()).header(header::CACHE_CONTROL, "no-cache")
+        self.header(header::ETAG, &tag.to_string())
+    }
+
+    /// It shows a secret: no cache may store it.
+    pub fn secret(self) -> Self {
+        self.header(header::CACHE_CONTROL, "no-store")
     }
 
     pub fn replayed(self, replayed: bool) -> Self {

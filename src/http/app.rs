@@ -2,9 +2,11 @@
 //! from the table of endpoints.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::admission::Places;
 use super::memory::Memory;
@@ -65,6 +67,8 @@ pub struct App {
     pub places: Places,
     pub memory: Memory,
     pub rates: Rates,
+    /// When a failure was last told of that a client without a credential met.
+    last_failure: Mutex<Option<Instant>>,
     stopping: AtomicBool,
     /// Watches and waits are to end.
     ending: watch::Sender<bool>,
@@ -95,6 +99,7 @@ impl App {
             places: Places::new(&settings),
             memory: Memory::new(settings.max_buffered_bytes, settings.max_body_bytes),
             rates: Rates::new(settings.rates),
+            last_failure: Mutex::default(),
             stopping: AtomicBool::new(false),
             ending: watch::Sender::new(false),
             settings,
@@ -110,6 +115,16 @@ impl App {
     /// From now on the server is not ready, so that a load balancer sends its requests elsewhere.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the log is to tell of a failure that a client without a credential met: once a second.
+    pub fn tells_of_failure(&self, now: Instant) -> bool {
+        let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= Duration::from_secs(1));
+        if is_due {
+            *last = Some(now);
+        }
+        is_due
     }
 
     /// From now on watches and waits end.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH};
-use axum::http::{HeaderValue, Method, StatusCode};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use opentelemetry::context::FutureExt as _;
@@ -117,7 +117,9 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
     let is_page = template.is_some_and(|route| paths.pages.contains(&route));
     let checked = edge::check(origins, is_page, &request);
     let mut client = None;
-    let response = match (checked, cors.preflight()) {
+    let preflight = cors.preflight();
+    let is_preflight = preflight.is_some();
+    let response = match (checked, preflight) {
         (Err(problem), _) => problem.into_response(),
         (Ok(()), Some(answer)) => answer,
         (Ok(()), None) => match identify(&app, route.as_ref(), &mut request).await {
@@ -150,6 +152,10 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
         }
         response = finished;
     }
+    let is_open = template.is_some_and(|route| app.api.paths.open.contains(&route));
+    if !is_open && !is_preflight {
+        keep_private(response.headers_mut(), problem.is_some());
+    }
     cors.mark(&mut response);
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert(REQUEST_ID, value);
@@ -167,22 +173,29 @@ async fn answer(app: Arc<App>, place: Place, mut request: Request, next: Next) -
     }
     let took = started.elapsed();
     app.metrics.request(method.as_str(), template, response.status().as_u16(), (!waited).then_some(took));
-    let is_open = template.is_some_and(|route| app.api.paths.open.contains(&route));
+    // Whoever has no credential does not decide how much is written.
+    let is_anonymous = client.is_none() && app.authenticator.is_on();
     if let (Some(audit), Some((uri, peer)), false) = (&app.audit, &asked, is_open) {
-        audit.write(&Line {
-            time: app.clock.now(),
-            request_id: &request_id,
-            client: client.as_deref(),
-            peer: peer.map(|Peer(address)| address),
-            method: &method,
-            route: template,
-            path: uri.path(),
-            named: &named,
-            status: response.status(),
-        });
+        let peer = peer.map(|Peer(address)| address);
+        if !is_anonymous {
+            audit.write(&Line {
+                time: app.clock.now(),
+                request_id: &request_id,
+                client: client.as_deref(),
+                peer,
+                method: &method,
+                route: template,
+                path: uri.path(),
+                named: &named,
+                status: response.status(),
+            });
+        } else if response.status() == StatusCode::UNAUTHORIZED {
+            audit.refused(peer);
+        }
     }
     if !problem.as_ref().is_some_and(is_counted) {
-        log(&method, template, response.status(), took, ids, problem.as_ref());
+        let is_quiet = is_anonymous && !(response.status().is_server_error() && app.tells_of_failure(Instant::now()));
+        log(&method, template, response.status(), took, ids, problem.as_ref(), is_quiet);
     }
     response
 }
@@ -253,6 +266,15 @@ fn credential(request: &Request, takes_token: bool) -> Result<Option<String>, Pr
     Ok(scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim().to_owned()))
 }
 
+/// Keeps what needs a credential from caches that others share, and from being shown again without a question. What must not be
+/// stored at all (a secret, a stream) says so itself.
+fn keep_private(headers: &mut HeaderMap, is_problem: bool) {
+    let is_stored_nowhere = |value: &HeaderValue| value.as_bytes().starts_with(b"no-store");
+    if is_problem || !headers.get(CACHE_CONTROL).is_some_and(is_stored_nowhere) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    }
+}
+
 /// The problem that a response stands for: ours, or what the framework answers by itself.
 fn problem_of(response: &mut Response) -> Option<Problem> {
     let problem = response.extensions_mut().remove::<Problem>();
@@ -276,7 +298,8 @@ fn request_id(request: &Request, app: &App) -> String {
     }
 }
 
-/// One line a request, of a probe that succeeds at `debug`, but for the refusals that [`report_refusals`](super::admission::report_refusals) counts. Never a path (it
+/// One line a request, but for the refusals that [`report_refusals`](super::admission::report_refusals) counts; of a probe that succeeds
+/// and of one that `is_quiet` at `debug`, and of one that is told of a planned stop, which is no fault, at `info`. Never a path (it
 /// holds ids and state keys), a query, a header or a body.
 fn log(
     method: &Method,
@@ -285,6 +308,7 @@ fn log(
     took: Duration,
     Ids { request: request_id, trace: trace_id }: Ids<'_>,
     problem: Option<&Problem>,
+    is_quiet: bool,
 ) {
     // Of any length and content, if it is none that we know.
     let method = known_method(method.as_str());
@@ -292,9 +316,9 @@ fn log(
     let duration_ms = took.as_secs_f64() * 1000.0;
     let code = problem.map(|problem| problem.code.entry().0);
     let cause = problem.and_then(|problem| problem.cause.as_deref());
-    if status < 400 && route_is_probe(route) {
-        tracing::debug!(method, route, status, duration_ms, request_id, trace_id, "request");
-    } else if status >= 500 {
+    if is_quiet || status < 400 && route_is_probe(route) {
+        tracing::debug!(method, route, status, duration_ms, request_id, trace_id, code, cause, "request");
+    } else if status >= 500 && !(route_is_probe(route) && code == Some(Code::Overloaded.entry().0)) {
         tracing::error!(method, route, status, duration_ms, request_id, trace_id, code, cause, "request");
     } else {
         tracing::info!(method, route, status, duration_ms, request_id, trace_id, code, "request");

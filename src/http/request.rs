@@ -40,6 +40,10 @@ use crate::service::{Guard, Service};
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline(pub Instant);
 
+/// A body that took longer has its client judged again. With the 3 s for which a credential is remembered, what is revoked holds
+/// for no write within 5 s, however slowly its body comes.
+const JUDGED_FOR: Duration = Duration::from_millis(1500);
+
 /// Rows of a page that does not say how many it wants.
 const DEFAULT_PAGE_ROWS: usize = 100;
 
@@ -50,6 +54,8 @@ pub struct Call {
     pub service: Arc<Service>,
     pub client: Arc<Client>,
     pub deadline: Instant,
+    /// When the client was judged at last.
+    judged: Instant,
     pub is_head: bool,
     /// What a stream or a wait needs to know of the request, as the pipeline put it there.
     pub extensions: Extensions,
@@ -161,6 +167,7 @@ impl Call {
             client,
             operation,
             is_head: parts.method == Method::HEAD,
+            judged: Instant::now(),
             deadline: parts.extensions.get::<Deadline>().map_or_else(Instant::now, |deadline| deadline.0),
             names,
             path: path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
@@ -370,8 +377,30 @@ impl Call {
         Ok(key.map(|key| RequestKey::new(key, std::iter::once(self.operation.id).chain(path), body)))
     }
 
-    /// Reads the whole body, `None` if there is none.
+    /// Reads the whole body, `None` if there is none. The client of one that took long is judged again: from here on, the request is
+    /// what it may do now.
+    ///
+    /// # Errors
+    /// The body is not what it must be; the client may not do this any more.
     pub async fn body(&mut self) -> Result<Option<Received>, Problem> {
+        let received = self.received().await?;
+        if self.judged.elapsed() > JUDGED_FOR {
+            self.judge_again().await?;
+        }
+        Ok(received)
+    }
+
+    /// Finds out anew who the client is and what it may do.
+    async fn judge_again(&mut self) -> Result<(), Problem> {
+        let client = self.app.authenticator.client(self.credential().as_deref(), self.deadline).await;
+        self.client = client.map_err(|refusal| turned_away(&self.app, refusal))?;
+        self.is_within = is_within(&self.client, self.operation.access, &self.names)?;
+        self.service = self.app.service(self.is_within).clone();
+        self.judged = Instant::now();
+        Ok(())
+    }
+
+    async fn received(&mut self) -> Result<Option<Received>, Problem> {
         let settings = &self.app.settings;
         let limit = settings.max_body_bytes;
         let too_large =

@@ -239,7 +239,13 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let ticker = tokio::spawn(async move { ticked.tick_forever().await });
     let measured = metrics.clone();
     let watcher = tokio::spawn(async move { authenticator.watch(&measured).await });
-    let rotations = tokio::spawn(reopen_at_hangup(audit));
+    let rotations = tokio::spawn(reopen_at_hangup(audit.clone()));
+    let told = audit.clone();
+    let audits = tokio::spawn(async move {
+        if let Some(audit) = told {
+            audit.report(&SystemClock).await;
+        }
+    });
     let refusals = tokio::spawn(report_refusals(metrics.clone()));
 
     let not_ready = app.clone();
@@ -258,6 +264,10 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     poller.abort();
     ticker.abort();
     refusals.abort();
+    audits.abort();
+    if let Some(audit) = audit {
+        audit.report_now(&SystemClock);
+    }
     watcher.abort();
     rotations.abort();
     // A request that was cut off may still wait for the database, on a connection that the pool would wait for.

@@ -4,10 +4,11 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::binary::Server;
-use crate::support::client::Answer;
+use crate::support::client::{Answer, PATIENCE};
 use crate::support::databases::Place;
 
 const ADMIN: &str = "an-admin-key-of-a-test_0123456789abcdef";
@@ -64,20 +65,23 @@ async fn the_access_log_has_names_and_no_secrets_and_moves_on_hangup() {
     let token = mint.await.expect(201).json()["token"].as_str().expect("a token").to_owned();
 
     // A method may be of any length and content.
-    let odd = format!("{} /v1/whoami HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", "M".repeat(9000));
-    assert!(server.wire(&[odd.as_bytes()]).await.starts_with("HTTP/1.1 401 "));
+    let odd = format!(
+        "{} /v1/whoami HTTP/1.1\r\nhost: localhost\r\nauthorization: {bearer}\r\nconnection: close\r\n\r\n",
+        "M".repeat(9000)
+    );
+    assert!(server.wire(&[odd.as_bytes()]).await.starts_with("HTTP/1.1 405 "));
     let mut told = lines(&log);
+    told.retain(|line| line["count"].is_null());
     assert_eq!(told.pop().expect("a line")["method"], "_OTHER");
     assert!(!server.process.log().contains("MMM"));
-    assert_eq!(told.len(), 3, "{told:?}");
-    assert_eq!((&told[2]["app"], &told[2]["user"]), (&json!("shop"), &json!("bob")));
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!((&told[1]["app"], &told[1]["user"]), (&json!("shop"), &json!("bob")));
     assert_eq!(told[0]["principal"]["kind"], "key");
     assert_eq!(told[0]["principal"]["role"], "admin");
     let names = ["app", "user", "session"].map(|name| told[0][name].as_str().expect("a name").to_owned());
     assert_eq!(names, ["shop/1", "ada", "s"]);
     assert_eq!((&told[0]["method"], &told[0]["status"]), (&json!("PUT"), &json!(201)));
     assert!(told[0]["address"].as_str().is_some_and(|address| address.starts_with("127.0.0.1:")));
-    assert_eq!((&told[1]["status"], &told[1]["principal"]), (&json!(401), &Value::Null));
     let text = fs::read_to_string(&log).expect("an access log");
     for secret in [ADMIN, "not-a-credential", "a stored value", &token] {
         assert!(!text.contains(secret) && !server.process.log().contains(secret), "{secret}");
@@ -97,4 +101,73 @@ async fn the_access_log_has_names_and_no_secrets_and_moves_on_hangup() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("the log is not opened anew");
+}
+
+/// The lines that count refusals, until they count so many.
+async fn counted(log: &std::path::Path, refusals: u64) -> Vec<Value> {
+    let counting = async {
+        loop {
+            let told: Vec<Value> = lines(log).into_iter().filter(|line| line["count"].is_u64()).collect();
+            if told.iter().filter_map(|line| line["count"].as_u64()).sum::<u64>() >= refusals {
+                return told;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, counting).await.expect("all are counted")
+}
+
+/// Whatever a client without a credential sends: the logs grow by lines a second, of a length that it does not decide.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_credential_nobody_fills_the_disk() {
+    let folder = std::env::temp_dir().join(format!("sessiond-audit-{}", uuid::Uuid::new_v4()));
+    fs::create_dir(&folder).expect("a folder");
+    let (key, log) = (folder.join("key"), folder.join("audit.log"));
+    fs::write(&key, ADMIN).expect("write the key");
+    let place = Place::sqlite();
+    let flags = [format!("--admin-key-file={}", key.display()), format!("--audit-log={}", log.display())];
+    let server = Server::start(&place.url(), &[&flags[0], &flags[1], "--cors-origins=https://app.example"]).await;
+    let began = std::time::Instant::now();
+    let quiet = server.process.log().len();
+    let long = "%61".repeat(5000);
+    let app = format!("/v1/apps/{long}/users/{long}/sessions");
+    const ROUNDS: u64 = 100;
+    for _ in 0..ROUNDS {
+        server.get(&app).await.expect(401);
+        server.get("/v1/whoami").bearer("not-a-credential").await.expect(401);
+        server
+            .request(Method::from_bytes(&b"M".repeat(5000)).expect("a method"), &app)
+            .send()
+            .await
+            .expect("sent")
+            .expect(401);
+        server.get(format!("/{long}")).await.expect(401);
+        server.get("/v1/whoami?access_token=x").await.expect(400);
+        let preflight = server.request(Method::OPTIONS, &app).header("origin", "https://app.example");
+        preflight.header("access-control-request-method", "GET").await.expect(204);
+        for open in ["/", "/docs", "/openapi.yaml", "/version", "/console/nothing.js"] {
+            server.get(open).await;
+        }
+        server.post("/docs").await.expect(405);
+    }
+    let told = counted(&log, 4 * ROUNDS).await;
+    let seconds = usize::try_from(began.elapsed().as_secs()).expect("seconds") + 3;
+    assert!(told.len() <= seconds, "{} lines in {seconds} s", told.len());
+    assert_eq!(lines(&log).len(), told.len(), "nothing else is told");
+    assert_eq!(told.iter().filter_map(|line| line["count"].as_u64()).sum::<u64>(), 4 * ROUNDS);
+    assert!(told.iter().all(|line| line["status"] == 401 && line["addresses"] == json!(["127.0.0.1"])), "{told:?}");
+    let said = server.process.log();
+    let more = said[quiet..].lines().count();
+    assert!(more <= seconds, "{more} lines in {seconds} s:\n{said}");
+
+    // Of those with one, names are cut.
+    let bearer = format!("Bearer {ADMIN}");
+    server.get(&app).header("authorization", &bearer).await.expect(422);
+    let last = lines(&log).into_iter().rfind(|line| line["count"].is_null()).expect("a line");
+    assert_eq!((&last["app"], &last["user"]), (&json!("a".repeat(256)), &json!("a".repeat(256))));
+    server.get("/nothing").header("authorization", &bearer).await.expect(404);
+    assert!(server.process.log().contains("\"status\":404"), "who has a credential is told");
+    drop(server);
+    fs::remove_dir_all(&folder).expect("remove the folder");
+    place.finish().await;
 }

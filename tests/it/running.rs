@@ -149,6 +149,9 @@ async fn the_shutdown_delay_serves_all_but_readiness(place: Place) {
     assert!(ready.starts_with("HTTP/1.1 200 ") && !ready.contains("connection: close"), "{ready}");
     server.process.sigterm();
     assert_eq!(server.get_until("/readyz", 503).await.json()["code"], "overloaded");
+    // A planned stop is no error.
+    let log = log_says(&server.process, "\"status\":503").await;
+    assert!(!log.contains("\"level\":\"ERROR\""), "{log}");
     for _ in 0..3 {
         server.get("/healthz").await.expect(200);
         server.post(EVENTS).json(json!({})).await.expect(201);

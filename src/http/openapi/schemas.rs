@@ -23,6 +23,9 @@ const SPACE: &str = r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f
 /// No control characters: U+0000 to U+001F and U+007F to U+009F.
 const NO_CONTROL: &str = r"^[^\x00-\x1f\x7f-\x9f]+$";
 
+/// A state key with its prefix: up to 512 bytes without it.
+const KEY: &str = r"^(app:|user:|temp:)?[^\x00]{0,512}$";
+
 /// The whole seconds of 0001-01-01T00:00:00Z and of 10000-01-01T00:00:00Z.
 const FIRST_SECOND: i64 = -62_135_596_800;
 const END_SECOND: i64 = 253_402_300_800;
@@ -61,8 +64,8 @@ pub fn all() -> Map<String, Value> {
         ("UpdateSession", envelope("What to change. Fields that are left out stay; `null` clears.", metadata())),
         ("Event", event(true)),
         ("Actions", actions(true)),
-        ("NewEvent", event(false)),
-        ("NewActions", actions(false)),
+        ("EventInput", event(false)),
+        ("ActionsInput", actions(false)),
         ("PartialEvent", partial_event()),
         ("AppendEvents", append_events()),
         ("AppendedEvents", appended_events()),
@@ -76,17 +79,21 @@ pub fn all() -> Map<String, Value> {
                 "description": "Keys without prefix, with their new values.",
             }),
         ),
-        ("StateOps", state_ops("StoredKey")),
-        ("ScopeOps", state_ops("ScopeKey")),
-        ("Preconditions", preconditions("StoredKey")),
-        ("ScopePreconditions", preconditions("ScopeKey")),
+        ("StateOps", state_ops("StateOp")),
+        ("StateOp", state_op("StoredKey")),
+        ("ScopeOps", state_ops("ScopeOp")),
+        ("ScopeOp", state_op("ScopeKey")),
+        ("Preconditions", preconditions("Precondition")),
+        ("Precondition", precondition("StoredKey")),
+        ("ScopePreconditions", preconditions("ScopePrecondition")),
+        ("ScopePrecondition", precondition("ScopeKey")),
         (
             "Value",
             json!({"description": "Any JSON value. It comes back byte for byte. Refused (422): unpaired surrogate \
             escapes, numbers beyond the range of a double, integers of more than 308 digits, nesting deeper than 64, duplicate keys, `\\u0000` in a key."}),
         ),
         (
-            "Object",
+            "AnyObject",
             json!({"type": "object", "additionalProperties": reference("Value"), "description": "Any JSON object."}),
         ),
         ("NoFields", json!({"type": "object", "maxProperties": 0, "description": "An object without fields."})),
@@ -162,8 +169,8 @@ pub fn all() -> Map<String, Value> {
         ("StateKey", state_key()),
         ("StoredKey", stored_key()),
         ("ScopeKey", scope_key()),
-        ("PathKey", path_key("StateKey")),
-        ("StoredPathKey", path_key("StoredKey")),
+        ("PathKey", path_key(state_key())),
+        ("StoredPathKey", path_key(stored_key())),
         (
             "Time",
             json!({"type": "number", "description": "Unix seconds, with microseconds.", "examples": [1_763_719_000.123_456_f64]}),
@@ -239,15 +246,16 @@ fn session_id() -> Value {
 
 fn state_key() -> Value {
     json!({
-        "type": "string", "maxLength": 517, "pattern": r"^(app:|user:|temp:)?[^\x00]{0,512}$",
+        "type": "string", "maxLength": 517, "pattern": KEY,
         "description": "A state key with its prefix: `app:`, `user:` or none. Up to 512 bytes of UTF-8 without it.",
         "examples": ["user:name"],
     })
 }
 
 fn stored_key() -> Value {
+    // Not by a reference in an `allOf`, of which generators make no type.
     json!({
-        "allOf": [reference("StateKey")], "not": {"pattern": "^temp:"},
+        "type": "string", "maxLength": 517, "pattern": KEY, "not": {"pattern": "^temp:"},
         "description": "A state key with its prefix; not `temp:`, which is never stored.",
         "examples": ["user:name"],
     })
@@ -262,8 +270,13 @@ fn scope_key() -> Value {
 }
 
 /// A segment of a path: not empty; `.` and `..` mean something else there.
-fn path_key(key: &str) -> Value {
-    json!({"allOf": [reference(key)], "minLength": 1, "not": {"enum": [".", ".."]}})
+fn path_key(mut key: Value) -> Value {
+    key["minLength"] = 1.into();
+    key["not"] = match key["not"].take() {
+        Value::Null => json!({"enum": [".", ".."]}),
+        other => json!({"anyOf": [other, {"enum": [".", ".."]}]}),
+    };
+    key
 }
 
 fn time_in() -> Value {
@@ -271,7 +284,8 @@ fn time_in() -> Value {
         "description": "Unix seconds as a number, or RFC 3339; within the years 1 to 9999.",
         "anyOf": [
             {"type": "number", "minimum": FIRST_SECOND, "exclusiveMaximum": END_SECOND},
-            {"type": "string", "format": "date-time"},
+            // Not `format`: of a number or a time, generators make a type that does not compile.
+            {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$"},
         ],
     })
 }
@@ -352,40 +366,17 @@ fn event_list() -> Value {
     schema
 }
 
-/// An envelope of a request: these fields and no others, each in camelCase or in snake_case, but not in both.
+/// An envelope of a request: these fields and no others. The guide says that the server takes them in snake_case, too: as part of
+/// the schema, generators make a type of it to which nothing can be assigned.
 fn envelope(about: &str, fields: Map<String, Value>) -> Value {
-    let mut aliases = Map::new();
-    let mut both = Vec::new();
-    for (name, schema) in &fields {
-        let alias = to_snake(name);
-        if alias != *name {
-            aliases.insert(format!("^{alias}$"), schema.clone());
-            both.push(json!({"required": [name, alias]}));
-        }
-    }
-    if fields.contains_key("ttl") {
-        let given = json!({"not": {"type": "null"}});
-        for name in ["expireTime", "expire_time"] {
-            both.push(json!({"required": ["ttl", name], "properties": {"ttl": given, name: given}}));
-        }
-    }
+    let is_timed = fields.contains_key("ttl") && fields.contains_key("expireTime");
     let mut schema = json!({"type": "object", "description": about, "properties": fields});
-    if !aliases.is_empty() {
-        schema["patternProperties"] = aliases.into();
-        schema["not"] = json!({"anyOf": both});
+    if is_timed {
+        let given = json!({"not": {"type": "null"}});
+        schema["not"] = json!({"required": ["ttl", "expireTime"], "properties": {"ttl": given, "expireTime": given}});
     }
     schema["additionalProperties"] = false.into();
     schema
-}
-
-fn to_snake(name: &str) -> String {
-    name.chars().fold(String::new(), |mut out, c| {
-        if c.is_ascii_uppercase() {
-            out.push('_');
-        }
-        out.push(c.to_ascii_lowercase());
-        out
-    })
 }
 
 fn object(value: Value) -> Map<String, Value> {
@@ -440,7 +431,7 @@ fn key(is_new: bool) -> Value {
             "id": reference("KeyId"), "name": {"type": "string"}, "role": reference("Role"),
             "apps": reference("NamePatterns"), "users": reference("NamePatterns"), "createTime": reference("Time"),
             "expireTime": reference("Time"),
-            "lastUsedTime": {"$ref": "#/components/schemas/Time", "description": "To about an hour."},
+            "lastUsedTime": {"type": "number", "description": "To about an hour. Unix seconds."},
         },
     });
     if is_new {
@@ -664,7 +655,7 @@ fn create_session(takes_id: bool) -> Value {
     fields.insert("state".to_owned(), or_null(reference("StateDelta")));
     fields.insert(
         "events".to_owned(),
-        json!({"type": ["array", "null"], "maxItems": 1000, "items": reference("NewEvent"),
+        json!({"type": ["array", "null"], "maxItems": 1000, "items": reference("EventInput"),
                "description": "Appended in order, with their deltas."}),
     );
     fields.extend(metadata());
@@ -721,7 +712,7 @@ fn event(stored: bool) -> Value {
         "branch": text("The branch of a tree of agents."),
         "partial": {"type": ["boolean", "null"], "description": "A piece of a stream: answered, never stored."},
         "content": {"description": "What was said: `{role, parts}`, as in ADK."},
-        "actions": or_null(reference(if stored { "Actions" } else { "NewActions" })),
+        "actions": or_null(reference(if stored { "Actions" } else { "ActionsInput" })),
         "turnComplete": {}, "errorCode": {}, "errorMessage": {}, "longRunningToolIds": {}, "customMetadata": {},
     }));
     if stored {
@@ -770,7 +761,7 @@ fn actions(stored: bool) -> Value {
 fn partial_event() -> Value {
     json!({
         "description": "A partial event, as it was given: nothing was stored.",
-        "allOf": [reference("NewEvent")],
+        "allOf": [reference("EventInput")],
         "required": ["partial"],
         "properties": {"partial": {"description": "`true`.", "not": {"enum": [false, null]}}},
     })
@@ -780,8 +771,8 @@ fn append_events() -> Value {
     json!({
         "description": "One event, or an array of them.",
         "anyOf": [
-            reference("NewEvent"),
-            {"type": "array", "minItems": 1, "maxItems": 1000, "items": reference("NewEvent")},
+            reference("EventInput"),
+            {"type": "array", "minItems": 1, "maxItems": 1000, "items": reference("EventInput")},
         ],
         "examples": [{
             "id": "evt-1", "author": "user",
@@ -815,14 +806,7 @@ fn state_delta() -> Value {
     })
 }
 
-fn state_ops(key: &str) -> Value {
-    let operator = |ops: &[&str], value: Value| {
-        let required: &[&str] = if ops == ["remove"] { &["op", "key"] } else { &["op", "key", "value"] };
-        json!({
-            "type": "object", "required": required, "additionalProperties": false,
-            "properties": {"op": {"type": "string", "enum": ops}, "key": reference(key), "value": value},
-        })
-    };
+fn state_ops(operator: &str) -> Value {
     json!({
         "type": "array",
         "description": "Operators, applied in order, after `stateDelta`, in the same transaction. They work on what is \
@@ -835,36 +819,53 @@ fn state_ops(key: &str) -> Value {
                         refused and nothing is written. The stored event keeps the operators, and its `stateDelta` \
                         shows what they came to: to fold it, remove the keys of its `remove`s, then set its \
                         `stateDelta`.",
-        "items": {"anyOf": [
-            operator(&["set"], reference("Value")),
-            operator(&["remove"], json!({"type": "null"})),
-            operator(&["increment", "max", "min"], json!({"type": "number"})),
-            operator(&["append", "union"], json!({"type": "array", "items": reference("Value")})),
-            operator(&["merge"], reference("Object")),
-        ]},
+        "items": reference(operator),
         "examples": [[{"op": "increment", "key": "visits", "value": 1}, {"op": "remove", "key": "draft"}]],
     })
 }
 
-fn preconditions(key: &str) -> Value {
-    let condition = |name: &str, schema: Value| {
-        json!({
-            "type": "object", "required": ["key", name], "additionalProperties": false,
-            "properties": {"key": reference(key), name: schema},
-        })
-    };
+/// One type for all operators, as generators have no good one for a choice of objects: which value an operator takes stands beside
+/// its fields, for those who validate.
+fn state_op(key: &str) -> Value {
+    let choice = |ops: &[&str], value: Value, others: Value| json!({"if": {"properties": {"op": {"enum": ops}}}, "then": {"properties": {"value": value}}, "else": others});
+    let merge = choice(&["merge"], json!({"type": "object"}), json!({}));
+    let array = choice(&["append", "union"], json!({"type": "array", "items": {}}), merge);
+    let mut valued = choice(&["increment", "max", "min"], json!({"type": "number"}), array);
+    valued["required"] = json!(["value"]);
+    let mut schema = choice(&["remove"], json!({"type": "null"}), valued);
+    schema["type"] = "object".into();
+    schema["required"] = json!(["op", "key"]);
+    schema["additionalProperties"] = false.into();
+    schema["properties"] = json!({
+        "op": {"type": "string", "enum": ["set", "remove", "increment", "max", "min", "append", "union", "merge"]},
+        "key": reference(key),
+        "value": {"description": "Of all but `remove`: any value for `set`, a number for `increment`, `max` and `min`, an array for `append` \
+                                  and `union`, an object for `merge`."},
+    });
+    schema
+}
+
+fn preconditions(condition: &str) -> Value {
     json!({
         "type": "array",
         "description": "What must hold of keys right before the change; otherwise 412, and nothing is written. \
                         `revision`: the key has been neither set nor removed since its session, or for `app:` and \
                         `user:` keys that scope, was at this revision. `exists`: it is there, or it is not. `equals`: \
                         it has this value, by JSON equality. Writers of other keys do not matter.",
-        "items": {"anyOf": [
-            condition("revision", json!({"type": "integer", "minimum": 0})),
-            condition("exists", json!({"type": "boolean"})),
-            condition("equals", reference("Value")),
-        ]},
+        "items": reference(condition),
         "examples": [[{"key": "owner", "exists": false}]],
+    })
+}
+
+/// One type for all conditions, for the same reason.
+fn precondition(key: &str) -> Value {
+    json!({
+        "type": "object", "required": ["key"], "additionalProperties": false, "minProperties": 2, "maxProperties": 2,
+        "description": "A key, and one of the three.",
+        "properties": {
+            "key": reference(key), "revision": {"type": "integer", "minimum": 0}, "exists": {"type": "boolean"},
+            "equals": {"description": "Any JSON value."},
+        },
     })
 }
 
@@ -1099,18 +1100,18 @@ fn adk_restored_event() -> Value {
          ADK's own functions (`adk_request_credential`, `adk_request_confirmation`, `adk_request_input`).",
         json!({
             "longRunningToolIds": {"type": ["array", "null"], "items": reference("Value"), "maxItems": 0},
-            "customMetadata": or_null(reference("Object")),
+            "customMetadata": or_null(reference("AnyObject")),
             "message": never, "node_path": never, "route": never, "state": never,
         }),
     );
     fields["properties"]["actions"] = actions;
-    fields["allOf"] = json!([reference("NewEvent")]);
+    fields["allOf"] = json!([reference("EventInput")]);
     fields
 }
 
 fn adk_update_session() -> Value {
     let mut schema = adk_envelope("A change of state.", json!({"stateDelta": reference("StateDelta")}));
-    schema["anyOf"] = json!([{"required": ["stateDelta"]}, {"required": ["state_delta"]}]);
+    schema["required"] = json!(["stateDelta"]);
     schema["examples"] = json!([{"stateDelta": {"topic": "billing"}}]);
     schema
 }

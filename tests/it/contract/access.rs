@@ -140,6 +140,52 @@ pub fn body_of(method: &str, path: &str) -> Option<Value> {
 }
 
 on_both_databases! {
+    async fn what_needs_a_credential_is_kept_from_shared_caches(server: &Guarded) {
+        server.fill(&[("a", "u")]).await;
+        let open = server.get("/v1/info").await;
+        assert_eq!((open.status(), open.header("cache-control")), (401, Some("private, no-cache")));
+        for (method, path, reads) in operations() {
+            let secret = method == "POST" && matches!(&*path, "/v1/keys" | "/v1/tokens");
+            for session in ["s", "none"] {
+                let path = filled(&method, &path, "a", "u", session);
+                let ask = |credential: Option<&str>, method: &str| {
+                    let request = match credential {
+                        Some(credential) => server.with(credential, method, &path),
+                        None => server.request(Method::from_bytes(method.as_bytes()).expect("a method"), &path),
+                    };
+                    match body_of(method, &path.replace("/s/", "/{session}/")) {
+                        _ if path.ends_with("/import") => request.body("application/x-ndjson", ""),
+                        Some(body) => request.json(body),
+                        None => request,
+                    }
+                };
+                // Before the credential is looked at, nobody knows what would be shown.
+                let refused = ask(None, &method).await.expect(401);
+                assert_eq!(refused.header("cache-control"), Some("private, no-cache"), "{method} {path}");
+                let methods: &[&str] = if reads && method == "GET" { &["GET", "HEAD"] } else { &[&method] };
+                for method in methods {
+                    // The whole of a watch never comes.
+                    let answer = ask(Some(ADMIN), method).stream().await;
+                    let status = answer.status().as_u16();
+                    let expected = match () {
+                        () if path.ends_with("/watch") && status == 200 => "no-store, no-transform",
+                        () if secret && status == 201 => "no-store",
+                        () => "private, no-cache",
+                    };
+                    let told = answer.headers().get_all("cache-control").iter().collect::<Vec<_>>();
+                    assert_eq!(told, [expected], "{method} {path}: {status}");
+                }
+            }
+        }
+        for (method, path) in [("GET", "/nothing"), ("POST", "/v1/whoami"), ("GET", "/v1/whoami?x=1")] {
+            let answer = server.admin(method, path).await;
+            assert_eq!(answer.header("cache-control"), Some("private, no-cache"), "{answer}");
+        }
+        let session = server.admin("GET", "/v1/apps/a/users/u/state").await.expect(200);
+        let again = server.admin("GET", "/v1/apps/a/users/u/state").header("if-none-match", session.etag()).await;
+        assert_eq!((again.status(), again.header("cache-control")), (304, Some("private, no-cache")));
+    }
+
     async fn without_a_valid_credential_nothing_is_told(server: &Guarded) {
         server.fill(&[("a", "u")]).await;
         let expired = server.key(json!({"role": "admin", "apps": ["*"], "expireTime": 1})).await;

@@ -46,7 +46,7 @@ on_both_databases! {
             (server.patch(STATE).json(r#"{"stateDelta":{"k":2}}"#).await.expect(200), 7),
         ] {
             assert_eq!(answer.tag(), (revision, 0, 0, mark.clone()), "{answer}");
-            assert_eq!(answer.header("cache-control"), Some("no-cache"));
+            assert_eq!(answer.header("cache-control"), Some("private, no-cache"));
         }
     }
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use super::access::Guarded;
+use super::access::{Guarded, body_of, filled, operations};
 use crate::support::client::{PATIENCE, segment};
 use crate::support::databases::on_both_databases;
 use crate::support::sse::Watch;
@@ -190,6 +190,46 @@ on_both_databases! {
             server.admin("PATCH", &path).json(json!({"name": "n"})).await.problem(404, "not_found");
             server.admin("GET", &format!("/v1/erasures/{id}")).await.problem(404, "not_found");
         }
+    }
+
+    async fn what_began_before_a_revocation_is_not_written_after_it(server: &Guarded) with ["--request-timeout=55s"] {
+        let body = json!({"sessionId": "s", "state": {"k": 1}, "events": [{"id": "e", "author": "agent"}]});
+        server.admin("POST", "/v1/apps/a/users/u/sessions").json(body).await.expect(201);
+        let shown = async || {
+            let paths = ["/v1/apps/a/export", "/v1/apps/a/policy", "/v1/erasures", "/v1/apps/a/users/u/sessions/s/lease"];
+            let answers = join_all(paths.map(|path| server.admin("GET", path).send())).await;
+            let texts = answers.into_iter().map(|answer| answer.expect("an answer").expect(200).text().to_owned());
+            // The first line of an export has its time.
+            texts.map(|text| text.lines().filter(|line| !line.contains("\"export\"")).collect::<String>()).collect::<Vec<_>>()
+        };
+        let before = shown().await;
+        let grant = json!({"role": "admin", "apps": ["*"]});
+        let (revoked, narrowed) = (server.key(grant.clone()).await, server.key(grant).await);
+        let writes = || operations().into_iter().filter(|(_, path, reads)| !reads && !path.ends_with("/import"));
+        let mut begun = Vec::new();
+        for key in [&revoked, &narrowed] {
+            for (method, path, _) in writes() {
+                let Some(body) = body_of(&method, &path) else { continue };
+                let session = if method == "POST" && path.ends_with("/{session}") { "new" } else { "s" };
+                let head = format!("{method} {}", filled(&method, &path, "a", "u", session));
+                let more = "content-type: application/json\r\ntransfer-encoding: chunked\r\n";
+                begun.push((Import(asked(server, key, &head, more).await), head, body, key == &revoked));
+            }
+        }
+        assert!(begun.len() > 40, "{}", begun.len());
+        server.admin("DELETE", &format!("/v1/keys/{}", id_of(&revoked))).await.expect(204);
+        let less = server.admin("PATCH", &format!("/v1/keys/{}", id_of(&narrowed))).json(json!({"role": "reader"}));
+        less.await.expect(200);
+        join_all(begun.iter_mut().map(|(upload, ..)| upload.linger())).await;
+        for (mut upload, head, body, is_revoked) in begun {
+            assert!(upload.send(&body.to_string()).await, "{head}");
+            let (answer, _) = upload.end().await;
+            let (status, code) = if is_revoked { (401, "unauthenticated") } else { (403, "permission_denied") };
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{head}: {answer}");
+            assert!(answer.contains(&format!(r#""code":"{code}""#)), "{head}: {answer}");
+            assert!(answer.contains(r#""outcome":"not_applied""#), "{head}: {answer}");
+        }
+        assert_eq!(shown().await, before);
     }
 
     async fn an_erasure_of_another_user_is_not_there(server: &Guarded) {

@@ -103,7 +103,7 @@ fn answer_fault(
     let schema = format!("{at}/content/{}/schema", escaped(media_type));
     if media_type == "application/json" || media_type.ends_with("+json") {
         body_fault(&schema, body)?;
-        problem_fault(status, body)
+        problem_fault(status, at_pointer(&format!("{at}/x-codes")), body)
     } else {
         let text = std::str::from_utf8(body).map_err(|_| "the body is not UTF-8")?;
         fault(&schema, &Value::from(text))
@@ -121,7 +121,7 @@ pub fn codes() -> &'static BTreeSet<(String, u16)> {
         let mut codes = BTreeSet::from([("not_found".to_owned(), 404), ("method_not_allowed".to_owned(), 405)]);
         for (status, answer) in answers.filter(|(status, _)| status.as_str() >= "400") {
             let answer = answer["$ref"].as_str().map_or(answer, |at| at_pointer(&at[1..]));
-            let listed = &answer["content"]["application/problem+json"]["schema"]["properties"]["code"]["enum"];
+            let listed = &answer["x-codes"];
             let listed = listed.as_array().into_iter().flatten().filter_map(Value::as_str);
             codes.extend(listed.map(|code| (code.to_owned(), status.parse().expect("a status"))));
         }
@@ -171,11 +171,17 @@ fn body_fault(schema: &str, body: &[u8]) -> Result<(), String> {
     fault(schema, &body)
 }
 
-/// The status that a problem names is that of the answer (RFC 9457, section 3.1.2).
-fn problem_fault(status: u16, body: &[u8]) -> Result<(), String> {
+/// The status that a problem names is that of the answer (RFC 9457, section 3.1.2), and its code is listed for it.
+fn problem_fault(status: u16, codes: &Value, body: &[u8]) -> Result<(), String> {
     let Ok(Value::Object(body)) = serde_json::from_slice(body) else { return Ok(()) };
     match body.get("status") {
-        Some(named) if status >= 400 && *named != status => Err(format!("the problem's status is {named}")),
+        Some(named) if status >= 400 && *named != status => {
+            return Err(format!("the problem's status is {named}"));
+        }
+        _ => {}
+    }
+    match (codes.as_array(), body.get("code")) {
+        (Some(codes), Some(code)) if !codes.contains(code) => Err(format!("the code {code} is not listed")),
         _ => Ok(()),
     }
 }
