@@ -221,7 +221,7 @@ impl AdkLines {
     pub fn end(self) -> String {
         let head = self.head();
         let source = Source::App(head.key.app().clone());
-        end_of_session(&source, &head, &object(members(&self.state)), self.digest.finish())
+        end_of_session(&source, &head, &object(members(&self.state)), &Lost::default(), self.digest.finish())
     }
 
     fn head(&self) -> SessionInfo {

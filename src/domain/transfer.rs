@@ -171,7 +171,7 @@ pub struct PastQuery {
 }
 
 /// A part of that past, of one moment.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct PastPage {
     /// The present state, on the first page.
     pub view: Option<ScopeView>,
@@ -640,15 +640,33 @@ pub enum SharedOutcome {
 #[derive(Debug)]
 pub enum Line {
     /// Of a database that has no app, if it is of none.
-    Export { app: Option<AppName> },
-    AppState { revision: i64, state: Vec<(String, RawJson)> },
-    UserState { user: UserId, revision: i64, state: Vec<(String, RawJson)> },
+    Export {
+        app: Option<AppName>,
+    },
+    AppState {
+        revision: i64,
+        state: Vec<(String, RawJson)>,
+    },
+    UserState {
+        user: UserId,
+        revision: i64,
+        state: Vec<(String, RawJson)>,
+    },
     /// Of the app, or of a user.
-    Change { user: Option<UserId>, change: PastChange },
+    Change {
+        user: Option<UserId>,
+        change: PastChange,
+    },
     Session(Box<SessionLine>),
     Event(Box<EventLine>),
     Stub(Box<LogRow>),
-    SessionEnd { id: SessionId, revision: i64, state: RawJson, lost: Lost, sha256: [u8; 32] },
+    SessionEnd {
+        id: SessionId,
+        revision: i64,
+        state: RawJson,
+        lost: Lost,
+        sha256: [u8; 32],
+    },
     End(Totals),
 }
 
@@ -745,7 +763,13 @@ impl Line {
                 let sha256 = digest(&mut fields, "sha256");
                 fields.take("cursor");
                 let parts = id.zip(revision).zip(state).zip(sha256.zip(Lost::take(&mut fields)));
-                parts.map(|(((id, revision), state), (sha256, lost))| Self::SessionEnd { id, revision, state, lost, sha256 })
+                parts.map(|(((id, revision), state), (sha256, lost))| Self::SessionEnd {
+                    id,
+                    revision,
+                    state,
+                    lost,
+                    sha256,
+                })
             }
             "end" => {
                 let counts = ["sessions", "events"].map(|name| integer(&mut fields, name).map(i64::unsigned_abs));
@@ -941,5 +965,146 @@ impl EventLine {
         let is_rewind = body.get("actions").is_some_and(|actions| actions.get("rewindBeforeInvocationId").is_some());
         let rewound_to = metadata.filter(|_| is_rewind).and_then(|to| to.text().parse().ok());
         Ok(Some(Self { sequence, commit_time: commit_time.micros, event, saw, digest, rewound_to }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tag::Timeline;
+    use super::*;
+
+    /// Lines of this very format, as text within a value and as values.
+    fn planted() -> impl Strategy<Value = String> {
+        let lines = [
+            r#"{"type":"export","format":1,"scope":"app","appName":"other"}"#,
+            r#"{"type":"app.state","revision":1,"state":{"role":"owner"}}"#,
+            r#"{"type":"user.state","userId":"zoe","revision":1,"state":{"role":"owner"}}"#,
+            r#"{"type":"user.change","userId":"zoe","revision":1,"time":1,"base":true,"set":{"role":"owner"}}"#,
+            r#"{"type":"session.end","id":"s","revision":0,"state":{},"sha256":"","cursor":""}"#,
+            r#"{"type":"end","sessions":0,"events":0}"#,
+            r#""{\"type\":\"end\"}\n""#,
+            r#""\u000a""#,
+            "1.50",
+            "[]",
+        ];
+        prop::sample::select(lines.to_vec()).prop_map(str::to_owned)
+    }
+
+    /// JSON with white space of all kinds between its tokens.
+    fn value() -> impl Strategy<Value = RawJson> {
+        let space = || "[ \t\r\n]{0,3}";
+        let leaf = planted();
+        leaf.prop_recursive(3, 12, 4, move |inner| {
+            let spaced = (space(), inner, space()).prop_map(|(before, value, after)| before + &value + &after);
+            prop_oneof![
+                prop::collection::vec(spaced.clone(), 0..4).prop_map(|values| format!("[{}]", values.join(","))),
+                prop::collection::vec((space(), spaced, space()), 0..4).prop_map(|members| {
+                    let member = |(n, (before, value, after)): (usize, (String, String, String))| {
+                        format!("{before}\"k{n}\"{after}:{value}")
+                    };
+                    let members: Vec<String> = members.into_iter().enumerate().map(member).collect();
+                    format!("{{{}}}", members.join(","))
+                }),
+            ]
+        })
+        .prop_map(|text| Json::parse(text.as_bytes(), MAX_BODY_DEPTH).expect("JSON").to_raw())
+    }
+
+    fn object(values: &[RawJson]) -> String {
+        let mut object = ObjectText::default();
+        values.iter().enumerate().for_each(|(n, value)| object.push(&format!("k{n}"), value.text()));
+        object.close()
+    }
+
+    fn session(base_state: RawJson, labels: Option<RawJson>) -> Exported {
+        let user = UserKey { app: AppName::parse("a").expect("a name"), user: UserId::parse("u").expect("a name") };
+        Exported {
+            head: SessionInfo {
+                key: SessionKey { user, session: SessionId::parse("s").expect("an id") },
+                incarnation: 1,
+                timeline: Timeline::default(),
+                revision: 2,
+                metadata_revision: 0,
+                base_revision: 0,
+                user_revision: 0,
+                app_revision: 0,
+                create_time: Micros(1_000_000),
+                update_time: Micros(1_000_000).into(),
+                display_name: None,
+                labels,
+                expire_time: None,
+                forked_from: None,
+            },
+            base_state,
+            base_saw: (3, 4),
+            lost: Lost { user: Some((1, 2)), app: None },
+            origin: None,
+            imported_digest: None,
+            state: None,
+            rows: Vec::new(),
+            more: false,
+        }
+    }
+
+    /// The one value of a line, which is all of it.
+    fn read(line: &str) -> Line {
+        let text = line.strip_suffix('\n').expect("a line feed");
+        assert!(!text.contains(['\n', '\r']), "{line}");
+        Line::parse(text.as_bytes(), &Limits::unbounded_input()).expect("a line")
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_is_one_value_and_gives_back_what_was_stored(values in prop::collection::vec(value(), 0..4)) {
+            let state = object(&values);
+            let pairs: Vec<(String, RawJson)> =
+                values.iter().enumerate().map(|(n, value)| (format!("k{n}"), value.clone())).collect();
+            let user = UserId::parse("u").expect("a name");
+            for of in [None, Some(&user)] {
+                match read(&state_line(of, 7, &state)) {
+                    Line::AppState { revision: 7, state } | Line::UserState { revision: 7, state, .. } => {
+                        prop_assert_eq!(&state, &pairs);
+                    }
+                    other => prop_assert!(false, "{other:?}"),
+                }
+                let change = PastChange {
+                    revision: 7, time: Micros(1_500_000), is_base: true, set: pairs.clone(), removed: vec!["\n".into()],
+                };
+                let Line::Change { user: found, change: read } = read(&change_line(of, &change)) else {
+                    return Err(TestCaseError::fail("no change"));
+                };
+                prop_assert_eq!((found.as_ref(), read), (of, change));
+            }
+            let Line::Session(begin) = read(&session_line(&session(RawJson::trusted(&*state), None))) else {
+                return Err(TestCaseError::fail("no session"));
+            };
+            prop_assert_eq!((begin.base_state.text(), begin.saw), (&*state, Some((3, 4))));
+            let labels = RawJson::trusted("{\n\"a\"\r\n:\"b\"\r}");
+            let labelled = session(RawJson::trusted("{}"), Some(labels.clone()));
+            let Line::Session(begin) = read(&session_line(&labelled)) else {
+                return Err(TestCaseError::fail("no session"));
+            };
+            prop_assert_eq!(begin.labels, Some(labels));
+            let source = Source::App(labelled.head.key.app().clone());
+            let end = end_of_session(&source, &labelled.head, &state, &labelled.lost, [7; 32]);
+            let Line::SessionEnd { state: found, lost, sha256, .. } = read(&end) else {
+                return Err(TestCaseError::fail("no end"));
+            };
+            prop_assert_eq!((found.text(), lost, sha256), (&*state, labelled.lost, [7; 32]));
+        }
+
+        #[test]
+        fn a_line_that_shows_other_than_its_exact_text_is_refused(value in value(), other in value()) {
+            let raw = object(&[value]);
+            let shown = object(&[other]);
+            prop_assume!(has_line_break(&raw) && !has_line_break(&shown) && on_one_line(&raw) != shown);
+            let mut line = typed("app.state");
+            line.push("revision", "1");
+            line.push("state", &shown);
+            line.push_str("stateRaw", &raw);
+            prop_assert!(Line::parse(line.close().as_bytes(), &Limits::unbounded_input()).is_err());
+        }
     }
 }

@@ -232,9 +232,16 @@ impl Export {
         Ok(lines)
     }
 
-    async fn past_page(&self, scope: &ScopeKey, after: Option<i64>, through: i64, deadline: Instant) -> Result<PastPage> {
+    async fn past_page(
+        &self,
+        scope: &ScopeKey,
+        after: Option<i64>,
+        through: i64,
+        deadline: Instant,
+    ) -> Result<PastPage> {
         let service = &self.service;
-        let (max_rows, max_bytes) = (PAGE_ROWS.min(service.limits.page_rows), PAGE_BYTES.min(service.limits.page_bytes));
+        let (max_rows, max_bytes) =
+            (PAGE_ROWS.min(service.limits.page_rows), PAGE_BYTES.min(service.limits.page_bytes));
         let query = PastQuery { scope: scope.clone(), after, through, max_rows, max_bytes };
         service.read(deadline, || service.store.past(&query, deadline)).await
     }
@@ -360,13 +367,7 @@ impl Export {
             self.open = Some(open);
         } else {
             self.totals.sessions += 1;
-            lines.push_str(&end_of_session(
-                &self.source,
-                &open.head,
-                &open.state,
-                &open.lost,
-                open.digest.finish(),
-            ));
+            lines.push_str(&end_of_session(&self.source, &open.head, &open.state, &open.lost, open.digest.finish()));
         }
         lines
     }

@@ -21,8 +21,7 @@ use crate::domain::scope::Scope;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::{
     EventLine, ImportEnd, ImportOutcome, ImportRows, ImportedRow, Line, LinesDigest, LogRow, Lost, PastChange, PastEnd,
-    PastQuery, PastRows, PastValue, RowsOutcome, is_object,
-    ScopeHead, ScopeImport, SessionLine, SharedOutcome, Totals,
+    PastQuery, PastRows, PastValue, RowsOutcome, ScopeHead, ScopeImport, SessionLine, SharedOutcome, Totals, is_object,
 };
 use crate::domain::{Limits, Rejected};
 
@@ -1007,16 +1006,16 @@ impl Import {
             ImportResult::Created
         } else {
             let state = open.state.into_iter().map(|(key, (revision, value))| (key, value, revision)).collect();
-            let mut lost = open.lost;
+            let mut unknown = open.lost;
             if open.base_saw.is_none() {
                 // What is not known of the base is not known of either.
                 let base = Some((open.begin.base, open.begin.base));
-                lost.add(&Lost { user: base, app: base });
+                unknown.add(&Lost { user: base, app: base });
             }
             let import = ImportEnd {
                 since: self.since(open.key.app()),
                 base_saw: open.base_saw.unwrap_or_default(),
-                lost,
+                lost: unknown,
                 subject: open.subject,
                 key: open.key,
                 incarnation: open.incarnation,
@@ -1070,7 +1069,9 @@ impl Import {
 
 /// Compares changes, which follow those that were compared before, with what is here; `past.same` says how far it is the same.
 async fn compare(service: &Service, past: &mut Past, changes: &[PastChange], deadline: Instant) -> Result<()> {
-    let (Some(import), Some(first), Some(last)) = (&past.import, changes.first(), changes.last()) else { return Ok(()) };
+    let (Some(import), Some(first), Some(last)) = (&past.import, changes.first(), changes.last()) else {
+        return Ok(());
+    };
     let scope = &import.scope;
     let from = past.from();
     // While it is filled, it is what was written, and stands whole at the revision at which it was taken.

@@ -187,8 +187,10 @@ impl Inspector {
     /// The database fails.
     pub async fn check_scope(&self, scope: &ScopeName) -> Result<CheckedScope> {
         let mut snapshot = self.snapshot().await?;
-        let row =
-            Query::new("select revision, floor, imported from ").sql(&scope.table("scopes")).sql(" where ").scope("", scope);
+        let row = Query::new("select revision, floor, imported from ")
+            .sql(&scope.table("scopes"))
+            .sql(" where ")
+            .scope("", scope);
         let row: Option<(i64, i64, i64)> = snapshot.rows(row).await?.into_iter().next();
         let (floor, imported) = row.map_or((0, 0), |(_, floor, imported)| (floor, imported));
         let mut check = ScopeCheck::new(row.map(|(revision, ..)| revision), floor, imported);

@@ -33,8 +33,8 @@ use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
-    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastEnd, PastPage, PastQuery, PastRows, RowsOutcome, ScopeHead,
-    ScopeImport, SharedOutcome,
+    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastEnd, PastPage, PastQuery, PastRows, RowsOutcome,
+    ScopeHead, ScopeImport, SharedOutcome,
 };
 use crate::domain::trim::{Trim, TrimOutcome};
 

@@ -7,8 +7,8 @@ use super::filter::filter_text;
 use super::list::list as list_statement;
 use super::query::{Query, Sql, Value};
 use super::rows::{
-    DifferenceRow, EventRow, HeadRow, HistoryRow, LeaseRow, ListedRow, PagedEventRow, ScopeRow, SeenRow, StateRow, TrimRow,
-    ViewRow, event_page, listed,
+    DifferenceRow, EventRow, HeadRow, HistoryRow, LeaseRow, ListedRow, PagedEventRow, ScopeRow, SeenRow, StateRow,
+    TrimRow, ViewRow, event_page, listed,
 };
 use crate::domain::access::NameRange;
 use crate::domain::command::Fork;

@@ -59,8 +59,8 @@ use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
-    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastEnd, PastPage, PastQuery, PastRows, RowsOutcome, ScopeHead,
-    ScopeImport, SharedOutcome,
+    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastEnd, PastPage, PastQuery, PastRows, RowsOutcome,
+    ScopeHead, ScopeImport, SharedOutcome,
 };
 use crate::domain::trim::{Trim, TrimOutcome};
 
@@ -269,7 +269,9 @@ impl<B: Backend> Store for Transactions<B> {
 
     async fn import_past(&self, rows: &PastRows, deadline: Instant) -> Result<SharedOutcome> {
         self.runner
-            .write(self.runner.deadline(deadline).of(rows.scope.app()), async |tx| transfer::import_past(tx, rows).await)
+            .write(self.runner.deadline(deadline).of(rows.scope.app()), async |tx| {
+                transfer::import_past(tx, rows).await
+            })
             .await
     }
 

@@ -72,13 +72,20 @@ async fn fill_past(server: &Client, rounds: usize) {
         for (path, name) in [(ONE.to_owned(), "s"), (format!("{bob}/s"), "bob"), (format!("{S}/cut"), "cut")] {
             let ops = match n % 3 {
                 1 => json!([{"op": "remove", "key": "user:gone"}, {"op": "remove", "key": "app:gone"}]),
-                _ => json!([{"op": "set", "key": "user:gone", "value": n}, {"op": "set", "key": "app:gone", "value": [n]}]),
+                _ => {
+                    json!([{"op": "set", "key": "user:gone", "value": n}, {"op": "set", "key": "app:gone", "value": [n]}])
+                }
             };
             let delta = json!({"k": n, "user:n": n, "app:n": format!("{name}{n}"), format!("app:once{n}"): 1.50});
-            let event = json!({"id": format!("e{n}"), "author": "a", "actions": {"stateDelta": delta, "stateOps": ops}});
+            let event =
+                json!({"id": format!("e{n}"), "author": "a", "actions": {"stateDelta": delta, "stateOps": ops}});
             append_to(server, &path, &event.to_string()).await;
         }
-        server.patch("/v1/apps/app/state").json(format!(r#"{{"stateDelta":{{"own":{{"n":\n{n}}}}}}}"#)).await.expect(200);
+        server
+            .patch("/v1/apps/app/state")
+            .json(format!(r#"{{"stateDelta":{{"own":{{"n":\n{n}}}}}}}"#))
+            .await
+            .expect(200);
     }
     server.post(format!("{S}/cut/trim")).json(r#"{"keepLast":2}"#).await.expect(200);
     server.post(format!("{ONE}/fork")).json(r#"{"sessionId":"fork","atRevision":3}"#).await.expect(201);
@@ -92,7 +99,8 @@ async fn moments(server: &Client, app: &str) -> Vec<(String, i64, String)> {
         let (user, id) = session.split_once('/').expect("a path");
         let path = format!("/v1/apps/{app}/users/{user}/sessions/{id}");
         let head = server.get(format!("{path}?numRecentEvents=0")).await.expect(200).json();
-        let (base, revision) = (head["baseRevision"].as_i64().unwrap_or(0), head["revision"].as_i64().expect("a revision"));
+        let (base, revision) =
+            (head["baseRevision"].as_i64().unwrap_or(0), head["revision"].as_i64().expect("a revision"));
         for n in base..=revision {
             let state = server.get(format!("{path}/state?atRevision={n}")).await.expect(200).text().to_owned();
             moments.push((session.to_owned(), n, state));
