@@ -13,7 +13,7 @@ export const credential = {
 /** An answer that is no success, or none at all (status 0). */
 export class Problem extends Error {
   constructor(status, body, fallback) {
-    const word = (name) => body?.get(name)?.string();
+    const word = (name) => body?.string(name);
     super(word('detail') ?? word('title') ?? fallback);
     this.status = status;
     this.code = word('code') ?? '';

@@ -21,14 +21,14 @@ export async function openApp({ root, names: [app], query, signal }) {
     label: 'Users', items: 'users', signal, columns: [{ title: 'Users' }],
     address: () => `${path('apps', app, 'users')}?pageSize=20`,
     row: (one) => {
-      const user = one.get('userId').string();
+      const user = one.string('userId');
       return h('tr', h('td', h('a.open', { href: userAddress(app, user), title: user }, h('bdi', user))));
     },
     empty: () => undefined,
   });
   await Promise.all([list.update(query), state.load(), users.load(), policy && policy.load()]);
   sides(root, {
-    head: [h('h1', h('bdi', app)), h('span.space'),
+    head: [h('h1', h('bdi', app)),
       copyButton('Copy as curl', () => list.curl(), { title: 'The request of this list (y)' }),
       create && h('button.primary', { title: 'Create a session (n)', click: create }, 'New session')],
     main: ['Sessions', list.element],

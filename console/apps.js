@@ -22,7 +22,7 @@ export async function openApps({ root, signal }) {
   // The last activity of an app is a request of its own: only for rows that are seen.
   const seen = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => {
     seen.unobserve(target);
-    lastSession(target).catch((error) => error.name === 'AbortError' || complain(error));
+    lastSession(target).catch(complain);
   }));
   signal.addEventListener('abort', () => seen.disconnect());
 
@@ -31,7 +31,7 @@ export async function openApps({ root, signal }) {
     columns: [{ title: 'App' }, { title: 'Last session', look: 'last' }, { title: 'Updated', look: 'when' }],
     address: () => '/v1/apps?pageSize=1000',
     row: (app) => {
-      const name = app.get('appName').string();
+      const name = app.string('appName');
       const row = h('tr', h('td', h('a.open', { href: appAddress(name), title: name }, h('bdi', name))), h('td.last'), h('td.when'));
       rows.set(row, name);
       seen.observe(row);
@@ -46,9 +46,9 @@ export async function openApps({ root, signal }) {
 }
 
 function fillRow(row, app, session) {
-  const [id, user, title] = ['id', 'userId', 'displayName'].map((name) => session.get(name)?.string());
+  const [id, user, title] = ['id', 'userId', 'displayName'].map((name) => session.string(name));
   fill(row.querySelector('.last'), h('a', { href: sessionAddress(app, user, id), title: id }, h('bdi', title || id)));
-  fill(row.querySelector('.when'), time(session.get('lastUpdateTime').number()));
+  fill(row.querySelector('.when'), time(session.number('lastUpdateTime')));
 }
 
 function recentSessions() {

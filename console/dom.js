@@ -17,7 +17,7 @@ export function h(name, ...rest) {
 function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') element.addEventListener(name, value);
-    else if (name === 'value' || name === 'checked' || name === 'disabled' || name === 'open') element[name] = value;
+    else if (['value', 'checked', 'disabled', 'open'].includes(name)) element[name] = value;
     else if (value === true) element.setAttribute(name, '');
     else if (value !== false && value !== undefined && value !== null) element.setAttribute(name, value);
   }
@@ -34,10 +34,7 @@ export function fill(element, ...content) {
 
 /** Text that copies when pressed, and says so. */
 export function copyButton(label, text, attributes = {}) {
-  const button = h('button.quiet', { ...attributes, click: async () => {
-    await copy(typeof text === 'function' ? await text() : text);
-  } }, label);
-  return button;
+  return h('button.quiet', { ...attributes, click: async () => copy(typeof text === 'function' ? await text() : text) }, label);
 }
 
 export async function copy(text) {
@@ -47,10 +44,9 @@ export async function copy(text) {
   } catch {
     // No permission, or a page that is not a secure context: show the text to be copied by hand.
     const area = h('textarea.copied', { readonly: true, rows: 8, 'aria-label': 'Text to copy' }, text);
-    const box = dialog('Copy this', area);
+    dialog('Copy this', area);
     area.focus();
     area.select();
-    return box;
   }
 }
 
@@ -70,6 +66,12 @@ export function dialog(title, ...content) {
   box.showModal();
   return box;
 }
+
+/** Nothing stays open that was asked elsewhere. */
+export const closeDialogs = () => document.querySelectorAll('dialog').forEach((box) => box.close());
+
+/** Names and what they are, each pair a row; none where there is no pair. */
+export const facts = (rows, look = '') => h(`dl.facts${look}`, rows.filter(Boolean).map(([name, value]) => [h('dt', name), h('dd', value)]));
 
 /** A field for names and other words that no dictionary has. */
 export const wordInput = (attributes) => h('input', { spellcheck: 'false', autocomplete: 'off', ...attributes });

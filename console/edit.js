@@ -2,11 +2,11 @@
 // meanwhile (412) is shown before it is tried again.
 
 import { get } from './api.js';
-import { fill, field, h, toast } from './dom.js';
+import { fill, field, h } from './dom.js';
 import { compose, quote, read } from './json.js';
 import { inline } from './jsonview.js';
 import { ask, newKey } from './request.js';
-import { compare } from './states.js';
+import { compare, SIGNS } from './states.js';
 
 const OPERATORS = {
   set: ['Replaces the value.', '"value"'],
@@ -18,11 +18,11 @@ const OPERATORS = {
   merge: ['Replaces members; null removes one.', '{"name":"value"}'],
   remove: ['Removes the key.'],
 };
-const SIGNS = { added: '+', changed: '~', removed: '−' };
 
 /** `path` is that of a state: of a session, a user or an app. `key` may be left out. `done()` after a success. */
-export async function editState({ path, title, key = '', done }) {
-  let { json: state, tag } = await get(path);
+export async function editState({ path, title, key = '', signal, done }) {
+  let { json: state, tag } = await get(path, signal);
+  signal.throwIfAborted();
   let written; // the body that the key is for
   let retry;
   const names = h('datalist', { id: 'state-keys' });
@@ -55,11 +55,8 @@ export async function editState({ path, title, key = '', done }) {
     fields: [field('Key', keyInput), names, field('Operator', operator), valueField, preview],
     action: 'Apply',
     request,
-    async done(_, box) {
-      box.close();
-      toast('State changed');
-      await done?.();
-    },
+    said: 'State changed',
+    done,
     failed(problem, { trouble, build }) {
       if (problem.status !== 412) return false;
       showMeanwhile(trouble, build);

@@ -1,11 +1,10 @@
 // Erasures of users, with their receipts, and the dialog that begins one.
 
-import { curl, path, send } from './api.js';
-import { confirmById } from './confirm.js';
+import { path, send } from './api.js';
 import { copyButton, field, fill, h, wordInput } from './dom.js';
 import { compose, quote } from './json.js';
 import { PagedTable } from './paged.js';
-import { newKey } from './request.js';
+import { ask, curlButton, newKey } from './request.js';
 import { go, href } from './router.js';
 import { time } from './times.js';
 
@@ -19,14 +18,14 @@ export async function openErasures({ root, signal }) {
   });
   await table.load();
   fill(root, h('div.plain',
-    h('header.bar', h('h1', 'Erasures'), h('span.space'), copyButton('Copy as curl', curl({ path: ADDRESS })), h('button', { click: () => table.load() }, 'Check again')),
+    h('header.bar', h('h1', 'Erasures'), curlButton(ADDRESS), h('button', { click: () => table.load() }, 'Check again')),
     table.element));
   return { keys: () => table.keys() };
 }
 
 function row(json) {
-  const text = (name) => json.get(name)?.string() ?? '';
-  const when = (name) => json.get(name) && time(json.get(name).number());
+  const text = (name) => json.string(name) ?? '';
+  const when = (name) => json.get(name) && time(json.number(name));
   const receipt = async () => (await send({ path: path('erasures', text('id')) })).json.get('receipt').text;
   return h('tr', h('td', h('bdi', text('id'))), h('td', h('bdi', text('appName'))), h('td', h('bdi', text('reference'))),
     h('td.when', when('requestTime')), h('td.when', when('doneTime') ?? 'running'),
@@ -35,7 +34,7 @@ function row(json) {
 
 export function eraseUser(app, user) {
   const [reference, block, requestId] = [wordInput(), h('input', { type: 'checkbox' }), quote(newKey())];
-  confirmById({
+  ask({
     title: 'Erase user', id: user, action: 'Erase', said: 'User erased', done: () => go(href(['erasures'])),
     about: 'Sessions, user state and tokens go at once and for good. App state stays. A receipt proves it.',
     fields: [field('Reference', reference, 'For the receipt; no name.'), field('Refuse new sessions', block)],

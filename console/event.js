@@ -6,23 +6,23 @@ const WORDS = 160;
 const either = (json, camel, snake) => json?.get(camel) ?? json?.get(snake);
 
 export function describe(json) {
-  const text = (name) => json.get(name)?.string() ?? '';
+  const text = (name) => json.string(name) ?? '';
   const actions = json.get('actions');
   const delta = actions?.get('stateDelta')?.names() ?? [];
   const removed = (actions?.get('stateOps')?.items ?? [])
-    .filter((op) => op.get('op')?.string() === 'remove').map((op) => op.get('key')?.string());
-  const rewinds = actions?.get('rewindBeforeInvocationId')?.string();
+    .filter((op) => op.string('op') === 'remove').map((op) => op.string('key'));
+  const rewinds = actions?.string('rewindBeforeInvocationId');
   const event = {
     json,
     id: text('id'),
     author: text('author'),
     invocation: text('invocationId'),
     branch: text('branch'),
-    sequence: json.get('sequence')?.number() ?? 0,
-    time: json.get('timestamp')?.number() ?? 0,
+    sequence: json.number('sequence') ?? 0,
+    time: json.number('timestamp') ?? 0,
     changed: [...new Set([...delta, ...removed])],
     rewinds,
-    rewindsTo: json.at('customMetadata', 'rewindToRevision')?.number(),
+    rewindsTo: json.number('customMetadata', 'rewindToRevision'),
     parts: (json.at('content', 'parts')?.items ?? []).map(part),
     error: [text('errorCode'), text('errorMessage')].filter(Boolean).join(': '),
   };
@@ -30,13 +30,20 @@ export function describe(json) {
   return event;
 }
 
+/** Whether the event says a text somewhere, in whatever case. */
+export function says(event, text) {
+  const { id, author, invocation, branch, error, changed, parts } = event;
+  const words = [id, author, invocation, branch, error, event.line.text, ...changed, ...parts.map((one) => one.text ?? `${one.name} ${one.value?.text}`)];
+  return words.join('\n').toLowerCase().includes(text.toLowerCase());
+}
+
 /** { kind: text|thought|call|result|other, ... } */
 function part(json) {
   const call = either(json, 'functionCall', 'function_call');
   const response = either(json, 'functionResponse', 'function_response');
-  const text = json.get('text')?.string();
-  if (call) return { kind: 'call', name: call.get('name')?.string() ?? '?', value: call.get('args'), json };
-  if (response) return { kind: 'result', name: response.get('name')?.string() ?? '?', value: response.get('response'), json };
+  const text = json.string('text');
+  if (call) return { kind: 'call', name: call.string('name') ?? '?', value: call.get('args'), json };
+  if (response) return { kind: 'result', name: response.string('name') ?? '?', value: response.get('response'), json };
   if (text !== undefined) return { kind: json.get('thought')?.isTrue() ? 'thought' : 'text', text, json };
   return { kind: 'other', name: json.names()[0] ?? '', value: json, json };
 }

@@ -1,6 +1,6 @@
 // One event: its content as parts, its actions, and its text as it is stored.
 
-import { copyButton, fill, h } from './dom.js';
+import { copyButton, facts, fill, h } from './dom.js';
 import { hueOf } from './event.js';
 import { longer, tree } from './jsonview.js';
 import { exact } from './times.js';
@@ -41,23 +41,22 @@ export class EventView {
 
 function beginning(session) {
   if (!session) return h('p.empty', 'Loading…');
-  const from = session.at('forkedFrom', 'sessionId')?.string();
+  const from = session.string('forkedFrom', 'sessionId');
   return [
     h('h3', 'The session as it was created'),
-    h('p.dim', exact(session.get('createTime').number())),
+    h('p.dim', exact(session.number('createTime'))),
     from && h('p', 'It is a fork of ', h('bdi', from), ' at revision ', session.at('forkedFrom', 'revision').text, '.'),
   ];
 }
 
 function head(event) {
-  const facts = [
+  return facts([
     ['Author', h(`bdi.author.hue${hueOf(event.author)}`, event.author || '–')],
     ['Time', exact(event.time)],
     event.invocation && ['Invocation', h('bdi', event.invocation)],
     event.branch && ['Branch', h('bdi', event.branch)],
     ['Id', h('span.id', h('bdi', event.id), copyButton('Copy', event.id, { 'aria-label': 'Copy the event id' }))],
-  ].filter(Boolean);
-  return h('dl.facts', facts.map(([name, value]) => [h('dt', name), h('dd', value)]));
+  ]);
 }
 
 function content(event) {

@@ -30,8 +30,8 @@ export class History {
 
   async #page(query) {
     const { json } = await get(withQuery(`${this.path}/events`, { pageSize: PAGE, ...query }), this.signal);
-    this.revision = Math.max(this.revision, json.get('revision').number());
-    this.base = json.get('trimmedThrough')?.number() ?? this.base;
+    this.revision = Math.max(this.revision, json.number('revision'));
+    this.base = json.number('trimmedThrough') ?? this.base;
     return json.get('events').items.map(describe);
   }
 
@@ -88,7 +88,7 @@ export class History {
     for (let after = first - 1; ;) {
       const query = { excludeRewound: true, afterSequence: after, beforeSequence: last + 1, pageSize: 1000 };
       const { json } = await get(withQuery(`${this.path}/events`, query), this.signal);
-      const page = json.get('events').items.map((event) => event.get('sequence').number());
+      const page = json.get('events').items.map((event) => event.number('sequence'));
       kept.push(...page);
       if (page.length === 0 || json.get('nextPageToken') === undefined) break;
       after = page.at(-1);

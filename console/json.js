@@ -26,14 +26,21 @@ class Json {
     return names.reduce((value, name) => value?.get(name), this);
   }
 
-  /** What a string says; undefined for any other value. */
-  string() {
-    return this.kind === 'string' ? unescape(this.text.slice(1, -1)) : undefined;
+  /** What a string says, this one or that at the end of a path; undefined for any other value. */
+  string(...names) {
+    const value = this.at(...names);
+    return value?.kind === 'string' ? unescape(value.text.slice(1, -1)) : undefined;
   }
 
-  /** A number of the console's own (a sequence, a time); undefined for any other value. */
-  number() {
-    return this.kind === 'number' ? Number(this.text) : undefined;
+  /** A number of the console's own (a sequence, a time), as with strings. */
+  number(...names) {
+    const value = this.at(...names);
+    return value?.kind === 'number' ? Number(value.text) : undefined;
+  }
+
+  /** The texts of a list that has this name. */
+  strings(name) {
+    return this.get(name).items.map((one) => one.string());
   }
 
   isTrue() {

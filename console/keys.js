@@ -2,11 +2,10 @@
 
 import { hasRole, ROLES, who } from './access.js';
 import { curl, path } from './api.js';
-import { confirmById } from './confirm.js';
 import { copyButton, dialog, field, fill, h, toast, wordInput } from './dom.js';
 import { compose, quote } from './json.js';
 import { PagedTable } from './paged.js';
-import { ask } from './request.js';
+import { ask, curlButton } from './request.js';
 import { exact, time } from './times.js';
 
 const [HOUR, DAY] = [3600, 86_400];
@@ -23,11 +22,11 @@ export async function openKeys({ root, signal }) {
   if (isAdmin) await table.load();
   const button = (label, click) => h('button', { click }, label);
   fill(root, h('div.plain',
-    h('header.bar', h('h1', 'Keys'), h('span.space'), isAdmin && [copyButton('Copy as curl', curl({ path: '/v1/keys' })),
+    h('header.bar', h('h1', 'Keys'), isAdmin && [curlButton('/v1/keys'),
       h('button.primary', { title: 'Create a key (n)', click: create }, 'New key')]),
     isAdmin ? table.element : h('p.dim', `Your role is ${who.role}; the role admin sees and makes keys.`),
     hasRole('agent') && [
-      h('header.bar', h('h2', 'Tokens'), h('span.space'), button('Revoke tokens…', revokeTokens), mayIssue && button('Issue a token…', issueToken)),
+      h('header.bar', h('h2', 'Tokens'), button('Revoke tokens…', revokeTokens), mayIssue && button('Issue a token…', issueToken)),
       h('p.dim', 'A token is for one user of one app, in a browser. It is stored nowhere, is never worth more than the key that issues it, and ends with it.',
         !mayIssue && ' Only an API key issues one.'),
     ]));
@@ -52,9 +51,8 @@ function keyTable(signal) {
 }
 
 function keyOf(json) {
-  const words = (name) => json.get(name).items.map((one) => one.string());
-  const [id, name, role] = ['id', 'name', 'role'].map((field) => json.get(field).string());
-  return { id, name, role, apps: words('apps'), users: words('users'), used: json.get('lastUsedTime')?.number(), expires: json.get('expireTime')?.number() };
+  const [id, name, role] = ['id', 'name', 'role'].map((field) => json.string(field));
+  return { id, name, role, apps: json.strings('apps'), users: json.strings('users'), used: json.number('lastUsedTime'), expires: json.number('expireTime') };
 }
 
 const isOwn = (key) => who.kind === 'key' && who.id === key.id;
@@ -62,14 +60,14 @@ const timeOrNever = (seconds) => (seconds === undefined ? 'never' : time(seconds
 
 function row(key, table) {
   const button = (label, click) => h('button.quiet', { 'aria-label': `${label} ${key.name}`, click }, label);
-  const revoke = () => confirmById({
+  const revoke = () => ask({
     title: 'Revoke key', id: key.id, action: 'Revoke', request: () => ({ method: 'DELETE', path: path('keys', key.id) }), said: 'Key revoked', done: () => table.load(),
     about: [h('b', h('bdi', key.name)), ' and its tokens hold nowhere any more within 5 s. This cannot be undone.', isOwn(key) && ' You are signed in with this key.'],
   });
   return h('tr',
-    h('td', { title: `${key.name}\n${key.id}` },
+    h('td', { title: `${key.name}\n${key.id}` }, h('div.cell',
       h('button.quiet.open', { 'aria-label': `Change ${key.name}`, click: () => changeKey({ table, key }) }, h('bdi', key.name)),
-      h('span.id', key.id), isOwn(key) && h('span.label.you', 'you')),
+      h('span.id', key.id), isOwn(key) && h('span.label.you', 'you'))),
     h('td.role-name', key.role),
     [key.apps, key.users].map((names) => h('td.names', { title: names.join('\n') }, h('bdi', names.join(', ')))),
     h('td.when', timeOrNever(key.used)), h('td.when', timeOrNever(key.expires)),
@@ -90,10 +88,11 @@ const roleChoice = (chosen) => choice(ROLES.filter(hasRole).map((role) => [role,
 
 /** Changes a key; without one it makes one, which may be `like` another that it takes the place of. */
 function changeKey({ table, key, like, ttl = '' }) {
-  const model = key ?? like ?? { name: '', role: 'agent', apps: who.apps, users: who.users };
+  const model = key ?? like ?? { name: '', role: 'agent', apps: [], users: who.users };
   const [name, role, apps, users] = [text(model.name), roleChoice(model.role), names(model.apps), names(model.users)];
   const same = key && [[`as it is: ${key.expires === undefined ? 'never' : exact(key.expires)}`, '']];
-  const expires = choice([...(same ?? []), ...KEY_TIMES], key ? ttl : 'null');
+  const isForEver = like && like.expires === undefined;
+  const expires = choice([...(same ?? []), ...KEY_TIMES], key ? ttl : isForEver ? 'null' : 90 * DAY);
   const wanted = () => ({ name: quote(name.value), role: quote(role.value), apps: list(apps.value.split('\n')), users: list(users.value.split('\n')) });
   const before = wanted();
   ask({
@@ -105,18 +104,18 @@ function changeKey({ table, key, like, ttl = '' }) {
     action: key ? 'Change' : 'Create',
     request: () => {
       if (!name.value) throw new Error('Name the key: what is it for?');
+      if (!apps.value.trim()) throw new Error('Name the apps; * alone is all.');
       const fields = Object.entries(wanted()).filter(([field, value]) => !key || value !== before[field]);
       const isTime = expires.value !== '' && expires.value !== 'null';
       const body = compose({ ...Object.fromEntries(fields), ttl: isTime ? expires.value : undefined, expireTime: key && expires.value === 'null' ? 'null' : undefined });
       if (body === '{}') throw new Error('Nothing is changed yet.');
       return key ? { method: 'PATCH', path: path('keys', key.id), body } : { method: 'POST', path: '/v1/keys', body };
     },
-    done: async (answer, box) => {
-      box.close();
+    done: async (answer) => {
       if (key) toast('Key changed');
       else {
         const expire = () => { shown.close(); changeKey({ table, key: like, ttl: DAY }); };
-        const shown = showSecret('New key', answer.json.get('key').string(), like && h('button', { click: expire }, 'Let the old key expire…'));
+        const shown = showSecret('New key', answer.json.string('key'), like && h('button', { click: expire }, 'Let the old key expire…'));
       }
       await table.load();
     },
@@ -142,10 +141,7 @@ function issueToken() {
     title: 'Issue a token', action: 'Issue', address: '/v1/tokens',
     fields: [field('Role', role), field('Expires', ttl)],
     more: () => ({ role: quote(role.value), ttl: ttl.value }),
-    done: (answer, box) => {
-      box.close();
-      showSecret(`Token, until ${exact(answer.json.get('expireTime').number())}`, answer.json.get('token').string());
-    },
+    done: ({ json }) => showSecret(`Token, until ${exact(json.number('expireTime'))}`, json.string('token')),
   });
 }
 
@@ -153,10 +149,7 @@ function revokeTokens() {
   askForUser({
     title: 'Revoke the tokens of a user', action: 'Revoke', address: '/v1/tokens/revoke', danger: true,
     about: 'Those that were issued before now hold nowhere any more within 5 s.',
-    done: (_, box) => {
-      box.close();
-      toast('Tokens revoked');
-    },
+    said: 'Tokens revoked',
   });
 }
 

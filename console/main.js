@@ -4,7 +4,7 @@ import { hasFeature, hasRole, who } from './access.js';
 import { credential, get, whenUnauthenticated } from './api.js';
 import { openApp } from './app.js';
 import { openApps } from './apps.js';
-import { fill, h } from './dom.js';
+import { closeDialogs, fill, h } from './dom.js';
 import { listen } from './keyboard.js';
 import { openErasures } from './erasures.js';
 import { openKeys } from './keys.js';
@@ -58,6 +58,7 @@ function setTitle(text) {
 }
 
 async function show() {
+  closeDialogs();
   if (location.hash === '#main') return;
   if (!who.json) return root.querySelector('form') ? undefined : start();
   const route = parse(location.hash);
@@ -96,7 +97,7 @@ function signIn() {
   who.json = undefined;
   current.stop.abort();
   current = { names: undefined, page: undefined, stop: new AbortController() };
-  document.querySelectorAll('dialog').forEach((box) => box.close());
+  closeDialogs();
   openSignIn({ root, wasRefused, done: start });
 }
 
@@ -110,12 +111,10 @@ function start() {
 
 async function identify() {
   try {
-    const [whoami, info] = await Promise.all([get('/v1/whoami'), get('/v1/info')]);
-    const word = (name) => whoami.json.get(name)?.string();
-    const words = (json, name) => json.get(name).items.map((one) => one.string());
+    const [whoami, info] = (await Promise.all(['/v1/whoami', '/v1/info'].map((one) => get(one)))).map(({ json }) => json);
     Object.assign(who, {
-      kind: word('kind'), id: word('id'), role: word('role'), apps: words(whoami.json, 'apps'), users: words(whoami.json, 'users'),
-      features: words(info.json, 'features'), json: whoami.json, info: info.json,
+      ...Object.fromEntries(['kind', 'id', 'role'].map((name) => [name, whoami.string(name)])),
+      apps: whoami.strings('apps'), users: whoami.strings('users'), features: info.strings('features'), json: whoami, info,
     });
   } catch (error) {
     if (error.status !== 401) fail(error);

@@ -33,10 +33,7 @@ export function createSession({ app, user, suggestion = '' }) {
         }),
       };
     },
-    done: (answer, box) => {
-      box.close();
-      go(sessionAddress(app, answer.json.get('userId').string(), answer.json.get('id').string()));
-    },
+    done: ({ json }) => go(sessionAddress(app, json.string('userId'), json.string('id'))),
   });
 }
 

@@ -32,8 +32,8 @@ export class PagedTable {
       fill(this.notice, rows.length === 0 && this.empty());
       this.table.hidden = rows.length === 0;
     } catch (error) {
-      if (!(error instanceof Problem)) return ignoreAbort(error);
-      if (error.status === 401) throw error;
+      if (error.name === 'AbortError') return;
+      if (!(error instanceof Problem) || error.status === 401) throw error;
       this.table.hidden = this.button.hidden = true;
       fill(this.notice, h('div.failure', problemText(error)));
     } finally {
@@ -44,18 +44,14 @@ export class PagedTable {
 
   async more() {
     const last = this.body.lastElementChild;
-    try {
-      this.body.append(...await this.#read(this.next));
-    } catch (error) {
-      return ignoreAbort(error);
-    }
+    this.body.append(...await this.#read(this.next));
     last?.nextElementSibling?.querySelector('.open')?.focus();
   }
 
   async #read(pageToken) {
     const signal = AbortSignal.any([this.signal, this.#turn.signal]);
     const { json } = await get(withQuery(this.address(), { pageToken }), signal);
-    this.next = json.get('nextPageToken')?.string();
+    this.next = json.string('nextPageToken');
     this.button.hidden = this.next === undefined;
     return json.get(this.items).items.map((item) => this.row(item));
   }
@@ -71,8 +67,4 @@ export class PagedTable {
     const next = at < 0 ? 0 : Math.min(Math.max(at + distance, 0), places.length - 1);
     places[next]?.focus();
   }
-}
-
-function ignoreAbort(error) {
-  if (error.name !== 'AbortError') throw error;
 }

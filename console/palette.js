@@ -96,7 +96,7 @@ const lately = (text) => recent().filter(({ id, title = '' }) => `${id}\n${title
 /** Apps; and what the app that is open, or else the first apps, have of this name. */
 async function anywhere(text, signal) {
   const [, app] = parse(location.hash)?.names ?? [];
-  const apps = await list('/v1/apps?pageSize=1000', 'apps', (one) => one.get('appName').string(), signal);
+  const apps = await list('/v1/apps?pageSize=1000', 'apps', (one) => one.string('appName'), signal);
   const searched = app === undefined ? apps.slice(0, MOST) : [app];
   const groups = await Promise.all([
     apps.filter((name) => name.startsWith(text)).slice(0, MOST).map(place.app),
@@ -113,12 +113,12 @@ async function list(address, name, make, signal) {
 
 async function usersOf(app, userPrefix, signal) {
   const address = withQuery(path('apps', app, 'sessions'), { userPrefix, pageSize: 100 });
-  const users = await list(address, 'sessions', (one) => one.get('userId').string(), signal);
+  const users = await list(address, 'sessions', (one) => one.string('userId'), signal);
   return [...new Set(users)].slice(0, MOST).map((user) => place.user(app, user));
 }
 
 function sessionsOf(address, idPrefix, signal) {
   const query = { idPrefix, orderBy: 'lastUpdateTime', order: 'desc', pageSize: MOST };
-  const make = (one) => place.session(...['appName', 'userId', 'id', 'displayName'].map((name) => one.get(name)?.string()));
+  const make = (one) => place.session(...['appName', 'userId', 'id', 'displayName'].map((name) => one.string(name)));
   return list(withQuery(address, query), 'sessions', make, signal);
 }

@@ -1,10 +1,10 @@
 // The policy of an app: what the sweep removes.
 
-import { curl, get, path, send } from './api.js';
-import { copyButton, field, fill, h, toast } from './dom.js';
+import { get, path, send } from './api.js';
+import { field, fill, h } from './dom.js';
 import { read } from './json.js';
 import { tree } from './jsonview.js';
-import { ask, problemText } from './request.js';
+import { ask, curlButton, problemText } from './request.js';
 
 const EXAMPLE = '{"sessions":{"idleTtl":"30d"},"events":{"maxAge":"90d","keepLast":50}}';
 
@@ -18,7 +18,7 @@ export class Policy {
     const { json, tag } = await get(this.path, this.signal);
     fill(this.element, h('h3', 'Policy'),
       json.text === '{}' ? h('p.empty', 'Nothing is removed unless asked.') : tree(json),
-      h('div.bar', h('button', { click: () => this.#change(json.text, tag) }, 'Change policy…'), copyButton('Copy as curl', curl({ path: this.path }))));
+      h('div.bar', h('button', { click: () => this.#change(json.text, tag) }, 'Change policy…'), curlButton(this.path)));
   }
 
   #change(text, tag) {
@@ -38,11 +38,7 @@ export class Policy {
       title: 'Change policy', action: 'Set', danger: true, request,
       about: 'What it names is removed for good, from the next sweep on.',
       fields: [field('Policy, as JSON', policy, ['For example ', h('code', EXAMPLE)]), h('button', { click: dryRun }, 'Dry run'), outcome],
-      done: async (_, box) => {
-        box.close();
-        toast('Policy set');
-        await this.load();
-      },
+      said: 'Policy set', done: () => this.load(),
     });
   }
 }

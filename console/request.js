@@ -1,7 +1,10 @@
 // Dialogs that send a request: what it does in words, its fields, and the exact request as curl before it is sent.
 
 import { curl, Problem, send } from './api.js';
-import { copy, dialog, fill, h, toast } from './dom.js';
+import { copy, copyButton, dialog, field, fill, h, toast, wordInput } from './dom.js';
+
+/** Copies the request that reads a path. */
+export const curlButton = (path) => copyButton('Copy as curl', curl({ path }));
 
 /** Shows a request as curl: `update(request)`, or an Error why there is none. */
 function requestBox() {
@@ -17,14 +20,17 @@ function requestBox() {
 
 /**
  * Asks, shows the request and sends it. `request()` gives it or throws an Error with what is wrong with the fields.
- * `done(answer, box)` is called after a success; `failed(problem, box)` may answer true if it has dealt with it.
+ * After a success the dialog closes, `said` is shown and `done(answer)` called; `failed(problem, { trouble, build })` may
+ * answer true if it has dealt with it. Where there is danger, Cancel has the focus; what has an `id` is sent when that has been typed.
  */
-export function ask({ title, about, fields = [], action, danger, request, done, failed }) {
+export function ask({ title, about, id, fields, action, danger = id !== undefined, request, said, done, failed }) {
+  const typed = wordInput();
   const shown = requestBox();
   const trouble = h('div.trouble', { role: 'alert' });
   const button = h(danger ? 'button.danger' : 'button.primary', { type: 'submit' }, action);
   const build = () => {
     try {
+      if (id !== undefined && typed.value !== id) throw new Error('The id is not typed yet.');
       const built = request();
       shown.update(built);
       button.disabled = false;
@@ -43,22 +49,22 @@ export function ask({ title, about, fields = [], action, danger, request, done, 
     fill(trouble);
     try {
       const answer = await send(built);
-      await done(answer, box);
+      box.close();
+      if (said) toast(said);
+      await done?.(answer);
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      if (!failed?.(problem, { box, trouble, build })) fill(trouble, problemText(problem));
+      if (!failed?.(problem, { trouble, build })) fill(trouble, problemText(problem));
     } finally {
       button.disabled = false;
     }
   };
   const cancel = h('button', { click: () => box.close() }, 'Cancel');
   const form = h('form', { submit, input: build, change: build },
-    about && h('p', about), fields, shown, trouble, h('footer', cancel, button));
+    about && h('p', about), id !== undefined && field(['Type ', h('bdi.id', id), ' to confirm'], typed), fields, shown, trouble, h('footer', cancel, button));
   const box = dialog(title, form);
-  box.build = build;
   build();
-  (form.querySelector('input, textarea, select') ?? button).focus();
-  return box;
+  (danger ? cancel : form.querySelector('input, textarea, select') ?? button).focus();
 }
 
 /** For an Idempotency-Key: what is sent again with it is done once. */
@@ -66,13 +72,14 @@ export const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)
 
 export function problemText(problem) {
   const fields = (problem.body?.get('errors')?.items ?? [])
-    .map((error) => h('li', h('code', error.get('field')?.string()), ' ', error.get('message')?.string()));
-  const outcome = problem.body?.get('outcome')?.string();
+    .map((error) => h('li', h('code', error.string('field')), ' ', error.string('message')));
+  const outcome = problem.body?.string('outcome');
   return h('div.problem', h('p', problem.message), fields.length > 1 && h('ul', fields),
     outcome === 'unknown' && h('p', 'It may have been applied. Look before you send it again.'),
     problem.requestId && h('p.dim', `Request ${problem.requestId}`));
 }
 
+/** What failed is said; what was given up, as one went elsewhere, is not. */
 export function complain(problem) {
-  toast(problem.message, 'error');
+  if (problem.name !== 'AbortError') toast(problem.message, 'error');
 }

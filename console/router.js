@@ -1,5 +1,7 @@
 // The address after # is the whole view: names of a path, and a query. #/app/shop/user/ada/session/s1?at=41
 
+import { withQuery } from './api.js';
+
 /** { names, query } of an address, or undefined if it cannot be decoded. */
 export function parse(hash) {
   const [address, query = ''] = hash.replace(/^#/, '').split('?', 2);
@@ -12,11 +14,7 @@ export function parse(hash) {
 }
 
 /** The address of a view; what is undefined or empty in the query is left out. */
-export function href(names, query = {}) {
-  const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
-  const tail = set.length ? `?${new URLSearchParams(set)}` : '';
-  return `#/${names.map(encodeURIComponent).join('/')}${tail}`;
-}
+export const href = (names, query = {}) => withQuery(`#/${names.map(encodeURIComponent).join('/')}`, query);
 
 export const appAddress = (app, query) => href(['app', app], query);
 export const userAddress = (app, user, query) => href(['app', app, 'user', user], query);

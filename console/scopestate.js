@@ -4,7 +4,7 @@ import { curl, get } from './api.js';
 import { copyButton, fill, h } from './dom.js';
 import { editState } from './edit.js';
 import { inline, tree } from './jsonview.js';
-import { complain } from './request.js';
+import { complain, curlButton } from './request.js';
 
 export class ScopeState {
   constructor({ path, title, mayEdit, signal }) {
@@ -24,7 +24,7 @@ export class ScopeState {
       h('div.bar',
         this.mayEdit && h('button', { title: 'Change state by operators (e)', click: () => this.edit() }, 'Edit state…'),
         !isEmpty && copyButton('Copy as stored', text),
-        copyButton('Copy as curl', curl({ path: this.path }))));
+        curlButton(this.path)));
   }
 
   #entry({ key, value }) {
@@ -37,6 +37,6 @@ export class ScopeState {
   }
 
   edit(key) {
-    editState({ path: this.path, title: `Edit ${this.title.toLowerCase()}`, key, done: () => this.load() }).catch(complain);
+    editState({ path: this.path, title: `Edit ${this.title.toLowerCase()}`, key, signal: this.signal, done: () => this.load() }).catch(complain);
   }
 }

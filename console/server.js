@@ -1,9 +1,9 @@
 // What the server is, what it takes, whether it answers, and who is signed in.
 
 import { who } from './access.js';
-import { curl, get, Problem } from './api.js';
-import { copyButton, fill, h } from './dom.js';
-import { problemText } from './request.js';
+import { get, Problem } from './api.js';
+import { facts, fill, h } from './dom.js';
+import { curlButton, problemText } from './request.js';
 import { time } from './times.js';
 
 const PROBE = '/v1/apps?pageSize=1';
@@ -13,29 +13,30 @@ const KINDS = { none: 'none is asked for', key: 'API key', token: 'user token', 
 
 export async function openServer({ root, signal }) {
   const { info, json: whoami } = who;
-  const readiness = h('dd', { 'aria-live': 'polite' });
+  const readiness = h('span', { 'aria-live': 'polite' });
   const check = async () => fill(readiness, await probe(signal));
   await check();
+  const database = info.string('database');
   fill(root, h('div.plain',
-    h('header.bar', h('h1', 'Server'), h('span.space'),
-      copyButton('Copy as curl', curl({ path: '/v1/info' })),
-      h('button', { click: check }, 'Check again')),
-    h('dl.facts.wide',
-      h('dt', 'Version'), h('dd', info.get('version').string()),
-      h('dt', 'Database'), h('dd', DATABASES[info.get('database').string()] ?? info.get('database').string()),
-      h('dt', 'Readiness'), readiness,
-      h('dt', 'Features'), h('dd', who.features.map((feature) => [h('span.label', feature), ' '])),
-      h('dt', 'Reference'), h('dd', h('a', { href: '/docs' }, 'All operations'), ' · ', h('a', { href: '/openapi.yaml' }, 'openapi.yaml'))),
+    h('header.bar', h('h1', 'Server'), curlButton('/v1/info'), h('button', { click: check }, 'Check again')),
+    facts([
+      ['Version', info.string('version')],
+      ['Database', DATABASES[database] ?? database],
+      ['Readiness', readiness],
+      ['Features', who.features.map((feature) => [h('span.label', feature), ' '])],
+      ['Reference', [h('a', { href: '/docs' }, 'All operations'), ' · ', h('a', { href: '/openapi.yaml' }, 'openapi.yaml')]],
+    ], '.wide'),
     h('h2', 'Limits'),
-    h('dl.facts.wide', info.get('limits').members.map(({ key, value }) => [h('dt', key.string()), h('dd', limit(key.string(), value))])),
-    h('header.bar', h('h2', 'Who you are'), h('span.space'), copyButton('Copy as curl', curl({ path: '/v1/whoami' }))),
-    h('dl.facts.wide',
-      h('dt', 'Credential'), h('dd', KINDS[who.kind] ?? who.kind),
-      who.id && [h('dt', who.kind === 'jwt' ? 'Subject' : 'Key id'), h('dd', h('bdi', who.id))],
-      h('dt', 'Role'), h('dd', who.role),
-      h('dt', 'Apps'), h('dd', names(who.apps)),
-      h('dt', 'Users'), h('dd', names(who.users)),
-      who.kind !== 'none' && [h('dt', 'Expires'), h('dd', whoami.get('expireTime') ? time(whoami.get('expireTime').number()) : 'never')])));
+    facts(info.get('limits').members.map(({ key, value }) => [key.string(), limit(key.string(), value)]), '.wide.many'),
+    h('header.bar', h('h2', 'Who you are'), curlButton('/v1/whoami')),
+    facts([
+      ['Credential', KINDS[who.kind] ?? who.kind],
+      who.id && [who.kind === 'jwt' ? 'Subject' : 'Key id', h('bdi', who.id)],
+      ['Role', who.role],
+      ['Apps', names(who.apps)],
+      ['Users', names(who.users)],
+      who.kind !== 'none' && ['Expires', whoami.get('expireTime') ? time(whoami.number('expireTime')) : 'never'],
+    ], '.wide.many')));
 }
 
 /** A read that needs the database. */

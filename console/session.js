@@ -41,7 +41,7 @@ class SessionPage {
     this.path = sessionPath(app, user, id);
     this.history = new History(this.path, signal);
     this.states = new States(this.path, signal);
-    this.timeline = new Timeline(this.history, (sequence) => this.goTo(sequence), (side) => this.#page(side));
+    this.timeline = new Timeline(this.history, (sequence) => this.goTo(sequence), (side) => this.#page(side), () => this.draw());
     this.eventView = new EventView((view) => { this.view = view; this.draw(); });
     this.stateView = new StateView((against) => { this.against = against; this.draw(); }, (key) => this.edit(key));
     this.slider = new Slider((revision) => this.goTo(revision));
@@ -61,9 +61,9 @@ class SessionPage {
     fill(this.root, h('div.session', this.head, this.gone, this.chooser, this.panes, this.#foot()));
     const { json } = await get(withQuery(this.path, { numRecentEvents: 0 }), this.signal);
     this.session = json;
-    this.history.revision = json.get('revision').number();
-    this.history.base = json.get('baseRevision')?.number() ?? 0;
-    remember({ app: this.app, user: this.user, id: this.id, title: json.get('displayName')?.string() });
+    this.history.revision = json.number('revision');
+    this.history.base = json.number('baseRevision') ?? 0;
+    remember({ app: this.app, user: this.user, id: this.id, title: json.string('displayName') });
     this.#drawHead();
     await this.update(query);
     this.#askRewound();
@@ -76,22 +76,23 @@ class SessionPage {
     const query = { orderBy: 'createTime', order: 'desc', pageSize: 200 };
     const { json } = await get(withQuery(path('apps', this.app, 'users', this.user, 'sessions'), query), this.signal);
     for (const session of json.get('sessions').items) {
-      if (session.at('forkedFrom', 'sessionId')?.string() !== this.id) continue;
-      const id = session.get('id').string();
-      const link = h('a', { href: sessionAddress(this.app, this.user, id) }, h('bdi', session.get('displayName')?.string() ?? id));
-      this.timeline.forks.push({ revision: session.at('forkedFrom', 'revision').number(), link });
+      if (session.string('forkedFrom', 'sessionId') !== this.id) continue;
+      const id = session.string('id');
+      const link = h('a', { href: sessionAddress(this.app, this.user, id) }, h('bdi', session.string('displayName') ?? id));
+      this.timeline.forks.push({ revision: session.number('forkedFrom', 'revision'), link });
     }
     if (this.timeline.forks.length) this.draw();
   }
 
-  /** Takes what an address says: `at`, `event`, `view`, `against`. */
-  async update({ at, event, view, against }) {
+  /** Takes what an address says: `at`, `event`, `view`, `against`, `filter`. */
+  async update({ at, event, view, against, filter = '' }) {
+    this.timeline.filter.value = filter;
     if (['content', 'actions', 'raw'].includes(view)) this.view = view;
     if (['previous', 'start', 'now'].includes(against)) this.against = against;
     let place = /^\d+$/.test(at ?? '') ? Number(at) : undefined;
     if (place === undefined && event) {
       const { json } = await get(`${this.path}/events/${encodeURIComponent(event)}`, this.signal);
-      place = json.get('sequence').number();
+      place = json.number('sequence');
     }
     this.place = place === undefined ? undefined : Math.min(Math.max(place, this.history.base), this.history.revision);
     await this.#load();
@@ -109,7 +110,7 @@ class SessionPage {
     this.loading = setTimeout(() => this.#load().then(() => {
       this.draw(scroll);
       this.#askRewound();
-    }).catch(fail), DEBOUNCE);
+    }).catch(complain), DEBOUNCE);
   }
 
   tail() {
@@ -139,7 +140,7 @@ class SessionPage {
       await this.history.askRewound();
       this.draw();
     } catch (error) {
-      fail(error);
+      complain(error);
     } finally {
       this.paging = false;
     }
@@ -175,8 +176,8 @@ class SessionPage {
     this.slider.draw({ base: history.base, revision: history.revision, at, text, starts: this.#starts() });
     this.#drawLive();
     note(sessionAddress(this.app, this.user, this.id, {
-      at: this.isAtEnd ? undefined : at, view: this.view === 'content' ? undefined : this.view,
-      against: this.against === 'previous' ? undefined : this.against,
+      at: this.place, view: this.view === 'content' ? undefined : this.view,
+      against: this.against === 'previous' ? undefined : this.against, filter: this.timeline.filter.value,
     }));
     if (this.isAtEnd && history.hasNewer && this.timeline.isAtEnd) this.#catchUp();
     this.#keepState();
@@ -186,7 +187,7 @@ class SessionPage {
   async #catchUp() {
     if (this.isCatching) return;
     this.isCatching = true;
-    await this.history.openAtEnd().then(() => this.#askRewound()).catch(fail);
+    await this.history.openAtEnd().then(() => this.#askRewound()).catch(complain);
     this.isCatching = false;
     if (this.isAtEnd) this.draw('toEnd');
     else this.goTo(this.at, ''); // one went elsewhere meanwhile
@@ -209,10 +210,8 @@ class SessionPage {
     const { at, against, place, isAtEnd } = this;
     const { base, revision } = this.history;
     try {
-      const here = isAtEnd ? this.states.now().then((answer) => answer.json) : this.states.at(at);
-      const other = against === 'now' ? this.states.now().then((answer) => answer.json)
-        : this.states.at(against === 'start' ? base : Math.max(base, at - 1));
-      const [shown, compared] = await Promise.all([here, other]);
+      const other = { now: undefined, start: base, previous: Math.max(base, at - 1) }[against];
+      const [shown, compared] = await Promise.all([place, other].map((one) => this.states.at(one)));
       if (place !== this.place || against !== this.against || this.signal.aborted) return;
       const rows = against === 'now' ? compare(shown, compared) : compare(compared, shown);
       const title = isAtEnd ? 'State now' : against === 'now' ? `State ${at} → now` : `State at ${at}`;
@@ -225,9 +224,9 @@ class SessionPage {
   }
 
   #drawHead() {
-    const title = this.session.get('displayName')?.string();
+    const title = this.session.string('displayName');
     const labels = this.session.get('labels')?.members ?? [];
-    const from = this.session.at('forkedFrom', 'sessionId')?.string();
+    const from = this.session.string('forkedFrom', 'sessionId');
     this.setTitle(title ?? this.id);
     fill(this.head,
       h('nav.crumbs', { 'aria-label': 'Where this is' },
@@ -243,15 +242,15 @@ class SessionPage {
   }
 
   #foot() {
-    const button = (label, key, action, title) =>
-      h('button', { title: `${title} (${key})`, 'aria-keyshortcuts': key, click: action }, label);
+    const button = (label, action, title, key) =>
+      h('button', { title: title + (key ? ` (${key})` : ''), 'aria-keyshortcuts': key, click: action }, label);
     this.writing = mayWrite() ? [
-      button('Edit state', 'e', () => this.edit(), 'Change state by operators'),
-      button('Fork here', 'f', () => this.fork(), 'A new session with the events up to here'),
-      button('Rewind to here', 'r', () => this.rewind(), 'One more event restores the session state of here'),
-      this.#mayTrim() && button('Trim to here', 'm', () => this.trim(), 'Removes the events up to here'),
+      button('Edit state', () => this.edit(), 'Change state by operators', 'e'),
+      button('Fork here', () => this.fork(), 'A new session with the events up to here', 'f'),
+      button('Rewind to here', () => this.rewind(), 'One more event restores the session state of here'),
+      mayOperate(this.app, 'trim') && button('Trim to here', () => this.trim(), 'Removes the events up to here'),
     ].filter(Boolean) : [];
-    return h('footer.foot', this.slider.element, h('div.buttons', this.writing, button('Copy as curl', 'y', () => this.copyCurl(), 'The requests of this view'),
+    return h('footer.foot', this.slider.element, h('div.buttons', this.writing, button('Copy as curl', () => this.copyCurl(), 'The requests of this view', 'y'),
       mayOperate(this.app, 'export') && exportButton(this.path, this.id)));
   }
 
@@ -268,7 +267,7 @@ class SessionPage {
   }
 
   edit(key) {
-    editState({ path: `${this.path}/state`, title: 'Edit state', key }).catch(complain);
+    editState({ path: `${this.path}/state`, title: 'Edit state', key, signal: this.signal }).catch(complain);
   }
 
   fork() {
@@ -284,59 +283,50 @@ class SessionPage {
         method: 'POST', path: `${this.path}/fork`, headers,
         body: compose({ atRevision: String(at), sessionId: id.value ? quote(id.value) : undefined }),
       }),
-      done: (answer, box) => {
-        box.close();
-        go(sessionAddress(this.app, this.user, answer.json.get('id').string()));
+      done: ({ json }) => go(sessionAddress(this.app, this.user, json.string('id'))),
+    });
+  }
+
+  /** Asks for what is refused (412) while there are events that were not seen; told of them, one may ask again. */
+  #ask({ path, headers, body, past, ...rest }) {
+    let seen = this.history.revision;
+    ask({
+      ...rest,
+      danger: true,
+      request: () => ({ method: 'POST', path: this.path + path, headers: { 'If-Match': `"${seen}"`, ...headers }, body }),
+      failed: (problem, { trouble, build }) => {
+        const revision = problem.status === 412 && problem.body?.number('revision');
+        if (!revision) return false;
+        fill(trouble, h('p', h('b', `Nothing was ${past}: event${revision > seen + 1 ? `s ${seen + 1} to` : ''} ${revision} came meanwhile.`),
+          ` Look at what is new first, or press ${rest.action} again.`));
+        seen = revision;
+        build();
+        return true;
       },
     });
   }
 
   rewind() {
     const { at } = this;
-    const key = newKey();
-    let seen = this.history.revision;
-    ask({
+    this.#ask({
       title: `Rewind to event ${at}`,
       about: `Appends one event that restores the session's own state as it was after event ${at}. Nothing is removed; app and user state stay as they are.`,
-      action: 'Rewind',
-      danger: true,
-      request: () => ({
-        method: 'POST', path: `${this.path}/rewind`, headers: { 'If-Match': `"${seen}"`, 'Idempotency-Key': key },
-        body: compose({ toRevision: String(at) }),
-      }),
-      failed: (problem, { trouble, build }) => {
-        const revision = problem.status === 412 && problem.body?.get('revision')?.number();
-        if (!revision) return false;
-        fill(trouble, h('p', h('b', `Nothing was rewound: event${revision > seen + 1 ? `s ${seen + 1} to` : ''} ${revision} came meanwhile.`),
-          ' Look at what is new first, or press Rewind again to rewind that too.'));
-        seen = revision;
-        build();
-        return true;
-      },
-      done: (_, box) => {
-        box.close();
-        toast('Rewound');
-        this.tail();
-      },
+      action: 'Rewind', past: 'rewound', said: 'Rewound',
+      path: '/rewind', headers: { 'Idempotency-Key': newKey() }, body: compose({ toRevision: String(at) }),
+      done: () => this.tail(),
     });
   }
 
-  #mayTrim() {
-    return mayOperate(this.app, 'trim');
-  }
-
   trim() {
-    const { at } = this;
-    ask({
-      title: `Trim to event ${at}`,
+    const { at, id } = this;
+    this.#ask({
+      title: `Trim to event ${at}`, id,
       about: `Removes the events up to ${at} for good. The state stays; what was before cannot be seen any more.`,
-      action: 'Trim',
-      danger: true,
-      request: () => ({ method: 'POST', path: `${this.path}/trim`, body: `{"beforeSequence":${at + 1}}` }),
-      done: async (answer, box) => {
-        box.close();
-        toast(`${answer.json.get('trimmedEvents').text} events trimmed`);
-        this.#trimmed(answer.json.get('baseRevision').number());
+      action: 'Trim', past: 'trimmed',
+      path: '/trim', body: `{"beforeSequence":${at + 1}}`,
+      done: ({ json }) => {
+        toast(`${json.get('trimmedEvents').text} events trimmed`);
+        this.#trimmed(json.number('baseRevision'));
       },
     });
   }
@@ -350,7 +340,7 @@ class SessionPage {
   copyCurl() {
     const event = this.history.find(this.at);
     const requests = [
-      { path: this.states.address(this.isAtEnd ? undefined : this.at) },
+      { path: this.states.address(this.place) },
       event && { path: `${this.path}/events/${encodeURIComponent(event.id)}` },
     ].filter(Boolean);
     return copy(requests.map(curl).join('\n'));
@@ -378,7 +368,7 @@ class SessionPage {
           position = read(data).get('baseRevision').text;
           this.#trimmed(Number(position));
         } else if (kind === 'deleted') {
-          end(read(data).get('reason')?.string() ?? 'deleted');
+          end(read(data).string('reason') ?? 'deleted');
         }
       },
       onStatus: (status) => {
@@ -416,20 +406,17 @@ class SessionPage {
     this.#drawHead();
   }
 
-  /** What the keys of the keyboard do here. */
+  /** What the keys of the keyboard do here; nothing that takes something away. */
   keys() {
-    const writing = mayWrite() && !this.isGone ? { e: () => this.edit(), f: () => this.fork(), r: () => this.rewind(), ...(this.#mayTrim() && { m: () => this.trim() }) } : {};
-    const move = (distance, scroll) => () => this.goTo(this.at + distance, scroll);
+    const move = (distance) => () => this.goTo(this.timeline.next(this.at, distance), 'focus');
+    const slide = (distance) => () => this.goTo(this.at + distance);
+    const filter = () => { this.#showPane(PANES[0]); this.timeline.filter.focus(); };
     return {
-      j: move(1, 'focus'), k: move(-1, 'focus'), '[': move(-1), ']': move(1),
-      '{': () => this.step(-1), '}': () => this.step(1),
-      t: () => this.tail(), y: () => this.copyCurl(), ...writing,
+      j: move(1), k: move(-1), '[': slide(-1), ']': slide(1), '{': () => this.step(-1), '}': () => this.step(1),
+      t: () => this.tail(), y: () => this.copyCurl(), '/': filter,
+      ...(mayWrite() && !this.isGone && { e: () => this.edit(), f: () => this.fork() }),
     };
   }
-}
-
-function fail(error) {
-  if (error.name !== 'AbortError') complain(error);
 }
 
 let saidAt = 0;

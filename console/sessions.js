@@ -113,19 +113,19 @@ export class SessionList {
   }
 
   #row(session) {
-    const [id, user, title] = ['id', 'userId', 'displayName'].map((name) => session.get(name)?.string());
-    const fork = session.at('forkedFrom', 'sessionId')?.string();
+    const [id, user, title] = ['id', 'userId', 'displayName'].map((name) => session.string(name));
+    const fork = session.string('forkedFrom', 'sessionId');
     const labels = (session.get('labels')?.members ?? []).map(({ key, value }) => [key.string(), value.string()]);
     const filter = (name, value) => this.#here({ ...this.filters, [`label.${name}`]: value });
     const address = sessionAddress(this.app, user, id);
     return h('tr',
-      h('td', h('a.open', { href: address, title: title ? `${title}\n${id}` : id }, h('bdi', title || id),
-        title && [' ', h('bdi.id', id)]), fork !== undefined && h('span.label.fork', { title: `Fork of ${fork}` }, 'fork')),
+      h('td', h('div.cell', h('a.open', { href: address, title: title ? `${title}\n${id}` : id }, h('bdi', title || id),
+        title && [' ', h('bdi.id', id)]), fork !== undefined && h('span.label', { title: `Fork of ${fork}` }, 'fork'))),
       this.user === undefined && h('td.user', h('a', { href: userAddress(this.app, user), title: user }, h('bdi', user))),
       h('td.labels', labels.map(([name, value]) =>
         h('a.label', { href: filter(name, value), title: `Only sessions with ${name}=${value}` }, h('bdi', `${name}=${value}`)))),
       h('td.number', session.get('revision').text),
-      h('td.when', time(session.get('lastUpdateTime').number())),
+      h('td.when', time(session.number('lastUpdateTime'))),
       this.remove && h('td.act', h('button.quiet', { 'aria-label': `Delete ${id}`, click: () => this.remove(id) }, 'Delete…')));
   }
 

@@ -13,8 +13,6 @@ export class Slider {
     this.ticks.setAttribute('preserveAspectRatio', 'none');
     this.path = document.createElementNS(SVG, 'path');
     this.ticks.append(this.path);
-    this.from = h('span.from');
-    this.to = h('span.to');
     this.place = h('output.place');
     this.element = h('div.slider', h('span.track', this.ticks, this.range), this.place);
   }

@@ -16,14 +16,15 @@ export class States {
     return withQuery(`${this.path}/state`, { atRevision: revision });
   }
 
-  /** The state as the event of that number left it. It never changes again. */
+  /** The state as the event of that number left it, which never changes again; without a number, that of this moment. */
   at(revision) {
-    let promise = this.#remembered.get(revision);
-    this.#remembered.delete(revision);
-    promise ??= get(this.address(revision), this.signal).then((answer) => answer.json).catch((error) => {
+    const read = () => get(this.address(revision), this.signal).then(({ json }) => json);
+    if (revision === undefined) return read();
+    const promise = this.#remembered.get(revision) ?? read().catch((error) => {
       this.#remembered.delete(revision);
       throw error;
     });
+    this.#remembered.delete(revision);
     this.#remembered.set(revision, promise);
     if (this.#remembered.size > MOST) this.#remembered.delete(this.#remembered.keys().next().value);
     return promise;
@@ -33,22 +34,20 @@ export class States {
   prefetch(revision) {
     this.at(revision).catch(() => {});
   }
-
-  /** The state of this moment, with its tag. */
-  now() {
-    return get(this.address(undefined), this.signal);
-  }
 }
 
 export const SCOPES = [
-  { name: 'session', prefix: '', title: 'Session' },
-  { name: 'user', prefix: 'user:', title: 'User' },
-  { name: 'app', prefix: 'app:', title: 'App' },
+  { name: 'session', title: 'Session' },
+  { name: 'user', title: 'User' },
+  { name: 'app', title: 'App' },
 ];
 
 function scopeOf(key) {
   return key.startsWith('app:') ? 'app' : key.startsWith('user:') ? 'user' : 'session';
 }
+
+/** Before what changed. */
+export const SIGNS = { added: '+', changed: '~', removed: '−' };
 
 /** Keys of both states in order: { key, scope, change: ''|'added'|'changed'|'removed', old?, value? }. */
 export function compare(before, after) {

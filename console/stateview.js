@@ -2,9 +2,7 @@
 
 import { copyButton, fill, h } from './dom.js';
 import { inline, tree } from './jsonview.js';
-import { SCOPES } from './states.js';
-
-const SIGNS = { added: '+', changed: '~', removed: '−' };
+import { SCOPES, SIGNS } from './states.js';
 
 export class StateView {
   #opened = new Set();

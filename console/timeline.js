@@ -1,7 +1,7 @@
 // The timeline: one line an event, in groups by invocation that fold. Rows are kept between two drawings.
 
-import { h } from './dom.js';
-import { hueOf } from './event.js';
+import { h, wordInput } from './dom.js';
+import { hueOf, says } from './event.js';
 import { exact, span } from './times.js';
 
 export class Timeline {
@@ -9,15 +9,16 @@ export class Timeline {
   #rows = new Map(); // event id -> element
   #folded = new Set(); // first sequence of a group
 
-  /** `choose(sequence)` is called for a row that was pressed, `page('older'|'newer')` where the window ends. */
-  constructor(history, choose, page) {
+  /** `choose(sequence)` is called for a row that was pressed, `page('older'|'newer')` where the window ends, `typed()` for a filter. */
+  constructor(history, choose, page, typed) {
     this.history = history;
     this.choose = choose;
+    this.filter = wordInput({ type: 'search', placeholder: 'Filter', 'aria-label': 'Filter the loaded events', 'data-filter': true, input: typed });
     this.list = h('ol.timeline', { 'aria-label': 'Events' });
     this.older = h('button.quiet.page', { hidden: true, click: () => page('older') }, 'Older events');
     this.newer = h('button.quiet.page', { hidden: true, click: () => page('newer') }, 'Newer events');
     this.scroller = h('div.scroller', this.older, this.list, this.newer);
-    this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline')), this.scroller);
+    this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), this.filter), this.scroller);
     this.page = page;
     this.scroller.addEventListener('scroll', () => this.#more());
   }
@@ -38,14 +39,14 @@ export class Timeline {
     const rows = new Map();
     if (!history.hasOlder) content.push(this.#start(selected), ...this.#forks(history.base));
     let group;
-    for (const [index, event] of history.events.entries()) {
-      const previous = history.events[index - 1];
-      if (!previous || previous.invocation !== event.invocation) {
-        group = { first: event.sequence, size: groupSize(history.events, index) };
+    const events = history.events.filter((event) => event.sequence === selected || this.#fits(event));
+    for (const [index, event] of events.entries()) {
+      if (events[index - 1]?.invocation !== event.invocation) {
+        group = { first: event.sequence, size: groupSize(events, index) };
         if (event.invocation) content.push(this.#head(event, group));
       }
       if (this.#folded.has(group.first) && event.sequence !== selected) continue;
-      const row = this.#rows.get(event.id) ?? this.#row(event, previous);
+      const row = this.#rows.get(event.id) ?? this.#row(event, history.find(event.sequence - 1));
       rows.set(event.id, row);
       mark(row, event.sequence === selected, history.isRewound(event));
       content.push(row, ...this.#forks(event.sequence));
@@ -53,10 +54,21 @@ export class Timeline {
     this.#rows = rows;
     this.older.hidden = !history.hasOlder;
     this.newer.hidden = !history.hasNewer;
-    if (history.events.length === 0) content.push(h('li.empty', 'No event yet.'));
+    if (events.length === 0) content.push(h('li.empty', history.events.length ? 'No loaded event has this.' : 'No event yet.'));
     reconcile(this.list, content);
     this.#restore(anchor);
     queueMicrotask(() => this.#more()); // once its caller has scrolled
+  }
+
+  #fits(event) {
+    return !this.filter.value || says(event, this.filter.value);
+  }
+
+  /** The place so many rows on; the same where no row is left. */
+  next(from, step) {
+    let place = from + step;
+    while (this.history.find(place) && !this.#fits(this.history.find(place))) place += step;
+    return this.filter.value && !this.history.find(place) ? from : place;
   }
 
   /** Scrolls as little as needed to show the selected row. */

@@ -2,11 +2,11 @@
 
 import { hasApp, hasUser, mayOperate, mayWrite } from './access.js';
 import { path, sessionPath } from './api.js';
-import { confirmById } from './confirm.js';
 import { copyButton, h } from './dom.js';
 import { eraseUser } from './erasures.js';
 import { exportButton } from './export.js';
 import { createSession } from './newsession.js';
+import { ask } from './request.js';
 import { appAddress } from './router.js';
 import { ScopeState } from './scopestate.js';
 import { SessionList } from './sessions.js';
@@ -14,7 +14,7 @@ import { sides } from './sides.js';
 
 export async function openUser({ root, names: [app, user], query, signal }) {
   const mayEdit = mayWrite() && hasApp(app) && hasUser(user);
-  const remove = (id) => confirmById({
+  const remove = (id) => ask({
     title: 'Delete session', id, action: 'Delete', request: () => ({ method: 'DELETE', path: sessionPath(app, user, id) }),
     about: 'Its events and its own state go, for good. App and user state stay.',
     said: 'Session deleted', done: () => list.table.load(),
@@ -27,7 +27,6 @@ export async function openUser({ root, names: [app, user], query, signal }) {
     head: [
       h('nav.crumbs', { 'aria-label': 'Where this is' },
         h('a', { href: appAddress(app) }, h('bdi', app)), h('span.slash', '/'), h('h1', h('bdi', user))),
-      h('span.space'),
       copyButton('Copy as curl', () => list.curl(), { title: 'The request of this list (y)' }),
       hasUser(user) && mayOperate(app, 'export') && exportButton(path('apps', app, 'users', user), user),
       mayEdit && mayOperate(app, 'erasure') && h('button', { click: () => eraseUser(app, user) }, 'Erase…'),

@@ -119,7 +119,10 @@ func (l *leases) take(ctx context.Context, service *Service, target *stored, inv
 	}
 	for missed := held.grant.Revision - target.seen(); missed > 0; {
 		query := url.Values{"numRecentEvents": {strconv.FormatInt(missed, 10)}}
-		later, err := service.get(ctx, target.path(), query)
+		later, err := service.read(ctx, request{method: http.MethodGet, path: target.path(), query: query})
+		if err == nil && later.rewound {
+			later, err = service.get(ctx, target.path(), nil)
+		}
 		if err != nil {
 			return err
 		}

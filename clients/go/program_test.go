@@ -11,9 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	"google.golang.org/adk/v2/tool"
 )
 
 // build returns a program of a folder.
@@ -160,4 +165,57 @@ func TestTheMatrixProgram(t *testing.T) {
 	if output.Scan() {
 		t.Fatal("it goes on at the end of its input")
 	}
+}
+
+// An agent in a process of its own, whose tool dies where it is told to.
+func TestProgramThatDies(t *testing.T) {
+	where := os.Getenv("TEST_DIES")
+	if where == "" {
+		t.Skip("a process of the test below")
+	}
+	s := must(New(os.Getenv("TEST_URL")))
+	order := newTool("order", func(ctx agent.Context, _ arguments) (map[string]any, error) {
+		number, err := Once("number of tea").Increment(ctx, "app:orders", 1)
+		if err != nil {
+			return nil, err
+		}
+		if where == "in the middle" {
+			os.Exit(9)
+		}
+		items, err := Once("items of tea").Append(ctx, "user:items", "tea")
+		if err != nil {
+			return nil, err
+		}
+		if where == "at the end" {
+			os.Exit(9)
+		}
+		fmt.Println("made:", number, items)
+		return map[string]any{"number": number}, nil
+	})
+	waiter := must(llmagent.New(llmagent.Config{
+		Name: "waiter", Model: callThen("order", map[string]any{"n": 1}, "Done."), Tools: []tool.Tool{order},
+	}))
+	if _, err := run(t, newRunner(s, os.Getenv("TEST_APP"), waiter), "s", agent.StreamingModeNone); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAToolThatDiesAndRunsAgainChangesEachThingOnce(t *testing.T) {
+	s, app := service(t), app()
+	create(t, s, app, "u", "s", nil)
+	for _, one := range []struct {
+		where, said string
+		code        int
+	}{{"in the middle", "", 9}, {"at the end", "", 9}, {"nowhere", "made: 1 [tea]", 0}, {"nowhere", "made: 1 [tea]", 0}} {
+		program := exec.Command(os.Args[0], "-test.run", "^TestProgramThatDies$", "-test.v")
+		program.Env = append(os.Environ(), "TEST_DIES="+one.where, "TEST_URL="+s.client.base, "TEST_APP="+app)
+		said, _ := program.CombinedOutput()
+		if code := program.ProcessState.ExitCode(); code != one.code || !strings.Contains(string(said), one.said) {
+			t.Fatalf("%s: %d, %s", one.where, code, said)
+		}
+	}
+	found := loadByID(t, s, app, "s")
+	equal(t, stateOf(found), map[string]any{"app:orders": 1.0, "user:items": []any{"tea"}})
+	made := slices.DeleteFunc(idsOf(found), func(id string) bool { return !strings.HasSuffix(id, " of tea") })
+	equal(t, made, []string{"number of tea", "items of tea"})
 }

@@ -24,6 +24,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -230,7 +231,11 @@ func (s *Service) AppendEvent(ctx context.Context, cur session.Session, event *s
 		return err
 	}
 	defer target.unlock()
-	answer, said, err := s.post(ctx, target, kept, event.InvocationID, s.concurrency == ConcurrencySession)
+	body, err := encodeEvent(kept, event)
+	if err != nil {
+		return fmt.Errorf("sessiond: the event is no JSON: %w", err)
+	}
+	answer, said, err := s.post(ctx, target, body, event.InvocationID, s.concurrency == ConcurrencySession)
 	if err != nil {
 		return err
 	}
@@ -268,8 +273,76 @@ func (s *Service) post(
 	return answer, said, decode(answer, said)
 }
 
+// get returns a session without what was taken back.
 func (s *Service) get(ctx context.Context, path string, query url.Values) (*stored, error) {
-	return s.read(ctx, request{method: http.MethodGet, path: path, query: query})
+	for {
+		found, err := s.read(ctx, request{method: http.MethodGet, path: path, query: query})
+		// What was taken back comes before what took it back. So if that is not here, neither is the former.
+		if err != nil || !found.rewound {
+			return found, err
+		}
+		visible, revision, err := s.visible(ctx, path, found.id, query)
+		if err != nil {
+			return nil, err
+		}
+		if revision == found.revision {
+			found.events = visible
+			return found, nil
+		}
+	}
+}
+
+// visible returns the events without what was taken back, limited as the query of a session says: first the last ones, of
+// these those since a time; and the revision of the session.
+func (s *Service) visible(
+	ctx context.Context, path, id string, limits url.Values,
+) (events []*session.Event, revision int64, err error) {
+	query := url.Values{"excludeRewound": {"true"}, "order": {"desc"}}
+	wanted, limited := math.MaxInt, limits.Has("numRecentEvents")
+	if limited {
+		if wanted, err = strconv.Atoi(limits.Get("numRecentEvents")); err != nil {
+			return nil, 0, err
+		}
+	}
+	var after time.Time
+	if limits.Has("afterTimestamp") {
+		if after, err = time.Parse(time.RFC3339Nano, limits.Get("afterTimestamp")); err != nil {
+			return nil, 0, err
+		}
+		if !limited {
+			query.Set("afterTimestamp", limits.Get("afterTimestamp"))
+		}
+	}
+	for first := true; ; first = false {
+		query.Set("pageSize", strconv.Itoa(max(1, min(pageSize, wanted-len(events)))))
+		answer, err := s.client.send(ctx, request{method: http.MethodGet, path: path + "/events", query: query})
+		if err != nil {
+			return nil, 0, err
+		}
+		var page struct {
+			Events        []json.RawMessage `json:"events"`
+			Revision      int64             `json:"revision"`
+			NextPageToken string            `json:"nextPageToken"`
+		}
+		if err := decode(answer, &page); err != nil {
+			return nil, 0, err
+		}
+		// The later pages are about what was there at the first one.
+		if first {
+			revision = page.Revision
+		}
+		for _, event := range page.Events {
+			events = append(events, decodeEvent(event, id, s.client.logger))
+		}
+		if page.NextPageToken == "" || len(events) >= wanted {
+			break
+		}
+		query.Set("pageToken", page.NextPageToken)
+	}
+	events = events[:min(len(events), wanted)]
+	slices.Reverse(events)
+	early := func(event *session.Event) bool { return event.Timestamp.Before(after) }
+	return slices.DeleteFunc(events, early), revision, nil
 }
 
 func (s *Service) read(ctx context.Context, r request) (*stored, error) {

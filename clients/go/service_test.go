@@ -566,3 +566,114 @@ func TestURLsAndSettingsThatCannotBeMeantAreRefused(t *testing.T) {
 		t.Error(shown)
 	}
 }
+
+func TestWhatWasTakenBackIsLeftOut(t *testing.T) {
+	s := service(t)
+	one := create(t, s, app(), "u", "s", map[string]any{"k": "0"})
+	for i, turn := range []string{"a", "b", "c"} {
+		said := event(turn, map[string]any{"k": turn})
+		said.InvocationID, said.Timestamp = "i"+turn, time.Unix(int64(i+1), 0)
+		if err := s.AppendEvent(t.Context(), one, said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rewind(t, one, "ib")
+	said := event("d", map[string]any{"k": "d"})
+	said.Timestamp = time.Unix(4, 0)
+	if err := s.AppendEvent(t.Context(), load(t, s, one), said); err != nil {
+		t.Fatal(err)
+	}
+	for _, limits := range []struct {
+		recent int
+		after  time.Time
+		want   []string
+	}{
+		{0, time.Time{}, []string{"a", "d"}},
+		{1, time.Time{}, []string{"d"}},
+		{2, time.Time{}, []string{"a", "d"}},
+		{9, time.Time{}, []string{"a", "d"}},
+		{0, time.Unix(2, 0), []string{"d"}},
+		{9, time.Unix(2, 0), []string{"d"}},
+	} {
+		found, err := s.Get(t.Context(), &session.GetRequest{
+			AppName: one.AppName(), UserID: "u", SessionID: "s", NumRecentEvents: limits.recent, After: limits.after,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, idsOf(found.Session), limits.want)
+		equal(t, stateOf(found.Session), map[string]any{"k": "d"})
+	}
+	// It has seen all events of the store, so it may be appended to.
+	strict := service(t, WithConcurrency(ConcurrencySession))
+	mine := load(t, strict, one)
+	add(t, strict, mine, "e", nil)
+	equal(t, idsOf(mine), []string{"a", "d", "e"})
+	// One that waits for its turn sees no more what is taken back meanwhile.
+	leased := service(t, WithConcurrency(ConcurrencyLease))
+	waiting := load(t, leased, one)
+	add(t, s, load(t, s, one), "f", nil)
+	rewind(t, one, "ia")
+	later := event("g", nil)
+	later.InvocationID = "ig"
+	if err := leased.AppendEvent(t.Context(), waiting, later); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, idsOf(waiting), []string{"g"})
+	equal(t, idsOf(load(t, s, one)), []string{"g"})
+}
+
+func rewind(t *testing.T, of session.Session, invocation string) {
+	t.Helper()
+	path := strings.TrimPrefix(of.(*stored).path(), "/v1") + "/rewind"
+	if status, said := plainly(t, "POST", path, fmt.Sprintf(`{"beforeInvocationId":%q}`, invocation)); status != 200 {
+		t.Fatal(said)
+	}
+}
+
+func TestAChangeThatHasAnIDIsMadeOnce(t *testing.T) {
+	s := service(t)
+	one := create(t, s, app(), "u", "s", map[string]any{"n": 1})
+	change := Change{
+		Ops: []Op{{"increment", "n", 1}, {Op: "remove", Key: "gone"}}, If: []Precondition{IfEquals("n", 1)}, Once: "order 17",
+	}
+	apply := func(to session.Session, change Change) map[string]any {
+		t.Helper()
+		values, err := s.Apply(t.Context(), to, change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values
+	}
+	equal(t, apply(one, change), map[string]any{"n": 2.0})
+	apply(one, Change{Ops: []Op{{"set", "n", 10}}})
+	// Of the same agent, of another one, in another invocation, through another object; the precondition held then.
+	other := load(t, s, one)
+	for _, again := range []struct {
+		to                 session.Session
+		author, invocation string
+	}{{one, "", ""}, {one, "agent", "i2"}, {other, "agent", "i3"}} {
+		change.Author, change.InvocationID = again.author, again.invocation
+		equal(t, apply(again.to, change), map[string]any{"n": 2.0})
+		equal(t, stateOf(again.to), map[string]any{"n": 10.0})
+		equal(t, again.to.Events().Len(), 2)
+	}
+	// Another change, or another event, of the same id is none of ours.
+	add(t, s, one, "said", nil)
+	for _, wrong := range []Change{
+		{Ops: []Op{{"increment", "n", 2}}, Once: "order 17"}, {Ops: []Op{{"increment", "n", 1}}, Once: "said"},
+	} {
+		_, err := s.Apply(t.Context(), one, wrong)
+		var failure *Error
+		if !errors.As(err, &failure) || failure.Code != "event_id_conflict" {
+			t.Errorf("%v", err)
+		}
+	}
+	// An object that has not seen the change shows it.
+	late := create(t, s, one.AppName(), "u", "late", nil)
+	for _, to := range []session.Session{late, load(t, s, late)} {
+		apply(to, Change{Ops: []Op{{"increment", "l", 1}}, Once: "first"})
+		equal(t, stateOf(to), map[string]any{"l": 1.0})
+		equal(t, to.Events().Len(), 1)
+	}
+}

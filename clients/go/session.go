@@ -21,6 +21,8 @@ type stored struct {
 	// What names this object among those that take leases, and its present one; guarded by turn.
 	owner string
 	lease *lease
+	// Whether an event that was read with it takes back what was before it.
+	rewound bool
 
 	// Guards what follows.
 	mu        sync.RWMutex
@@ -84,6 +86,10 @@ func (s *stored) catchUp(later *stored) {
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.state, func(key string, _ any) bool { return !isTemporary(key) })
 	maps.Copy(s.state, later.state)
+	if later.rewound {
+		// What this object has may have been taken back: later has all that was not.
+		s.events = nil
+	}
 	// Those behind a gap are in both.
 	kept := slices.DeleteFunc(slices.Clone(s.events), func(event *session.Event) bool { return later.has(event.ID) })
 	s.events = append(kept, later.events...)

@@ -18,6 +18,8 @@ import (
 // refusedFields is where the CustomMetadata of an event has what ADK cannot read of it.
 const refusedFields = "sessiond_refused"
 
+var discard = slog.New(slog.DiscardHandler)
+
 // wireSession is a session as sessiond answers it.
 type wireSession struct {
 	ID             string            `json:"id"`
@@ -31,6 +33,7 @@ type wireSession struct {
 
 // wireEvent is what sessiond says of a stored event.
 type wireEvent struct {
+	ID         string  `json:"id"`
 	Sequence   int64   `json:"sequence"`
 	CommitTime float64 `json:"commitTime"`
 	Actions    struct {
@@ -54,9 +57,22 @@ func (w *wireSession) session(service *Service) *stored {
 		s.state = map[string]any{}
 	}
 	for _, event := range w.Events {
+		s.rewound = s.rewound || rewinds(event)
 		s.events = append(s.events, decodeEvent(event, w.ID, service.client.logger))
 	}
 	return s
+}
+
+// rewinds says whether an event takes back what was before it.
+func rewinds(event json.RawMessage) bool {
+	// Most events are told by their text.
+	if !bytes.Contains(event, []byte("ewindBeforeInvocationId")) {
+		return false
+	}
+	var said struct {
+		Actions struct{ RewindBeforeInvocationID *string }
+	}
+	return json.Unmarshal(event, &said) == nil && said.Actions.RewindBeforeInvocationID != nil
 }
 
 func unixTime(seconds float64) time.Time {
@@ -145,19 +161,26 @@ func decimal(number string) (string, int) {
 
 // decodeEvent returns ADK's event for one that sessiond answered, whoever wrote it.
 //
-// Fields that ADK does not know are left out. Other clients may store what ADK cannot read, such as a content that is a
-// string. One such event must not make the session unreadable: it comes without those fields, with an ErrorMessage that
-// names them and with their values in its CustomMetadata, and there is a warning in the log.
+// Fields that ADK does not know are not shown; they are sent again with the event. Other clients may store what ADK cannot
+// read, such as a content that is a string. One such event must not make the session unreadable: it comes without those
+// parts or fields, with an ErrorMessage that names them and with their values in its CustomMetadata, and there is a warning
+// in the log.
 func decodeEvent(text json.RawMessage, sessionID string, logger *slog.Logger) *session.Event {
+	event := decodeShown(text, sessionID, logger)
+	remember(event, text)
+	return event
+}
+
+func decodeShown(text json.RawMessage, sessionID string, logger *slog.Logger) *session.Event {
+	fields, lost := readable(members(text))
+	shown, _ := json.Marshal(fields)
 	event := &session.Event{}
-	if json.Unmarshal(text, event) != nil {
-		text = standardBase64(text)
-		event = &session.Event{}
-		if json.Unmarshal(text, event) != nil {
-			event = decodeKnown(text, sessionID, logger)
-		}
+	if json.Unmarshal(shown, event) != nil {
+		event = decodeKnown(shown, lost, sessionID, logger)
+	} else if len(lost) > 0 {
+		refuse(event, lost, sessionID, logger)
 	}
-	keepNumbers(event, text)
+	keepNumbers(event, shown)
 	return event
 }
 
@@ -209,9 +232,8 @@ func keepNumbers(event *session.Event, text json.RawMessage) {
 }
 
 // decodeKnown returns the event with those fields that ADK can read.
-func decodeKnown(text json.RawMessage, sessionID string, logger *slog.Logger) *session.Event {
+func decodeKnown(text json.RawMessage, refused map[string]any, sessionID string, logger *slog.Logger) *session.Event {
 	event := &session.Event{}
-	refused := map[string]any{}
 	each(text, func(name string, field json.RawMessage) {
 		try := func(of string, fields any, name string, field json.RawMessage) {
 			alone, _ := json.Marshal(fields)
@@ -231,6 +253,12 @@ func decodeKnown(text json.RawMessage, sessionID string, logger *slog.Logger) *s
 			try("actions.", map[string]any{"actions": map[string]any{name: field}}, name, field)
 		})
 	})
+	refuse(event, refused, sessionID, logger)
+	return event
+}
+
+// refuse says in an event what ADK cannot read of it.
+func refuse(event *session.Event, refused map[string]any, sessionID string, logger *slog.Logger) {
 	names := strings.Join(slices.Sorted(maps.Keys(refused)), ", ")
 	if event.ErrorMessage == "" {
 		event.ErrorMessage = fmt.Sprintf("ADK cannot read what is stored as %s.", names)
@@ -241,7 +269,6 @@ func decodeKnown(text json.RawMessage, sessionID string, logger *slog.Logger) *s
 	event.CustomMetadata[refusedFields] = refused
 	logger.Warn("sessiond: ADK cannot read some fields of an event; it is shown without them",
 		"session", sessionID, "event", event.ID, "fields", names)
-	return event
 }
 
 func each(object json.RawMessage, take func(name string, field json.RawMessage)) {
@@ -250,45 +277,4 @@ func each(object json.RawMessage, take func(name string, field json.RawMessage))
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		take(name, fields[name])
 	}
-}
-
-// standardBase64 rewrites the bytes in the content of an event, which ADK for Python writes in the alphabet for URLs.
-func standardBase64(text json.RawMessage) json.RawMessage {
-	return within(text, "content", func(content json.RawMessage) json.RawMessage {
-		return within(content, "parts", standardParts)
-	})
-}
-
-func standardParts(parts json.RawMessage) json.RawMessage {
-	var list []json.RawMessage
-	if json.Unmarshal(parts, &list) != nil {
-		return parts
-	}
-	for i, part := range list {
-		part = within(part, "thoughtSignature", standardText)
-		part = within(part, "inlineData", func(blob json.RawMessage) json.RawMessage {
-			return within(blob, "data", standardText)
-		})
-		list[i] = within(part, "functionResponse", func(response json.RawMessage) json.RawMessage {
-			return within(response, "parts", standardParts)
-		})
-	}
-	written, _ := json.Marshal(list)
-	return written
-}
-
-func standardText(text json.RawMessage) json.RawMessage {
-	text = bytes.ReplaceAll(text, []byte("-"), []byte("+"))
-	return bytes.ReplaceAll(text, []byte("_"), []byte("/"))
-}
-
-// within changes one field of an object, if it is one and has it.
-func within(object json.RawMessage, name string, change func(json.RawMessage) json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(object, &fields) != nil || fields[name] == nil {
-		return object
-	}
-	fields[name] = change(fields[name])
-	written, _ := json.Marshal(fields)
-	return written
 }

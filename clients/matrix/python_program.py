@@ -2,8 +2,9 @@
 
     SESSIOND_URL=http://127.0.0.1:8080 clients/python/.venv/bin/python clients/matrix/python_program.py
 
-Each line has `do` (create, get, append, increment, watch), `app`, `user`, `session` and what that command needs. It is
-answered by `{"ok": true, ...}`, or by `{"ok": false, "error", "code", "status"}`; the last two are sessiond's, or null.
+Each line has `do` (create, get, append, copy, increment, watch), `app`, `user`, `session` and what that command needs.
+It is answered by `{"ok": true, ...}`, or by `{"ok": false, "error", "code", "status"}`; the last two are sessiond's, or
+null.
 """
 
 import asyncio
@@ -57,6 +58,12 @@ async def run(service: SessiondSessionService, command: dict[str, Any]) -> dict[
             session = await load(service, names)
             await service.append_event(session, event(command["event"]))
             return {"state": session.state}
+        case "copy":
+            # What the framework has of each event, and nothing else, goes into the other session.
+            target = await load(service, {**names, "session_id": command["to"]})
+            for read in (await load(service, names)).events:
+                await service.append_event(target, read)
+            return {}
         case "increment":
             key = command["key"]
             operator = {"op": "increment", "key": key, "value": command["by"]}

@@ -150,22 +150,22 @@ select key, max(valid_to) from (select key, valid_to from session_spans where ap
     s.user_id = $2 and s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
 
 -- user_keys_changed
-select k.value, (select max(c.revision) from ( select max(revision) as revision from user_log where app_name =
-    $1 and user_id = $2 and key = k.value union all select floor from user_scopes where app_name = $1 and
-    user_id = $2) as c) from unnest($3::text[]) as k(value);
+select p.text, (select max(c.revision) from ( select max(revision) as revision from user_log where app_name =
+    $1 and user_id = $2 and key = p.text union all select floor from user_scopes where app_name = $1 and
+    user_id = $2 and (p.number > 0 or floor > began)) as c) from unnest($3::text[], $4::bigint[]) as p(text,
+    number);
 
 -- app_keys_changed
-select k.value, (select max(c.revision) from ( select max(revision) as revision from app_log where app_name =
-    $1 and key = k.value union all select floor from app_scopes where app_name = $1) as c) from
-    unnest($2::text[]) as k(value);
+select p.text, (select max(c.revision) from ( select max(revision) as revision from app_log where app_name = $1
+    and key = p.text union all select floor from app_scopes where app_name = $1 and (p.number > 0 or floor >
+    0)) as c) from unnest($2::text[], $3::bigint[]) as p(text, number);
 
 -- set_metadata
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
-    when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - $10) > 5000000 then (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint - $10 else 0 end else expire_time end, active_day =
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $11) / 86400000000 where app_name =
-    $1 and user_id = $2 and id = $3;
+    when $10 is null then 0 else (extract(epoch from statement_timestamp()) * 1000000)::bigint - $10 end else
+    expire_time end, active_day = coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $11)
+    / 86400000000 where app_name = $1 and user_id = $2 and id = $3;
 
 -- lease
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -190,11 +190,16 @@ select id, incarnation, creation_digest from sessions where app_name = $1 and us
     $3;
 
 -- insert_fork
-with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
-    update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
-    created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from,
-    forked_revision, creation_key, creation_digest, active_day) select app_name, user_id, $5, $6, $8, $7, $9,
-    $10, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
+with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time,
+    update_time, update_time_number, display_name, labels, expire_time, base_revision, initial_state,
+    created_user_revision, created_app_revision, imported_revision, imported_user_revision,
+    imported_app_revision, forked_from, forked_revision, creation_key, creation_digest, active_day) select
+    app_name, user_id, $5, $6, $8, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7),
+    greatest(commit_time, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)),
+    coalesce($9, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)), coalesce($10,
+    ((coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)) / 1000000)::text || '.' ||
+    lpad(((coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)) % 1000000)::text, 6,
+    '0')), display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
     created_app_revision, imported_revision, imported_user_revision, imported_app_revision, id, $8, $11, $12,
     coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7) / 86400000000 from sessions
     where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict do nothing returning
@@ -259,17 +264,20 @@ select sequence, id, invocation_id, event_time, commit_time, user_revision, app_
     by sequence;
 
 -- note_import
-insert into imports (app_name, user_id, session_id, incarnation, time) values ($1, $2, $3, $4, $5) on conflict
-    (app_name, user_id, session_id, incarnation) do update set time = excluded.time;
+insert into imports (app_name, user_id, session_id, incarnation, time) values ($1, $2, $3, $4,
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $5)) on conflict (app_name,
+    user_id, session_id, incarnation) do update set time = excluded.time;
 
 -- renew_import
-update imports set time = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+update imports set time = coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $5) where
+    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
 -- forget_import
 delete from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
 -- dead_import
-select app_name, user_id, session_id, incarnation from imports where time < $1 limit 1 for update skip locked;
+select app_name, user_id, session_id, incarnation from imports where time < coalesce((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint, $1) - $2 limit 1 for update skip locked;
 
 -- claim_import
 select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
@@ -277,9 +285,9 @@ select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 a
 -- insert_imported
 with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
-    forked_revision, imported_mark, imported_digest, imported_revision, imported_user_revision,
+    forked_revision, imported_mark, imported_digest, commit_time, imported_revision, imported_user_revision,
     imported_app_revision, created_user_revision, created_app_revision, active_day) select $1, $2, $3, $4, $5,
-    $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $5, m.user_revision, m.app_revision,
+    $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, m.user_revision, m.app_revision,
     m.user_revision, m.app_revision, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint,
     $18) / 86400000000 from (select coalesce((select u.revision from user_scopes u where u.app_name = $1 and
     u.user_id = $2), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1),
@@ -292,8 +300,9 @@ insert into session_updates (app_name, user_id, id, update_time) select app_name
     sessions where app_name = $1 and user_id = $2 and id = $3;
 
 -- set_user_revision
-insert into user_scopes (app_name, user_id, revision, floor) values ($1, $2, $3, $3) on conflict (app_name,
-    user_id) do update set revision = excluded.revision, floor = excluded.floor;
+insert into user_scopes (app_name, user_id, revision, floor, began) values ($1, $2, $3, $3, $4) on conflict
+    (app_name, user_id) do update set revision = excluded.revision, floor = excluded.floor, began =
+    excluded.began;
 
 -- set_app_revision
 insert into app_scopes (app_name, revision, floor) values ($1, $2, $2) on conflict (app_name) do update set
@@ -386,6 +395,11 @@ delete from sessions where app_name = $1 and user_id = $2;
 -- unlist_updates_of_user
 delete from session_updates where app_name = $1 and user_id = $2;
 
+-- outlast_user_scope
+insert into erased_revisions (app_name, revision) select app_name, revision + 1 from user_scopes where app_name
+    = $1 and user_id = $2 on conflict (app_name) do update set revision = excluded.revision where
+    erased_revisions.revision < excluded.revision;
+
 -- forget_user_scope
 delete from user_scopes where app_name = $1 and user_id = $2;
 
@@ -458,20 +472,22 @@ select digest from user_patches where app_name = $1 and user_id = $2 and request
 select digest from app_patches where app_name = $1 and request_key = $2;
 
 -- remember_user_patch
-insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, greatest($5,
-    (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4,
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $5));
 
 -- remember_app_patch
-insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, greatest($4, (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint));
+insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, coalesce((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint, $4));
 
 -- forget_user_patches
 delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
-    user_patches where time < $1 order by time limit 0 + $2 for update skip locked);
+    user_patches where time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2
+    order by time limit 0 + $3 for update skip locked);
 
 -- forget_app_patches
 delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
-    time < $1 order by time limit 0 + $2 for update skip locked);
+    time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2 order by time limit
+    0 + $3 for update skip locked);
 
 -- apps
 with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name >= $1
@@ -934,7 +950,8 @@ select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_
     null, null from unnest($5::text[]) with ordinality as k(user_id, n) cross join lateral (select l.revision
     from user_scopes l where l.app_name = $1 and l.user_id = k.user_id offset 0) s union all select 2, 1,
     s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null from app_scopes s
-    where s.app_name = $1 and $6;
+    where s.app_name = $1 and $6 union all select 3, 1, e.revision, null, null, null, null, null, null, null,
+    null, null, null, null, null, null from erased_revisions e where e.app_name = $1 and $7;
 
 -- read_revisions
 select array_agg(k.n), array_agg(s.incarnation), array_agg(s.revision), array_agg(s.metadata_revision) from
@@ -971,10 +988,9 @@ insert into changes (kind, app_name, user_id, session_id, incarnation, first_rev
 insert into ticks (tick, epoch, since, snapshot) select t.tick + 1, t.epoch, t.snapshot, pg_current_snapshot()
     from (select tick, epoch, snapshot, time from ticks order by tick desc limit 1) as t where not
     pg_is_in_recovery() and pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and
-    abs(t.time - (extract(epoch from statement_timestamp()) * 1000000)::bigint) > 40000 and (exists (select
-    from changes c where c.tx >= pg_snapshot_xmax(t.snapshot)) or exists (select from
-    pg_snapshot_xip(t.snapshot) as x(tx) cross join lateral (select from changes c where c.tx = x.tx limit 1)
-    as c)) on conflict do nothing;
+    abs(t.time - (extract(epoch from statement_timestamp()) * 1000000)::bigint) >= $1 and (exists (select from
+    changes c where c.tx >= pg_snapshot_xmax(t.snapshot)) or exists (select from pg_snapshot_xip(t.snapshot) as
+    x(tx) cross join lateral (select from changes c where c.tx = x.tx limit 1) as c)) on conflict do nothing;
 
 -- is_restored
 select not pg_is_in_recovery() and ( not exists (select from (select snapshot from ticks order by tick desc
@@ -1013,121 +1029,142 @@ delete from changes where (tx, id) in (select n.tx, n.id from (select snapshot f
 
 -- insert_session
 with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
-    $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
-    $14::bytea, $15::bigint, $16::bytea)) as r(user_id, id, incarnation, revision, create_time, update_time,
-    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
-    ttl_from, subject)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
-    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
-    creation_key, creation_digest, active_day, created_user_revision, created_app_revision) select $1, user_id,
-    id, incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time
-    + case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
-    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
-    creation_key, creation_digest, (extract(epoch from statement_timestamp()) * 1000000)::bigint / 86400000000,
-    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0),
-    coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict do nothing
-    returning app_name, user_id, id, update_time, incarnation), listed as (insert into session_updates
-    (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select incarnation from
-    made;
+    $5::bigint, $6::bigint, $7::text, $8::text, $9::text, $10::bigint, $11::text, $12::text, $13::bytea,
+    $14::bigint, $15::bytea)) as r(user_id, id, incarnation, revision, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest, ttl_from, subject)), made
+    as (insert into sessions (app_name, user_id, id, incarnation, revision, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest, create_time, commit_time,
+    active_day, created_user_revision, created_app_revision) select $1, user_id, id, incarnation, revision,
+    case when update_time is null then (extract(epoch from statement_timestamp()) * 1000000)::bigint else
+    update_time end, case when update_time is null then (((extract(epoch from statement_timestamp()) *
+    1000000)::bigint) / 1000000)::text || '.' || lpad((((extract(epoch from statement_timestamp()) *
+    1000000)::bigint) % 1000000)::text, 6, '0') else update_time_number end, display_name, labels, expire_time
+    + case when ttl_from is null then 0 else (extract(epoch from statement_timestamp()) * 1000000)::bigint -
+    ttl_from end, initial_state, creation_key, creation_digest, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint / 86400000000, coalesce((select u.revision from user_scopes u
+    where u.app_name = $1 and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where
+    a.app_name = $1), 0) from k on conflict do nothing returning app_name, user_id, id, update_time,
+    incarnation), listed as (insert into session_updates (app_name, user_id, id, update_time) select $1,
+    user_id, id, update_time from made) select incarnation, update_time from made;
 
 -- insert_sessions
 with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
-    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
-    $13::text[], $14::bytea[], $15::bigint[], $16::bytea[]) as r(user_id, id, incarnation, revision,
-    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
-    creation_key, creation_digest, ttl_from, subject)), made as (insert into sessions (app_name, user_id, id,
-    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
-    initial_state, creation_key, creation_digest, active_day, created_user_revision, created_app_revision)
-    select $1, user_id, id, incarnation, revision, create_time, update_time, update_time_number, display_name,
-    labels, expire_time + case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint -
-    ttl_from) > 5000000 then (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0
-    end, initial_state, creation_key, creation_digest, (extract(epoch from statement_timestamp()) *
-    1000000)::bigint / 86400000000, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
-    u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
-    on conflict do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
+    $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[], $12::text[],
+    $13::bytea[], $14::bigint[], $15::bytea[]) as r(user_id, id, incarnation, revision, update_time,
+    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
+    ttl_from, subject)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
+    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
+    creation_digest, create_time, commit_time, active_day, created_user_revision, created_app_revision) select
+    $1, user_id, id, incarnation, revision, case when update_time is null then (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint else update_time end, case when update_time is null then
+    (((extract(epoch from statement_timestamp()) * 1000000)::bigint) / 1000000)::text || '.' ||
+    lpad((((extract(epoch from statement_timestamp()) * 1000000)::bigint) % 1000000)::text, 6, '0') else
+    update_time_number end, display_name, labels, expire_time + case when ttl_from is null then 0 else
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from end, initial_state, creation_key,
+    creation_digest, (extract(epoch from statement_timestamp()) * 1000000)::bigint, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint /
+    86400000000, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict
+    do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
     session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made) select
-    incarnation from made;
+    incarnation, update_time from made;
 
 -- distributed_insert_session
 with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
-    $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
-    $14::bytea, $15::bigint, $16::bytea)) as r(user_id, id, incarnation, revision, create_time, update_time,
-    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
-    ttl_from, subject)) insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
-    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
-    creation_digest, active_day, created_user_revision, created_app_revision) select $1, user_id, id,
-    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time +
-    case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
-    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
-    creation_key, creation_digest, (extract(epoch from statement_timestamp()) * 1000000)::bigint / 86400000000,
-    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0),
-    coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict do nothing
-    returning incarnation;
+    $5::bigint, $6::bigint, $7::text, $8::text, $9::text, $10::bigint, $11::text, $12::text, $13::bytea,
+    $14::bigint, $15::bytea)) as r(user_id, id, incarnation, revision, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest, ttl_from, subject)) insert
+    into sessions (app_name, user_id, id, incarnation, revision, update_time, update_time_number, display_name,
+    labels, expire_time, initial_state, creation_key, creation_digest, create_time, commit_time, active_day,
+    created_user_revision, created_app_revision) select $1, user_id, id, incarnation, revision, case when
+    update_time is null then (extract(epoch from statement_timestamp()) * 1000000)::bigint else update_time
+    end, case when update_time is null then (((extract(epoch from statement_timestamp()) * 1000000)::bigint) /
+    1000000)::text || '.' || lpad((((extract(epoch from statement_timestamp()) * 1000000)::bigint) %
+    1000000)::text, 6, '0') else update_time_number end, display_name, labels, expire_time + case when ttl_from
+    is null then 0 else (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from end,
+    initial_state, creation_key, creation_digest, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint / 86400000000, coalesce((select u.revision from user_scopes u
+    where u.app_name = $1 and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where
+    a.app_name = $1), 0) from k on conflict do nothing returning incarnation, update_time;
 
 -- distributed_insert_sessions
 with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
-    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
-    $13::text[], $14::bytea[], $15::bigint[], $16::bytea[]) as r(user_id, id, incarnation, revision,
-    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
-    creation_key, creation_digest, ttl_from, subject)) insert into sessions (app_name, user_id, id,
-    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
-    initial_state, creation_key, creation_digest, active_day, created_user_revision, created_app_revision)
-    select $1, user_id, id, incarnation, revision, create_time, update_time, update_time_number, display_name,
-    labels, expire_time + case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint -
-    ttl_from) > 5000000 then (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0
-    end, initial_state, creation_key, creation_digest, (extract(epoch from statement_timestamp()) *
-    1000000)::bigint / 86400000000, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
-    u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
-    on conflict do nothing returning incarnation;
+    $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[], $12::text[],
+    $13::bytea[], $14::bigint[], $15::bytea[]) as r(user_id, id, incarnation, revision, update_time,
+    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
+    ttl_from, subject)) insert into sessions (app_name, user_id, id, incarnation, revision, update_time,
+    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
+    create_time, commit_time, active_day, created_user_revision, created_app_revision) select $1, user_id, id,
+    incarnation, revision, case when update_time is null then (extract(epoch from statement_timestamp()) *
+    1000000)::bigint else update_time end, case when update_time is null then (((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) / 1000000)::text || '.' || lpad((((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint) % 1000000)::text, 6, '0') else update_time_number end,
+    display_name, labels, expire_time + case when ttl_from is null then 0 else (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint - ttl_from end, initial_state, creation_key, creation_digest,
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint / 86400000000,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0),
+    coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict do nothing
+    returning incarnation, update_time;
 
 -- create_session
 with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
-    $5::bigint, $6::bigint, $7::bigint, $8::text, $9::text, $10::text, $11::bigint, $12::text, $13::text,
-    $14::bytea, $15::bigint, $16::bytea)) as r(user_id, id, incarnation, revision, create_time, update_time,
-    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
-    ttl_from, subject)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
-    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
-    creation_key, creation_digest, active_day, created_user_revision, created_app_revision) select $1, user_id,
-    id, incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time
-    + case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from) > 5000000 then
-    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0 end, initial_state,
-    creation_key, creation_digest, (extract(epoch from statement_timestamp()) * 1000000)::bigint / 86400000000,
-    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0),
-    coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k where sessiond_admits($1,
-    k.user_id, k.subject, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    k.user_id), 0)) on conflict do nothing returning *), listed as (insert into session_updates (app_name,
-    user_id, id, update_time) select $1, user_id, id, update_time from made), k_state as materialized (select *
-    from unnest($17::bigint[], $18::text[], $19::text[]) as r(incarnation, key, value)), stated as (insert into
-    session_state (app_name, user_id, session_id, incarnation, key, value, revision) select $1, m.user_id,
-    m.id, m.incarnation, k.key, k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select
-    s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
-    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key
-    collate "C") from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' ||
-    t.key)::text || ':' || t.value, ',' order by t.key collate "C") from user_state t where t.app_name = $1 and
-    t.user_id = s.user_id) as user_state, (select string_agg(to_json('' || t.key)::text || ':' || t.value, ','
-    order by t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made
-    s;
+    $5::bigint, $6::bigint, $7::text, $8::text, $9::text, $10::bigint, $11::text, $12::text, $13::bytea,
+    $14::bigint, $15::bytea)) as r(user_id, id, incarnation, revision, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest, ttl_from, subject)), made
+    as (insert into sessions (app_name, user_id, id, incarnation, revision, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest, create_time, commit_time,
+    active_day, created_user_revision, created_app_revision) select $1, user_id, id, incarnation, revision,
+    case when update_time is null then (extract(epoch from statement_timestamp()) * 1000000)::bigint else
+    update_time end, case when update_time is null then (((extract(epoch from statement_timestamp()) *
+    1000000)::bigint) / 1000000)::text || '.' || lpad((((extract(epoch from statement_timestamp()) *
+    1000000)::bigint) % 1000000)::text, 6, '0') else update_time_number end, display_name, labels, expire_time
+    + case when ttl_from is null then 0 else (extract(epoch from statement_timestamp()) * 1000000)::bigint -
+    ttl_from end, initial_state, creation_key, creation_digest, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint / 86400000000, coalesce((select u.revision from user_scopes u
+    where u.app_name = $1 and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where
+    a.app_name = $1), 0) from k where sessiond_admits($1, k.user_id, k.subject, coalesce((select u.revision
+    from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0)) on conflict do nothing returning
+    *), listed as (insert into session_updates (app_name, user_id, id, update_time) select $1, user_id, id,
+    update_time from made), k_state as materialized (select * from unnest($16::bigint[], $17::text[],
+    $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name, user_id,
+    session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0
+    from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as
+    user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from
+    app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':'
+    || t.value, ',' order by t.key collate "C") from user_state t where t.app_name = $1 and t.user_id =
+    s.user_id) as user_state, (select string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by
+    t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made s;
 
 -- create_sessions
 with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
-    $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
-    $13::text[], $14::bytea[], $15::bigint[], $16::bytea[]) as r(user_id, id, incarnation, revision,
-    create_time, update_time, update_time_number, display_name, labels, expire_time, initial_state,
-    creation_key, creation_digest, ttl_from, subject)), made as (insert into sessions (app_name, user_id, id,
-    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
-    initial_state, creation_key, creation_digest, active_day, created_user_revision, created_app_revision)
-    select $1, user_id, id, incarnation, revision, create_time, update_time, update_time_number, display_name,
-    labels, expire_time + case when abs((extract(epoch from statement_timestamp()) * 1000000)::bigint -
-    ttl_from) > 5000000 then (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from else 0
-    end, initial_state, creation_key, creation_digest, (extract(epoch from statement_timestamp()) *
-    1000000)::bigint / 86400000000, coalesce((select u.revision from user_scopes u where u.app_name = $1 and
-    u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k
-    where sessiond_admits($1, k.user_id, k.subject, coalesce((select u.revision from user_scopes u where
-    u.app_name = $1 and u.user_id = k.user_id), 0)) on conflict do nothing returning *), listed as (insert into
+    $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[], $12::text[],
+    $13::bytea[], $14::bigint[], $15::bytea[]) as r(user_id, id, incarnation, revision, update_time,
+    update_time_number, display_name, labels, expire_time, initial_state, creation_key, creation_digest,
+    ttl_from, subject)), made as (insert into sessions (app_name, user_id, id, incarnation, revision,
+    update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
+    creation_digest, create_time, commit_time, active_day, created_user_revision, created_app_revision) select
+    $1, user_id, id, incarnation, revision, case when update_time is null then (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint else update_time end, case when update_time is null then
+    (((extract(epoch from statement_timestamp()) * 1000000)::bigint) / 1000000)::text || '.' ||
+    lpad((((extract(epoch from statement_timestamp()) * 1000000)::bigint) % 1000000)::text, 6, '0') else
+    update_time_number end, display_name, labels, expire_time + case when ttl_from is null then 0 else
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint - ttl_from end, initial_state, creation_key,
+    creation_digest, (extract(epoch from statement_timestamp()) * 1000000)::bigint, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint /
+    86400000000, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k where
+    sessiond_admits($1, k.user_id, k.subject, coalesce((select u.revision from user_scopes u where u.app_name =
+    $1 and u.user_id = k.user_id), 0)) on conflict do nothing returning *), listed as (insert into
     session_updates (app_name, user_id, id, update_time) select $1, user_id, id, update_time from made),
-    k_state as materialized (select * from unnest($17::bigint[], $18::text[], $19::text[]) as r(incarnation,
+    k_state as materialized (select * from unnest($16::bigint[], $17::text[], $18::text[]) as r(incarnation,
     key, value)), stated as (insert into session_state (app_name, user_id, session_id, incarnation, key, value,
     revision) select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0 from made m join k_state k on
     k.incarnation = m.incarnation), fed as (insert into changes (kind, app_name, user_id, session_id,
@@ -1220,30 +1257,36 @@ with app as (select $1::text), q as materialized (select * from unnest($2::bigin
     q.most_rows) as page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as p;
 
 -- write
-select verdict, incarnations, user_revisions, app_revisions from sessiond_write($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29,
-    $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50,
-    $51, $52);
+select verdict, incarnations, user_revisions, app_revisions, commit_times from sessiond_write($1, $2, $3, $4,
+    $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
+    $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47,
+    $48, $49, $50, $51, $52);
 
 -- distributed_set_metadata
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
-    when abs(n.now - $10) > 5000000 then n.now - $10 else 0 end else expire_time end, active_day =
-    coalesce(n.now, $11) / 86400000000 from (select (extract(epoch from statement_timestamp()) *
-    1000000)::bigint as now) as n where app_name = $1 and user_id = $2 and id = $3;
+    when $10 is null then 0 else n.now - $10 end else expire_time end, active_day = coalesce(n.now, $11) /
+    86400000000 from (select (extract(epoch from statement_timestamp()) * 1000000)::bigint as now) as n where
+    app_name = $1 and user_id = $2 and id = $3;
 
 -- distributed_insert_fork
-insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
+insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
     created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from,
-    forked_revision, creation_key, creation_digest, active_day) select app_name, user_id, $5, $6, $8, $7, $9,
-    $10, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
+    forked_revision, creation_key, creation_digest, active_day) select app_name, user_id, $5, $6, $8,
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7), greatest(commit_time,
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)), coalesce($9,
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)), coalesce($10,
+    ((coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)) / 1000000)::text || '.' ||
+    lpad(((coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)) % 1000000)::text, 6,
+    '0')), display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
     created_app_revision, imported_revision, imported_user_revision, imported_app_revision, id, $8, $11, $12,
     coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7) / 86400000000 from sessions
     where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict do nothing;
 
 -- distributed_dead_import
-select app_name, user_id, session_id, incarnation from imports where time < $1 limit 1;
+select app_name, user_id, session_id, incarnation from imports where time < coalesce((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint, $1) - $2 limit 1;
 
 -- distributed_claim_import
 select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 for update
@@ -1252,9 +1295,9 @@ select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 a
 -- distributed_insert_imported
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
-    forked_revision, imported_mark, imported_digest, imported_revision, imported_user_revision,
+    forked_revision, imported_mark, imported_digest, commit_time, imported_revision, imported_user_revision,
     imported_app_revision, created_user_revision, created_app_revision, active_day) select $1, $2, $3, $4, $5,
-    $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $5, m.user_revision, m.app_revision,
+    $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, m.user_revision, m.app_revision,
     m.user_revision, m.app_revision, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint,
     $18) / 86400000000 from (select coalesce((select u.revision from user_scopes u where u.app_name = $1 and
     u.user_id = $2), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1),
@@ -1269,11 +1312,13 @@ select emptied from trims where app_name = $1 and user_id = $2 and session_id = 
 
 -- distributed_forget_user_patches
 delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
-    user_patches where time < $1 order by time limit 0 + $2);
+    user_patches where time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2
+    order by time limit 0 + $3);
 
 -- distributed_forget_app_patches
 delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
-    time < $1 order by time limit 0 + $2);
+    time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2 order by time limit
+    0 + $3);
 
 -- distributed_apps
 select name from ((select distinct app_name as name from sessions where app_name >= $1 and coalesce(app_name <

@@ -151,20 +151,22 @@ select key, max(valid_to) from (select key, valid_to from session_spans where ap
     s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
 
 -- user_keys_changed
-select k.value, (select max(c.revision) from ( select max(revision) as revision from user_log where app_name =
-    $1 and user_id = $2 and key = k.value union all select floor from user_scopes where app_name = $1 and
-    user_id = $2) as c) from json_each($3) as k;
+select p.text, (select max(c.revision) from ( select max(revision) as revision from user_log where app_name =
+    $1 and user_id = $2 and key = p.text union all select floor from user_scopes where app_name = $1 and
+    user_id = $2 and (p.number > 0 or floor > began)) as c) from (select texts.value as text, numbers.value as
+    number from json_each($3) texts join json_each($4) numbers on numbers.key = texts.key) as p;
 
 -- app_keys_changed
-select k.value, (select max(c.revision) from ( select max(revision) as revision from app_log where app_name =
-    $1 and key = k.value union all select floor from app_scopes where app_name = $1) as c) from json_each($2)
-    as k;
+select p.text, (select max(c.revision) from ( select max(revision) as revision from app_log where app_name = $1
+    and key = p.text union all select floor from app_scopes where app_name = $1 and (p.number > 0 or floor >
+    0)) as c) from (select texts.value as text, numbers.value as number from json_each($2) texts join
+    json_each($3) numbers on numbers.key = texts.key) as p;
 
 -- set_metadata
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
-    when abs($10 - $10) > 5000000 then $10 - $10 else 0 end else expire_time end, active_day = $11 /
-    86400000000 where app_name = $1 and user_id = $2 and id = $3;
+    when $10 is null then 0 else $10 - $10 end else expire_time end, active_day = $11 / 86400000000 where
+    app_name = $1 and user_id = $2 and id = $3;
 
 -- lease
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -188,11 +190,12 @@ select id, incarnation, creation_digest from sessions where app_name = $1 and us
     $3;
 
 -- insert_fork
-insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
+insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
     created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from,
-    forked_revision, creation_key, creation_digest, active_day) select app_name, user_id, $5, $6, $8, $7, $9,
-    $10, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
+    forked_revision, creation_key, creation_digest, active_day) select app_name, user_id, $5, $6, $8, $7,
+    max(commit_time, $7), coalesce($9, $7), coalesce($10, printf('%d.%06d', ($7) / 1000000, ($7) % 1000000)),
+    display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
     created_app_revision, imported_revision, imported_user_revision, imported_app_revision, id, $8, $11, $12,
     $7 / 86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on
     conflict do nothing; insert into session_updates (app_name, user_id, id, update_time) select app_name,
@@ -266,7 +269,7 @@ update imports set time = $5 where app_name = $1 and user_id = $2 and session_id
 delete from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
 -- dead_import
-select app_name, user_id, session_id, incarnation from imports where time < $1 limit 1;
+select app_name, user_id, session_id, incarnation from imports where time < $1 - $2 limit 1;
 
 -- claim_import
 select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
@@ -274,9 +277,9 @@ select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 a
 -- insert_imported
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
-    forked_revision, imported_mark, imported_digest, imported_revision, imported_user_revision,
+    forked_revision, imported_mark, imported_digest, commit_time, imported_revision, imported_user_revision,
     imported_app_revision, created_user_revision, created_app_revision, active_day) select $1, $2, $3, $4, $5,
-    $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $5, m.user_revision, m.app_revision,
+    $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, m.user_revision, m.app_revision,
     m.user_revision, m.app_revision, $18 / 86400000000 from (select coalesce((select u.revision from
     user_scopes u where u.app_name = $1 and u.user_id = $2), 0) as user_revision, coalesce((select a.revision
     from app_scopes a where a.app_name = $1), 0) as app_revision) as m where true on conflict do nothing;
@@ -288,8 +291,9 @@ insert into session_updates (app_name, user_id, id, update_time) select app_name
     sessions where app_name = $1 and user_id = $2 and id = $3;
 
 -- set_user_revision
-insert into user_scopes (app_name, user_id, revision, floor) values ($1, $2, $3, $3) on conflict (app_name,
-    user_id) do update set revision = excluded.revision, floor = excluded.floor;
+insert into user_scopes (app_name, user_id, revision, floor, began) values ($1, $2, $3, $3, $4) on conflict
+    (app_name, user_id) do update set revision = excluded.revision, floor = excluded.floor, began =
+    excluded.began;
 
 -- set_app_revision
 insert into app_scopes (app_name, revision, floor) values ($1, $2, $2) on conflict (app_name) do update set
@@ -382,6 +386,11 @@ delete from sessions where app_name = $1 and user_id = $2;
 -- unlist_updates_of_user
 delete from session_updates where app_name = $1 and user_id = $2;
 
+-- outlast_user_scope
+insert into erased_revisions (app_name, revision) select app_name, revision + 1 from user_scopes where app_name
+    = $1 and user_id = $2 on conflict (app_name) do update set revision = excluded.revision where
+    erased_revisions.revision < excluded.revision;
+
 -- forget_user_scope
 delete from user_scopes where app_name = $1 and user_id = $2;
 
@@ -461,11 +470,11 @@ insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3
 
 -- forget_user_patches
 delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
-    user_patches where time < $1 order by time limit 0 + $2);
+    user_patches where time < $1 - $2 order by time limit 0 + $3);
 
 -- forget_app_patches
 delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
-    time < $1 order by time limit 0 + $2);
+    time < $1 - $2 order by time limit 0 + $3);
 
 -- apps
 with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name >= $1
@@ -866,15 +875,18 @@ select app_name, user_id, session_id, incarnation, erasure from buried_sessions 
 -- read_heads
 with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?), ku(n,
     app_name, user_id) as (select * from (values (?, ?, ?)) limit 0 + ?), ka(n, app_name) as (select * from
-    (values (?, ?)) limit 0 + ?) select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision,
-    s.update_time, s.expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner,
-    s.lease_expire, null as lease_now, e.sequence, e.event_time, e.commit_time, e.digest, case when e.sequence
-    > s.base_revision then e.body end as body from ks as k cross join sessions s on s.app_name = k.app_name and
-    s.user_id = k.user_id and s.id = k.session_id left join events e on e.incarnation = s.incarnation and e.id
-    = k.id and e.app_name = k.app_name and e.user_id = k.user_id and e.session_id = k.session_id union all
-    select 1, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null from ku
-    cross join user_scopes using (app_name, user_id) union all select 2, n, revision, null, null, null, null,
-    null, null, null, null, null, null, null, null, null from ka cross join app_scopes using (app_name);
+    (values (?, ?)) limit 0 + ?), ke(n, app_name) as (select * from (values (?, ?)) limit 0 + ?) select 0 as
+    kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, s.lease_epoch,
+    case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire, null as lease_now, e.sequence,
+    e.event_time, e.commit_time, e.digest, case when e.sequence > s.base_revision then e.body end as body from
+    ks as k cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id
+    left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name and
+    e.user_id = k.user_id and e.session_id = k.session_id union all select 1, n, revision, null, null, null,
+    null, null, null, null, null, null, null, null, null, null from ku cross join user_scopes using (app_name,
+    user_id) union all select 2, n, revision, null, null, null, null, null, null, null, null, null, null, null,
+    null, null from ka cross join app_scopes using (app_name) union all select 3, n, revision, null, null,
+    null, null, null, null, null, null, null, null, null, null, null from ke cross join erased_revisions using
+    (app_name);
 
 -- find_sessions
 with k(n, app_name, user_id, id) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) select revision, n from k
@@ -894,15 +906,15 @@ with k(n, app_name, key) as (select * from (values (?, ?, ?)) limit 0 + ?) selec
     app_state using (app_name, key);
 
 -- insert_sessions
-with k(app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number,
-    display_name, labels, expire_time, initial_state, creation_key, creation_digest) as (select * from (values
-    (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) insert into sessions (app_name, user_id, id,
-    incarnation, revision, create_time, update_time, update_time_number, display_name, labels, expire_time,
-    initial_state, creation_key, creation_digest, active_day, created_user_revision, created_app_revision)
-    select app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number,
-    display_name, labels, expire_time, initial_state, creation_key, creation_digest, create_time / 86400000000,
-    coalesce((select u.revision from user_scopes u where u.app_name = k.app_name and u.user_id = k.user_id),
-    0), coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) from k where true on
+with k(app_name, user_id, id, incarnation, revision, update_time, update_time_number, display_name, labels,
+    expire_time, initial_state, creation_key, creation_digest, now) as (select * from (values (?, ?, ?, ?, ?,
+    ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) insert into sessions (app_name, user_id, id, incarnation,
+    revision, update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
+    creation_digest, create_time, commit_time, active_day, created_user_revision, created_app_revision) select
+    app_name, user_id, id, incarnation, revision, update_time, update_time_number, display_name, labels,
+    expire_time, initial_state, creation_key, creation_digest, now, now, now / 86400000000, coalesce((select
+    u.revision from user_scopes u where u.app_name = k.app_name and u.user_id = k.user_id), 0),
+    coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) from k where true on
     conflict do nothing returning incarnation; with k(app_name, user_id, id, incarnation) as (select * from
     (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore into session_updates (app_name, user_id, id,
     update_time) select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id,
@@ -916,31 +928,34 @@ insert into events (app_name, user_id, session_id, incarnation, sequence, id, ev
 -- insert_events_if_unchanged
 with k(app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
     invocation_id, branch, user_revision, app_revision, rewind_to, digest, body, was, metadata_was, user_was,
-    app_was, lease, side) as (select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-    ?, ?, ?)) limit 0 + ?) insert into events (app_name, user_id, session_id, incarnation, sequence, id,
+    app_was, lease, side, now) as (select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    ?, ?, ?, ?, ?)) limit 0 + ?) insert into events (app_name, user_id, session_id, incarnation, sequence, id,
     event_time, commit_time, author, invocation_id, branch, user_revision, app_revision, rewind_to, digest,
     body) select app_name, user_id, session_id, (select s.incarnation from sessions s where s.app_name =
     k.app_name and s.user_id = k.user_id and s.id = k.session_id and s.incarnation = k.incarnation and
     s.revision = k.was and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch =
-    k.lease) and (not k.side or not s.lease_all or s.lease_expire <= k.commit_time)), sequence, id, event_time,
-    commit_time, author, invocation_id, branch, (select k.user_revision where k.user_was = coalesce((select
+    k.lease) and (not k.side or not s.lease_all or s.lease_expire <= k.now)), sequence, id, event_time, (select
+    max(k.now, s.commit_time) from sessions s where s.app_name = k.app_name and s.user_id = k.user_id and s.id
+    = k.session_id), author, invocation_id, branch, (select k.user_revision where k.user_was = coalesce((select
     s.revision from user_scopes s where s.app_name = k.app_name and s.user_id = k.user_id), 0)), (select
     k.app_revision where k.app_was = coalesce((select s.revision from app_scopes s where s.app_name =
-    k.app_name), 0)), rewind_to, digest, body from k;
+    k.app_name), 0)), rewind_to, digest, body from k returning incarnation, user_revision, app_revision,
+    commit_time;
 
 -- update_sessions
-with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from, active_day) as (select
-    * from (values (?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision,
-    update_time = k.update_time, update_time_number = k.update_time_number, active_day = k.active_day,
-    lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) from k where
-    s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id; with k(app_name, user_id, id,
-    update_time, old_update_time) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) update
-    session_updates as o set update_time = k.update_time from k where o.app_name = k.app_name and o.user_id =
-    k.user_id and o.update_time = k.old_update_time and o.id = k.id;
+with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from, now, active_day) as
+    (select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision =
+    k.revision, commit_time = max(s.commit_time, k.now), update_time = k.update_time, update_time_number =
+    k.update_time_number, active_day = k.active_day, lease_expire = coalesce(max(s.lease_expire,
+    k.extended_from + s.lease_ttl), s.lease_expire) from k where s.app_name = k.app_name and s.user_id =
+    k.user_id and s.id = k.id; with k(app_name, user_id, id, update_time, old_update_time) as (select * from
+    (values (?, ?, ?, ?, ?)) limit 0 + ?) update session_updates as o set update_time = k.update_time from k
+    where o.app_name = k.app_name and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id =
+    k.id;
 
 -- set_user_revisions
-insert into user_scopes (app_name, user_id, revision) select * from (values (?, ?, ?)) limit 0 + ? on conflict
-    (app_name, user_id) do update set revision = excluded.revision;
+insert into user_scopes (app_name, user_id, revision, floor, emptied, began) select * from (values (?, ?, ?, ?,
+    ?, ?)) limit 0 + ? on conflict (app_name, user_id) do update set revision = excluded.revision;
 
 -- set_app_revisions
 insert into app_scopes (app_name, revision) select * from (values (?, ?)) limit 0 + ? on conflict (app_name) do

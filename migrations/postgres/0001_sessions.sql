@@ -16,6 +16,9 @@ create table sessions (
     revision              bigint not null,
     metadata_revision     bigint not null default 0,
     create_time           bigint not null,
+    -- When its last event was committed, or it was created; 0: not known. No event is committed earlier than the one
+    -- before it.
+    commit_time           bigint not null default 0,
     update_time           bigint not null,
     -- The JSON number that shows update_time: the very text that a client gave.
     update_time_number    text not null,
@@ -117,13 +120,15 @@ create table session_state (
 ) with (fillfactor = 80);
 
 -- `floor`: what the scope was before that revision is not known, or not any more. `emptied`: nothing is left of what was before
--- that one. `imported`: the revision at which an import took it, until its past has come, which is written below the floor.
+-- that one. `began`: the scope of a user has had no revision up to here, but 0. `imported`: the revision at which an import took it,
+-- until its past has come, which is written below the floor.
 create table user_scopes (
     app_name text collate "C" not null,
     user_id  text collate "C" not null,
     revision bigint not null,
     floor    bigint not null default 0,
     emptied  bigint not null default 0,
+    began    bigint not null default 0,
     imported bigint not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 ) with (fillfactor = 50);
@@ -135,6 +140,14 @@ create table user_state (
     revision bigint not null,
     constraint user_state_pkey primary key (app_name, user_id, key)
 ) with (fillfactor = 70);
+
+-- A revision that is above all that the state of an erased user of the app ever had. Scopes of users begin above it, so that none of
+-- a user who was erased comes again; and nothing says whose they were.
+create table erased_revisions (
+    app_name text collate "C" not null,
+    revision bigint not null,
+    constraint erased_revisions_pkey primary key (app_name)
+);
 
 create table app_scopes (
     app_name text collate "C" not null,
@@ -412,9 +425,11 @@ $$;
 --        transaction itself has made. `lease` is the epoch that an append names, which must be the present one, and whose
 --        lease is extended; `side` says that an append names none, and no lease may exclude it. Null for the whole arrays of
 --        both: no append names one
---     u  revisions of user state before and after; equal: only compared. `a_was`, `a_revision`: the same for the app, or null
+--     u  revisions of user state before and after; equal: only compared. `first` is the first that the batch makes: of state that has
+--        none, it must be the one after `erased_revisions`. `a_was`, `a_revision`: the same for the app, or null
 --     e  events. Where a revision of shared state is null, the event notes the present one; `incarnations`,
---        `user_revisions` and `app_revisions` say what each event notes
+--        `user_revisions`, `app_revisions` and `commit_times` say what each event notes. It is committed when all is locked, by
+--        this clock, and never before the session's last one; those of a session that the transaction made, with it
 --     s, v, w  rows of session, user and app state after the batch: `first` is the revision that ended what was there
 --        before it, a value of null removes the row. Where `until` is not null, the value did not outlast the batch: it held
 --        from `revision` up to, not including, `until`. Null for the whole array of `until`: all lasted
@@ -436,23 +451,26 @@ create function sessiond_write(
     p_app text,
     h_user text[], h_session text[], h_incarnation bigint[], h_was bigint[], h_metadata bigint[], h_was_time bigint[],
     h_revision bigint[], h_time bigint[], h_time_number text[], h_lease bigint[], h_side boolean[],
-    u_user text[], u_was bigint[], u_revision bigint[],
+    u_user text[], u_was bigint[], u_first bigint[], u_revision bigint[],
     a_was bigint, a_revision bigint,
     e_user text[], e_session text[], e_incarnation bigint[], e_sequence bigint[], e_id text[], e_time bigint[],
-    e_commit_time bigint[], e_author text[], e_invocation text[], e_branch text[], e_user_revision bigint[],
-    e_app_revision bigint[], e_rewind_to bigint[], e_digest bytea[], e_body text[],
+    e_author text[], e_invocation text[], e_branch text[], e_user_revision bigint[], e_app_revision bigint[],
+    e_rewind_to bigint[], e_digest bytea[], e_body text[],
     s_user text[], s_session text[], s_incarnation bigint[], s_key text[], s_value text[], s_first bigint[],
     s_revision bigint[], s_until bigint[],
     v_user text[], v_key text[], v_value text[], v_first bigint[], v_revision bigint[], v_until bigint[],
     w_key text[], w_value text[], w_first bigint[], w_revision bigint[], w_until bigint[],
     p_feed boolean,
-    out verdict text, out incarnations bigint[], out user_revisions bigint[], out app_revisions bigint[]
+    out verdict text, out incarnations bigint[], out user_revisions bigint[], out app_revisions bigint[],
+    out commit_times bigint[]
 ) language plpgsql
     -- As the service's connections have it, here also where it cannot set them: behind PgBouncer, and on the nodes of Citus.
     set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
     present bigint := (extract(epoch from statement_timestamp()) * 1000000)::bigint;
+    -- Null where the sessions are of this transaction.
+    committed bigint;
     found_rows bigint;
     r record;
     -- Scopes of which there was no row. One of revision 0 says the same, and can be locked.
@@ -467,6 +485,7 @@ begin
     incarnations := '{}';
     user_revisions := '{}';
     app_revisions := '{}';
+    commit_times := '{}';
 
     if cardinality(h_user) > 0 then
         perform 1
@@ -499,7 +518,11 @@ begin
     end if;
 
     if cardinality(u_user) > 0 then
-        for r in select * from unnest(u_user, u_was) as u(user_id, was) where u.was = 0 loop
+        for r in select * from unnest(u_user, u_was, u_first) as u(user_id, was, first) where u.was = 0 loop
+            if r.first <> coalesce((select x.revision from erased_revisions x where x.app_name = p_app), 0) + 1 then
+                verdict := 'conflict';
+                exit;
+            end if;
             insert into user_scopes (app_name, user_id, revision) values (p_app, r.user_id, 0) on conflict do nothing;
             if found then
                 made_users := made_users || r.user_id;
@@ -511,7 +534,7 @@ begin
             select 1 from user_scopes l where l.app_name = p_app and l.user_id = u.user_id and l.revision = u.was
             for update skip locked) as s;
         get diagnostics found_rows = row_count;
-        if found_rows < cardinality(u_user) then
+        if verdict = 'ok' and found_rows < cardinality(u_user) then
             perform 1
             from unnest(u_user, u_was) as u(user_id, was)
             cross join lateral (
@@ -534,28 +557,34 @@ begin
         end if;
     end if;
 
+    -- Statements before this one may have waited.
+    present := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+    committed := case when cardinality(h_user) > 0 then present end;
+
     if verdict = 'ok' and cardinality(e_user) > 0 then
         for r in
             insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
                 invocation_id, branch, user_revision, app_revision, rewind_to, digest, body)
-            select s.app_name, e.user_id, e.session_id, e.incarnation, e.sequence, e.id, e.event_time, e.commit_time, e.author,
-                e.invocation_id, e.branch,
+            select s.app_name, e.user_id, e.session_id, e.incarnation, e.sequence, e.id, e.event_time,
+                greatest(committed, s.commit_time), e.author, e.invocation_id, e.branch,
                 coalesce(e.user_revision, (select u.revision from user_scopes u
                                            where u.app_name = p_app and u.user_id = e.user_id), 0),
                 coalesce(e.app_revision, (select a.revision from app_scopes a where a.app_name = p_app), 0),
                 e.rewind_to, e.digest, e.body
-            from unnest(e_user, e_session, e_incarnation, e_sequence, e_id, e_time, e_commit_time, e_author, e_invocation,
-                    e_branch, e_user_revision, e_app_revision, e_rewind_to, e_digest, e_body)
-                as e(user_id, session_id, incarnation, sequence, id, event_time, commit_time, author, invocation_id,
-                    branch, user_revision, app_revision, rewind_to, digest, body)
-            cross join lateral (select l.app_name from sessions l where l.app_name = p_app and l.user_id = e.user_id
-                                  and l.id = e.session_id and l.incarnation = e.incarnation offset 0) as s
+            from unnest(e_user, e_session, e_incarnation, e_sequence, e_id, e_time, e_author, e_invocation, e_branch,
+                    e_user_revision, e_app_revision, e_rewind_to, e_digest, e_body)
+                as e(user_id, session_id, incarnation, sequence, id, event_time, author, invocation_id, branch,
+                    user_revision, app_revision, rewind_to, digest, body)
+            cross join lateral (select l.app_name, l.commit_time from sessions l where l.app_name = p_app
+                                  and l.user_id = e.user_id and l.id = e.session_id and l.incarnation = e.incarnation
+                                offset 0) as s
             on conflict (id, incarnation, user_id, app_name) do nothing
-            returning events.incarnation, events.user_revision, events.app_revision
+            returning events.incarnation, events.user_revision, events.app_revision, events.commit_time
         loop
             incarnations := incarnations || r.incarnation;
             user_revisions := user_revisions || r.user_revision;
             app_revisions := app_revisions || r.app_revision;
+            commit_times := commit_times || r.commit_time;
         end loop;
         if cardinality(incarnations) < cardinality(e_user) then
             -- An id is taken. What was stored is taken back: whatever has these sequences is of this call.
@@ -588,8 +617,8 @@ begin
         where o.app_name = p_app collate "POSIX" and o.app_name = h.app_name and o.user_id = h.user_id
           and o.update_time = h.was_time and o.id = h.id;
         update sessions s
-        set revision = h.revision, update_time = h.update_time, update_time_number = h.update_time_number,
-            active_day = present / 86400000000,
+        set revision = h.revision, commit_time = greatest(present, s.commit_time), update_time = h.update_time,
+            update_time_number = h.update_time_number, active_day = present / 86400000000,
             -- Null where no lease is named, and `greatest` takes no notice of nulls.
             lease_expire = greatest(s.lease_expire, present + s.lease_ttl + 0 * h.lease)
         from (select p_app as app_name, h.* from unnest(h_user, h_session, h_revision, h_time, h_time_number, h_lease)
@@ -644,8 +673,10 @@ begin
 
     if cardinality(u_user) > 0 then
         update user_scopes s
-        set revision = u.revision
-        from (select p_app as app_name, u.* from unnest(u_user, u_was, u_revision) as u(user_id, was, revision)
+        set revision = u.revision, floor = greatest(s.floor, u.began), emptied = greatest(s.emptied, u.began),
+            began = greatest(s.began, u.began)
+        from (select p_app as app_name, u.user_id, u.revision, (u.first - 1) * (1 - least(u.was, 1)) as began
+              from unnest(u_user, u_was, u_first, u_revision) as u(user_id, was, first, revision)
               where u.revision <> u.was offset 0) as u
         where s.app_name = p_app collate "POSIX" and s.app_name = u.app_name and s.user_id = u.user_id;
     end if;
@@ -736,8 +767,8 @@ begin
         end if;
         if cardinality(u_user) > 0 then
             insert into changes (kind, app_name, user_id, first_revision, last_revision, time)
-            select 6, p_app, u.user_id, u.was + 1, u.revision, present
-            from unnest(u_user, u_was, u_revision) as u(user_id, was, revision)
+            select 6, p_app, u.user_id, u.first, u.revision, present
+            from unnest(u_user, u_was, u_first, u_revision) as u(user_id, was, first, revision)
             where u.revision > u.was;
         end if;
         if a_revision > a_was then

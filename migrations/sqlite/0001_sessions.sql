@@ -14,6 +14,9 @@ create table sessions (
     revision              integer not null,
     metadata_revision     integer not null default 0,
     create_time           integer not null,
+    -- When its last event was committed, or it was created; 0: not known. No event is committed earlier than the one
+    -- before it.
+    commit_time           integer not null default 0,
     update_time           integer not null,
     -- The JSON number that shows update_time: the very text that a client gave.
     update_time_number    text not null,
@@ -114,13 +117,15 @@ create table session_state (
 );
 
 -- `floor`: what the scope was before that revision is not known, or not any more. `emptied`: nothing is left of what was before
--- that one. `imported`: the revision at which an import took it, until its past has come, which is written below the floor.
+-- that one. `began`: the scope of a user has had no revision up to here, but 0. `imported`: the revision at which an import took it,
+-- until its past has come, which is written below the floor.
 create table user_scopes (
     app_name text not null,
     user_id  text not null,
     revision integer not null,
     floor    integer not null default 0,
     emptied  integer not null default 0,
+    began    integer not null default 0,
     imported integer not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 );
@@ -132,6 +137,14 @@ create table user_state (
     revision integer not null,
     constraint user_state_pkey primary key (app_name, user_id, key)
 );
+
+-- A revision that is above all that the state of an erased user of the app ever had. Scopes of users begin above it, so that none of
+-- a user who was erased comes again; and nothing says whose they were.
+create table erased_revisions (
+    app_name text not null,
+    revision integer not null,
+    constraint erased_revisions_pkey primary key (app_name)
+) without rowid;
 
 create table app_scopes (
     app_name text not null,

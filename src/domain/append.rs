@@ -253,7 +253,7 @@ fn resolve_events<'a>(
     let grow = |now: &mut Tag, scope| match scope {
         Scope::Session => now.revision,
         Scope::User => {
-            now.user = tag.user + 1;
+            now.user = loaded.user_revision_after(session.app(), tag.user);
             now.user
         }
         Scope::App => {
@@ -318,13 +318,14 @@ fn write<'a>(
             || events.iter().any(|event| event.changes.iter().any(|change| change.scope == scope))
     };
     if changed(Scope::User) {
-        let update = ScopeUpdate { was: tag.user, revision: tag.user };
-        tag.user += 1;
+        let next = loaded.user_revision_after(key.app(), tag.user);
+        let update = ScopeUpdate { was: tag.user, first: next, revision: next };
+        tag.user = next;
         writes.users.entry(&key.user).or_insert(update).revision = tag.user;
         loaded.users.insert(key.user.clone(), tag.user);
     }
     if changed(Scope::App) {
-        let update = ScopeUpdate { was: tag.app, revision: tag.app };
+        let update = ScopeUpdate { was: tag.app, first: tag.app + 1, revision: tag.app };
         tag.app += 1;
         writes.apps.entry(key.app()).or_insert(update).revision = tag.app;
         loaded.apps.insert(key.app().clone(), tag.app);
@@ -685,7 +686,7 @@ mod tests {
         // What the second one overwrote could be read in between.
         let passed = &writes.user_state.passed[0];
         assert_eq!((passed.value.as_ref().map(|value| value.text()), passed.from, passed.to), (Some("1"), 3, 4));
-        assert_eq!(writes.users[&batch[0].key.user], ScopeUpdate { was: 2, revision: 4 });
+        assert_eq!(writes.users[&batch[0].key.user], ScopeUpdate { was: 2, first: 3, revision: 4 });
     }
 
     /// The session `s` under a lease of this epoch; with `all` it excludes all others for a second.

@@ -52,6 +52,11 @@ pub fn instance(salt: &[u8; 32]) -> String {
     hex(keyed(salt, &["instance"]).get(..16).unwrap_or_default())
 }
 
+/// A secret for another purpose. It cannot come out as what stands for a user, who is not named by one part.
+pub fn derived(salt: &[u8; 32], purpose: &str) -> [u8; 32] {
+    keyed(salt, &[purpose])
+}
+
 /// The parts cannot run into each other: no name has a NUL.
 fn keyed(salt: &[u8; 32], parts: &[&str]) -> [u8; 32] {
     let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, salt), parts.join("\0").as_bytes());

@@ -2,9 +2,13 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::hmac;
 use sha2::{Digest as _, Sha256};
 
 use super::access::Names;
+use super::erasure::derived;
 use super::event::StoredEvent;
 use super::ids::{AppName, SessionId, UserId, UserKey};
 use super::time::Micros;
@@ -56,46 +60,94 @@ kinds! {
 
 /// Where a reader stands: behind the changes of a tick up to a row, or behind all of them. A tick is what became visible at
 /// once: on PostgreSQL between two snapshots, on SQLite one change.
-///
-/// Written `TICK-PROOF` or `TICK-ROW-PROOF`, of at most 49 characters. The proof is that of the tick ([`Tick::proof`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FeedPosition {
+pub struct FeedPlace {
     pub tick: i64,
-    /// `None`: behind the whole tick.
+    /// `None`: behind the whole tick. Rows are not negative.
     pub row: Option<i64>,
+    /// That of the tick ([`Tick::proof`]).
     pub proof: u32,
 }
 
+impl FeedPlace {
+    fn to_bytes(self) -> [u8; PLACE] {
+        let mut bytes = [0; PLACE];
+        let parts = self.tick.to_be_bytes().into_iter().chain(self.row.unwrap_or(-1).to_be_bytes());
+        bytes.iter_mut().zip(parts.chain(self.proof.to_be_bytes())).for_each(|(to, from)| *to = from);
+        bytes
+    }
+
+    fn of_bytes(bytes: &[u8; PLACE]) -> Option<Self> {
+        let (tick, rest) = bytes.split_first_chunk()?;
+        let (row, rest) = rest.split_first_chunk()?;
+        let row = i64::from_be_bytes(*row);
+        let proof = u32::from_be_bytes(*rest.first_chunk()?);
+        Some(Self { tick: i64::from_be_bytes(*tick), row: (row >= 0).then_some(row), proof })
+    }
+}
+
+const PLACE: usize = 20;
+const TAG: usize = 12;
+
+/// A [`FeedPlace`] as readers get it: encrypted, as ticks and rows count what everybody writes. The same place has the same text,
+/// whoever reads, in every process; the texts of two places do not tell which one is later. 43 characters of base64url.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeedPosition([u8; TAG + PLACE]);
+
 impl FeedPosition {
     /// # Errors
-    /// It is no position.
+    /// It is no position of any feed.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        const FORM: &str = "must be a position of a feed, `start` or `now`";
-        let parts: Vec<&str> = text.split('-').collect();
-        let (tick, row, proof) = match parts[..] {
-            [tick, proof] => (tick, None, proof),
-            [tick, row, proof] => (tick, Some(row), proof),
-            _ => return Err(FORM),
-        };
-        let number = |digits: &str| {
-            let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-            is_number.then(|| digits.parse().ok()).flatten().ok_or(FORM)
-        };
-        let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        if proof.len() != 8 || !proof.bytes().all(is_hex) {
-            return Err(FORM);
-        }
-        let proof = u32::from_str_radix(proof, 16).map_err(|_| FORM)?;
-        Ok(Self { tick: number(tick)?, row: row.map(number).transpose()?, proof })
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Self).ok_or("must be a position of a feed, `start` or `now`")
     }
 }
 
 impl fmt::Display for FeedPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.row {
-            None => write!(f, "{}-{:08x}", self.tick, self.proof),
-            Some(row) => write!(f, "{}-{row}-{:08x}", self.tick, self.proof),
-        }
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+/// Encrypts places: a synthetic IV (as in RFC 5297, with HMAC-SHA256), so that nothing random is needed.
+pub struct FeedKey {
+    tag: hmac::Key,
+    stream: hmac::Key,
+}
+
+impl FeedKey {
+    /// That of a database, by its salt: the same in all processes, and after a restore.
+    pub fn of(salt: &[u8; 32]) -> Self {
+        let key = |purpose| hmac::Key::new(hmac::HMAC_SHA256, &derived(salt, purpose));
+        Self { tag: key("tag of feed positions"), stream: key("stream of feed positions") }
+    }
+
+    pub fn seal(&self, place: &FeedPlace) -> FeedPosition {
+        let bytes = place.to_bytes();
+        let tag = self.tag(&bytes);
+        let mut sealed = [0; TAG + PLACE];
+        let parts = tag.into_iter().chain(self.crypt(&tag, bytes));
+        sealed.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
+        FeedPosition(sealed)
+    }
+
+    /// `None`: it is of another database, or nobody's.
+    pub fn open(&self, position: &FeedPosition) -> Option<FeedPlace> {
+        let (tag, rest) = position.0.split_first_chunk::<TAG>()?;
+        let bytes = self.crypt(tag, *rest.first_chunk()?);
+        // Who guesses learns nothing by the time that it takes: a guess tells at once whether it was right.
+        (self.tag(&bytes) == *tag).then(|| FeedPlace::of_bytes(&bytes)).flatten()
+    }
+
+    fn tag(&self, bytes: &[u8]) -> [u8; TAG] {
+        let mut tag = [0; TAG];
+        tag.iter_mut().zip(hmac::sign(&self.tag, bytes).as_ref()).for_each(|(to, from)| *to = *from);
+        tag
+    }
+
+    fn crypt(&self, tag: &[u8; TAG], mut bytes: [u8; PLACE]) -> [u8; PLACE] {
+        bytes.iter_mut().zip(hmac::sign(&self.stream, tag).as_ref()).for_each(|(byte, key)| *byte ^= key);
+        bytes
     }
 }
 
@@ -116,14 +168,14 @@ impl Tick {
         u32::from_be_bytes([a, b, c, d])
     }
 
-    /// The position behind all of it.
-    pub fn end(&self) -> FeedPosition {
-        FeedPosition { tick: self.number, row: None, proof: self.proof() }
+    /// The place behind all of it.
+    pub fn end(&self) -> FeedPlace {
+        FeedPlace { tick: self.number, row: None, proof: self.proof() }
     }
 
-    /// The position behind one of its rows.
-    pub fn at(&self, row: i64) -> FeedPosition {
-        FeedPosition { row: Some(row), ..self.end() }
+    /// The place behind one of its rows.
+    pub fn at(&self, row: i64) -> FeedPlace {
+        FeedPlace { row: Some(row), ..self.end() }
     }
 }
 
@@ -255,34 +307,57 @@ mod tests {
 
     #[test]
     fn what_is_no_position_is_refused() {
-        for bad in [
-            "",
-            "1",
-            "1-",
-            "1-2",
-            "-1-12345678",
-            "1-1234567",
-            "1-123456789",
-            "1-1234567G",
-            "1-2-3-12345678",
-            "+1-12345678",
-        ] {
+        let position = key(1).seal(&FeedPlace { tick: 1, row: None, proof: 2 }).to_string();
+        for bad in ["", "1", "1-12345678", "now", &position[1..], &format!("{position}A"), &format!("{position}=")] {
             assert!(FeedPosition::parse(bad).is_err(), "{bad}");
         }
+        assert!(FeedPosition::parse(&position).is_ok());
+    }
+
+    fn key(n: u8) -> FeedKey {
+        FeedKey::of(&[n; 32])
+    }
+
+    #[test]
+    fn positions_do_not_tell_their_order() {
+        let texts: Vec<String> =
+            (0..200).map(|tick| key(1).seal(&FeedPlace { tick, row: None, proof: 0 }).to_string()).collect();
+        // Of 199 pairs of neighbours about half stand in order, at each place of the text.
+        for at in 0..43 {
+            let in_order = texts.windows(2).filter(|pair| pair[0].as_bytes()[at] <= pair[1].as_bytes()[at]).count();
+            assert!((60..140).contains(&in_order) || at == 42, "{at}: {in_order}");
+        }
+    }
+
+    fn places() -> impl Strategy<Value = FeedPlace> {
+        (0..i64::MAX, prop_oneof![Just(None), (0..i64::MAX).prop_map(Some)], any::<u32>())
+            .prop_map(|(tick, row, proof)| FeedPlace { tick, row, proof })
     }
 
     proptest! {
         #[test]
-        fn a_position_is_read_as_it_was_written(tick in 0..i64::MAX, row in proptest::option::of(0..i64::MAX), proof: u32) {
-            let position = FeedPosition { tick, row, proof };
+        fn a_position_is_read_as_it_was_written(place in places()) {
+            let position = key(1).seal(&place);
+            prop_assert_eq!(position, key(1).seal(&place), "the same text for all");
             let text = position.to_string();
-            prop_assert!(text.len() <= 64);
-            prop_assert_eq!(FeedPosition::parse(&text), Ok(position));
+            prop_assert_eq!(text.len(), 43);
+            let read = FeedPosition::parse(&text).unwrap();
+            prop_assert_eq!(key(1).open(&read), Some(place));
+            prop_assert_eq!(key(2).open(&read), None);
         }
 
         #[test]
-        fn any_text_is_a_position_or_an_error(text in "[-0-9a-f]{0,60}|.{0,20}") {
-            let _ = FeedPosition::parse(&text);
+        fn a_position_that_was_changed_is_nobodys(place in places(), at in 0..TAG + PLACE, by in 1..=u8::MAX) {
+            let mut position = key(1).seal(&place);
+            position.0[at] ^= by;
+            prop_assert_eq!(key(1).open(&position), None);
+        }
+
+        #[test]
+        fn any_text_is_a_position_or_an_error(text in "[-_0-9a-zA-Z]{0,60}|.{0,20}") {
+            if let Ok(position) = FeedPosition::parse(&text) {
+                prop_assert_eq!(position.to_string(), text);
+            }
         }
     }
 }

@@ -107,6 +107,8 @@ pub struct Loaded {
     /// Revisions of shared scopes. Absent means 0; [`UNREAD`] is filled in by the statement that writes.
     pub users: HashMap<UserKey, i64>,
     pub apps: HashMap<AppName, i64>,
+    /// Where the state of users begins whose state has no revision: above this. Absent means 0.
+    pub erased: HashMap<AppName, i64>,
     pub known: HashMap<SessionKey, HashMap<EventId, Known>>,
     /// The needed keys, those that do not exist included.
     pub values: HashMap<StateAddress, StateEntry>,
@@ -128,12 +130,19 @@ impl Loaded {
         })
     }
 
+    /// The revision of user state after this one. No state of a user has a number again that an erased one had.
+    pub fn user_revision_after(&self, app: &AppName, revision: i64) -> i64 {
+        let before = if revision == 0 { self.erased.get(app).copied().unwrap_or(0) } else { revision };
+        before + 1
+    }
+
     /// Merges what was loaded separately.
     pub fn extend(&mut self, other: Self) {
-        let Self { timeline: _, sessions, users, apps, known, values, invocations } = other;
+        let Self { timeline: _, sessions, users, apps, erased, known, values, invocations } = other;
         self.sessions.extend(sessions);
         self.users.extend(users);
         self.apps.extend(apps);
+        self.erased.extend(erased);
         self.known.extend(known);
         self.values.extend(values);
         self.invocations.extend(invocations);

@@ -45,6 +45,7 @@ fn remains(erasure: &Erasure, left: Option<Left>) -> Vec<&'static str> {
     let mut remains = vec![
         "app state, also what sessions of the user wrote to it",
         "backups from before, until the ledger of erasures is replayed on what is restored from them",
+        "exports from before",
         "names in the access log, and in API keys that were made for the user",
         "a keyed hash of app and user in the ledger of erasures, and with the count of revoked tokens",
     ];
@@ -57,7 +58,11 @@ fn remains(erasure: &Erasure, left: Option<Left>) -> Vec<&'static str> {
             remains.push("copies in unused parts of pages of the SQLite file, until VACUUM writes it anew")
         }
         Some(Left::Foreign) => {
-            remains.push("dead rows and the write-ahead log of PostgreSQL, until it has vacuumed and recycled them");
+            remains.push(
+                "removed rows in the files of PostgreSQL, until their space is used again or the tables are written anew by \
+                 VACUUM FULL or pg_repack: a plain VACUUM overwrites nothing",
+            );
+            remains.push("what the write-ahead log of PostgreSQL, its archive and its standbys keep");
         }
     }
     remains

@@ -36,14 +36,15 @@ impl ScopeWrite {
     }
 }
 
-/// Decides a change of a shared scope on its own, at `revision`, given the keys that it needs: what to write.
+/// Decides a change of a shared scope on its own, at `revision`, after which comes `next`, given the keys that it needs: what to
+/// write.
 ///
 /// # Errors
 /// A precondition or an operator refuses.
 pub fn decide_scope<'a>(
     values: &HashMap<StateAddress, StateEntry>,
     write: &'a ScopeWrite,
-    revision: i64,
+    (revision, next): (i64, i64),
 ) -> Result<Writes<'a>, Refusal> {
     let mismatch = |failed| Refusal::RevisionMismatch(Mismatch::of_scope(revision, failed));
     if write.if_match.as_ref().is_some_and(|if_match| !if_match.holds_for_scope(revision)) {
@@ -60,16 +61,16 @@ pub fn decide_scope<'a>(
         return Err(mismatch(failed));
     }
     let mut writes = Writes::default();
-    let update = ScopeUpdate { was: revision, revision: revision + 1 };
+    let update = ScopeUpdate { was: revision, first: next, revision: next };
     for Resolved { key, value, .. } in working.resolve(&write.edit, Keys::Of(scope), "", &address, &write.limits)? {
         match &write.scope {
             ScopeKey::App(app) => {
                 writes.apps.insert(app, update);
-                writes.app_state.write((app, key), value, revision + 1);
+                writes.app_state.write((app, key), value, next);
             }
             ScopeKey::User(user) => {
                 writes.users.insert(user, update);
-                writes.user_state.write((user, key), value, revision + 1);
+                writes.user_state.write((user, key), value, next);
             }
         }
     }
@@ -128,8 +129,8 @@ mod tests {
         for scope in [app(), user()] {
             let values = values(&scope, &[("n", "41"), ("old", "true")]);
             let write = write(scope.clone(), "[]", r#"{"k":"v"}"#, ops);
-            let writes = decide_scope(&values, &write, 7).unwrap();
-            let update = ScopeUpdate { was: 7, revision: 8 };
+            let writes = decide_scope(&values, &write, (7, 8)).unwrap();
+            let update = ScopeUpdate { was: 7, first: 8, revision: 8 };
             let shown = |key: &str, value: Option<&RawJson>, first: i64, revision: i64| {
                 format!("{key}={} {first} {revision}", value.map_or("gone", RawJson::text))
             };
@@ -161,7 +162,7 @@ mod tests {
             (r#"{"none":1}"#, r#"[{"op":"remove","key":"none"}]"#),
         ] {
             let write = write(user(), "[]", sets, ops);
-            assert!(decide_scope(&HashMap::new(), &write, 7).unwrap().is_empty(), "{sets} {ops}");
+            assert!(decide_scope(&HashMap::new(), &write, (7, 8)).unwrap().is_empty(), "{sets} {ops}");
         }
     }
 
@@ -179,7 +180,7 @@ mod tests {
         ] {
             let if_match_parsed = Some(IfMatch::parse(if_match).unwrap());
             let write = ScopeWrite { if_match: if_match_parsed, ..write(app(), "[]", r#"{"k":1}"#, "[]") };
-            let decided = decide_scope(&HashMap::new(), &write, 7).map(|writes| writes.apps.len());
+            let decided = decide_scope(&HashMap::new(), &write, (7, 8)).map(|writes| writes.apps.len());
             assert_eq!(decided, if holds { Ok(1) } else { Err(mismatch(7, Vec::new())) }, "{if_match}");
         }
     }
@@ -188,18 +189,18 @@ mod tests {
     fn every_precondition_holds_or_nothing_is_written() {
         let values = values(&app(), &[("k", "1")]);
         let holds = write(app(), r#"[{"key":"k","equals":1.0},{"key":"k","revision":3}]"#, r#"{"k":2}"#, "[]");
-        assert_eq!(decide_scope(&values, &holds, 7).unwrap().app_state.rows.len(), 1);
+        assert_eq!(decide_scope(&values, &holds, (7, 8)).unwrap().app_state.rows.len(), 1);
         let fails = write(app(), r#"[{"key":"k","exists":true},{"key":"k","revision":2}]"#, r#"{"k":2}"#, "[]");
         let failed = FieldError::new("/preconditions/1", "the key `k` has changed since that revision");
-        assert_eq!(decide_scope(&values, &fails, 7).unwrap_err(), mismatch(7, vec![failed]));
+        assert_eq!(decide_scope(&values, &fails, (7, 8)).unwrap_err(), mismatch(7, vec![failed]));
         // If-Match comes first, and a precondition before the operators.
         let stale = ScopeWrite { if_match: Some(IfMatch::parse("\"6\"").unwrap()), ..fails };
-        assert_eq!(decide_scope(&values, &stale, 7).unwrap_err(), mismatch(7, Vec::new()));
+        assert_eq!(decide_scope(&values, &stale, (7, 8)).unwrap_err(), mismatch(7, Vec::new()));
         let ops = r#"[{"op":"append","key":"k","value":[]}]"#;
         let both = write(app(), r#"[{"key":"k","exists":false}]"#, "{}", ops);
-        assert!(matches!(decide_scope(&values, &both, 7), Err(Refusal::RevisionMismatch(_))));
+        assert!(matches!(decide_scope(&values, &both, (7, 8)), Err(Refusal::RevisionMismatch(_))));
         let message = "the key `k`: `append` needs an array, and the value that is there is none";
         let refusal = Refusal::Rejected(Rejected::field("/stateOps/0", message));
-        assert_eq!(decide_scope(&values, &write(app(), "[]", "{}", ops), 7).unwrap_err(), refusal);
+        assert_eq!(decide_scope(&values, &write(app(), "[]", "{}", ops), (7, 8)).unwrap_err(), refusal);
     }
 }

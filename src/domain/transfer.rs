@@ -564,6 +564,8 @@ pub struct ImportEnd {
     pub lost: Lost,
     pub revision: i64,
     pub update_time: Timestamp,
+    /// The latest at which one of its events was committed, stubs included; 0 without one.
+    pub commit_time: Micros,
     /// Key, value, and the revision that wrote it.
     pub state: Vec<(String, RawJson, i64)>,
     pub sha256: [u8; 32],

@@ -47,6 +47,8 @@ pub struct SessionUpdate<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScopeUpdate {
     pub was: i64,
+    /// The first that the batch makes.
+    pub first: i64,
     pub revision: i64,
 }
 
@@ -255,9 +257,10 @@ impl Writes<'_> {
         let users = self.users.iter().map(|(key, update)| (ScopeKey::User((*key).clone()), update));
         let apps = self.apps.iter().map(|(key, update)| (ScopeKey::App((*key).clone()), update));
         let changed = users.chain(apps).filter(|(_, update)| update.revision != update.was);
-        committed.extend(changed.map(|(key, update)| {
-            let (first, last) = (update.was + 1, update.revision);
-            Committed::Scope { key, first, last }
+        committed.extend(changed.map(|(key, update)| Committed::Scope {
+            key,
+            first: update.first,
+            last: update.revision,
         }));
         committed
     }

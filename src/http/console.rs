@@ -45,7 +45,6 @@ const CONTENTS: &[(&str, &[u8])] = files![
     "app.css",
     "app.js",
     "apps.js",
-    "confirm.js",
     "dom.js",
     "edit.js",
     "erasures.js",

@@ -105,13 +105,17 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
     let news = service.subscribe_feed(&feed.scope);
     let accepts = Accepts::find(&call).filter(|accepts| *accepts != Accepts::Any);
     let wait = query.wait().filter(|wait| !wait.is_zero());
-    if let Some(accepts) = accepts {
+    if accepts.is_some() {
         for (param, is_given) in [(&WAIT, query.wait().is_some()), (&PAGE_SIZE, query.integer(&PAGE_SIZE).is_some())] {
             if is_given {
                 return Err(Problem::field(param.name, "is for pages; this is a stream"));
             }
         }
         feed.max_bytes = feed.max_bytes.min(PART_BYTES);
+    }
+    // So that what is read has all that was answered before.
+    service.refresh_feed(call.deadline).await?;
+    if let Some(accepts) = accepts {
         // What is wrong with the position is said before the stream begins.
         let first = service.feed(&feed, call.deadline).await?;
         return stream::answer(
@@ -120,7 +124,6 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
             Feed { service, query: feed, news, first: Some(first), caught_up: false },
         );
     }
-    service.refresh_feed(call.deadline).await?;
     let mut wait = wait.map(|wait| Wait::on(&call, wait, news));
     loop {
         let page = service.feed(&feed, call.deadline).await?;

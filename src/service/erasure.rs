@@ -66,7 +66,7 @@ impl Service {
             user: Some(user),
             reference: draft.reference,
             block: draft.block,
-            time: self.clock.now(),
+            time: self.read(deadline, || Box::pin(self.time(deadline))).await?,
         };
         let Tried { value: outcome, unclear } =
             self.transact(Repeat::Safe, deadline, || self.store.erase(&erasing, deadline)).await?;
@@ -148,7 +148,7 @@ impl Service {
             let (signer, salt) = (self.signer(deadline).await?, self.store.erasure_salt(deadline).await?);
             let (instance, key_id) = (instance(&salt), signer.public().id());
             for erasure in &gone {
-                let done = self.clock.now();
+                let done = self.time(deadline).await?;
                 let statement = receipt::statement(erasure, done, left, &instance, &key_id);
                 self.store.finish_erasure(erasure, done, &signer.sign(&statement), deadline).await?;
             }

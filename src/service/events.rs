@@ -128,8 +128,9 @@ impl Service {
         match outcome {
             Outcome::Done(mut done) => {
                 for event in &mut done.events {
-                    // Stored by an earlier try of this request, whose answer was lost: for the client, it is new.
-                    event.replayed &= !(unclear && event.event.commit_time == append.now);
+                    // Stored by an earlier try of this request, whose answer was lost: for the client, it is new. (A try is unclear
+                    // only if it found an event new, and wrote it if anything.)
+                    event.replayed &= !unclear;
                 }
                 let replayed = done.events.iter().filter(|event| event.replayed).count();
                 self.metrics.replayed(replayed);

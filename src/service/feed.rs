@@ -61,13 +61,13 @@ impl Service {
         }
     }
 
-    /// Makes what is committed part of the feed, so that the next read has it. Otherwise it comes with the next tick.
+    /// Makes all that is committed by now part of the feed, so that the next read has it. Otherwise it comes with the next tick.
     ///
     /// # Errors
     /// The database's.
     pub async fn refresh_feed(&self, deadline: Instant) -> Result<()> {
         if self.store.feeds() && self.store.is_shared() {
-            self.store.tick(i64::MAX, deadline).await?;
+            self.store.tick(i64::MAX, true, deadline).await?;
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Service {
         loop {
             // Where nobody listens, nobody needs the names.
             let after = if self.live.follows_feeds() { last } else { i64::MAX };
-            match self.store.tick(after, Instant::now() + TICK_LIMIT).await {
+            match self.store.tick(after, false, Instant::now() + TICK_LIMIT).await {
                 Ok((tick, scopes)) => {
                     (last, failed) = (tick, false);
                     let is_due = refreshed.elapsed() > REFRESH;

@@ -163,6 +163,7 @@ struct Open {
     first: Option<i64>,
     events: u64,
     update_time: Timestamp,
+    commit_time: Micros,
     state: BTreeMap<String, (i64, RawJson)>,
     rows: Vec<ImportedRow>,
     past: Vec<PastValue>,
@@ -848,6 +849,7 @@ impl Import {
             first: None,
             events: 0,
             update_time: begin.create_time.into(),
+            commit_time: Micros(0),
             state: BTreeMap::new(),
             rows: Vec::new(),
             past: Vec::new(),
@@ -876,10 +878,17 @@ impl Import {
         self.open = Some(open);
         may_write?;
         base_state?;
-        if expire_time.is_some_and(|time| time <= self.service.clock.now()) {
+        let deadline = self.deadline();
+        if let Some(time) = expire_time
+            && time
+                <= self
+                    .service
+                    .read(deadline, || Box::pin(self.service.time(deadline)))
+                    .await
+                    .map_err(Failed::Service)?
+        {
             return Err(Fault::new("session_not_found", "the session has expired").into());
         }
-        let deadline = self.deadline();
         let exists = match self.service.head(&key, deadline).await {
             Ok(_) => true,
             Err(Error::SessionNotFound) => false,
@@ -911,6 +920,7 @@ impl Import {
             open.base_saw = Some(stub.saw);
             open.saw(stub.sequence, stub.saw);
             open.update_time = stub.event_time.into();
+            open.commit_time = open.commit_time.max(stub.commit_time);
         }
         open.saw_invocation(&stub.invocation_id, stub.sequence);
         open.bytes += 500;
@@ -935,6 +945,7 @@ impl Import {
         open.sequence = sequence;
         open.events += 1;
         open.update_time = event.timestamp.clone();
+        open.commit_time = open.commit_time.max(commit_time);
         let removed = event.edit.ops.iter().filter(|op| op.scope == Scope::Session && matches!(op.op, Op::Remove));
         for op in removed {
             open.set(&op.key, None, sequence);
@@ -1022,6 +1033,7 @@ impl Import {
                 begin: open.begin,
                 revision,
                 update_time: open.update_time,
+                commit_time: open.commit_time,
                 state,
                 sha256,
                 now: self.service.clock.now(),

@@ -45,9 +45,11 @@ use crate::domain::feed::FeedPosition;
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::tag::IfMatch;
+use crate::domain::time::Micros;
 use crate::domain::{Limits, Rejected};
 use crate::metrics::Metrics;
 use crate::store::Store;
+use crate::store::backend::DatabaseClock;
 pub use crate::store::backend::Standby;
 use crate::store::error::StoreError;
 use crate::store::nowhere::Nowhere;
@@ -171,10 +173,23 @@ pub struct Changed<T> {
 }
 
 impl Service {
+    /// What time it is for the database: its own clock's where it has one, else this process's.
+    ///
+    /// # Errors
+    /// Of the database.
+    async fn time(&self, deadline: Instant) -> std::result::Result<Micros, StoreError> {
+        Ok(match self.store.clock(deadline).await? {
+            DatabaseClock::Own(earliest, _) => earliest,
+            DatabaseClock::OfProcess(_) => self.clock.now(),
+        })
+    }
+
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
         let live = Arc::new(Live::new(store.is_shared()));
         let told = live.clone();
         store.watch_commits(Box::new(move |committed| told.committed(committed)));
+        let now = clock.clone();
+        store.set_clock(Arc::new(move || now.now()));
         Self { store, clock, limits, metrics, to_sweep: Notify::new(), live, signer: OnceCell::new() }
     }
 

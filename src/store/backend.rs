@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
+use std::sync::Arc;
 
 use super::error::StoreError;
 use super::limits::StoreLimits;
@@ -54,6 +55,8 @@ pub trait Backend: Send + Sync + 'static {
     fn batching(&self) -> Batching;
     /// Overwrites what was removed by now wherever this process can reach it: in its files.
     fn scrub(&self) -> impl Future<Output = Result<Scrubbed>> + Send;
+    /// What to ask for the time, where the database has no clock. The first call counts.
+    fn set_clock(&self, _now: Now) {}
     fn limits(&self) -> StoreLimits;
     /// Whether there is a change feed.
     fn feeds(&self) -> bool {
@@ -68,13 +71,25 @@ pub struct SessionInsert<'a> {
     pub creation: &'a Creation,
     pub subject: Subject,
     pub revision: i64,
-    pub update_time: Timestamp,
+    /// Of the last event; without one it is the time of the creation.
+    pub update_time: Option<Timestamp>,
     pub initial_state: String,
 }
 
-/// The revisions of user and app state that events saw, by incarnation of their sessions, where the database read them
-/// itself.
-pub type Seen = HashMap<i64, (i64, i64)>;
+/// What the database noted of the events of a session that it wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Noted {
+    /// The revisions of user and app state that they saw.
+    pub user: i64,
+    pub app: i64,
+    pub commit_time: Micros,
+}
+
+/// What was noted, by incarnation.
+pub type Seen = HashMap<i64, Noted>;
+
+/// Tells the time by which a database judges that has no clock of its own.
+pub type Now = Arc<dyn Fn() -> Micros + Send + Sync>;
 
 /// The result of [`Tx::commit_if_unchanged`]. Losing a race is normal: it is no error, and is not logged.
 #[derive(Debug)]
@@ -120,7 +135,8 @@ pub trait Tx: Sql {
         }
     }
     /// Writes and commits in one statement, if every head is still what it was. Reads the revisions that are
-    /// [`UNREAD`](crate::domain::loaded::UNREAD). Where others may write ([`Tx::CONCURRENT`]), all is of one app.
+    /// [`UNREAD`](crate::domain::loaded::UNREAD). Where others may write ([`Tx::CONCURRENT`]), all is of one app. Events are committed
+    /// as by [`Tx::apply`].
     fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Verdict>> + Send;
     /// Whether a [`Tx::commit_if_unchanged`] that was cut off may have committed.
     fn may_have_committed(&self) -> bool;
@@ -134,14 +150,16 @@ pub trait Tx: Sql {
         &mut self,
         inserts: &[SessionInsert<'_>],
     ) -> impl Future<Output = Result<Vec<SessionView>>> + Send;
-    fn apply(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<()>> + Send;
+    /// Events are committed now, by the database's clock if it has one, and never before the last one of their session.
+    fn apply(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Seen>> + Send;
 
     /// Whether the change feed is on.
     fn feeds(&self) -> bool;
     /// Adds changes to the feed. What commits in one statement records by itself what it writes.
     fn record(&mut self, changes: &[ChangeRow<'_>]) -> impl Future<Output = Result<()>> + Send;
-    /// Adds a tick to the feed, if anything was committed since the last one, and brings the feed into shape; the last tick.
-    fn tick(&mut self) -> impl Future<Output = Result<i64>> + Send;
+    /// Adds a tick to the feed, if anything was committed since the last one, and that was not a moment ago, and brings the feed into
+    /// shape; the last tick. `at_once`: it, or one before it, has all that was committed before the call.
+    fn tick(&mut self, at_once: bool) -> impl Future<Output = Result<i64>> + Send;
     /// The names of apps and users in the changes of the ticks after one up to another, up to a limit.
     fn ticked(
         &mut self,

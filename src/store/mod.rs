@@ -41,7 +41,7 @@ mod url;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use backend::{DatabaseClock, Scrubbed, Standby};
+use backend::{DatabaseClock, Now, Scrubbed, Standby};
 use error::StoreError;
 use pool::{Nodes, PoolUse};
 use runner::{OnCommit, OnWait};
@@ -322,9 +322,15 @@ pub trait Store: Send + Sync + 'static {
     /// Reads the change feed. It may look no longer than until `until` for changes that the query wants.
     async fn feed(&self, query: &FeedQuery, until: Instant, deadline: Instant) -> Result<FeedPage, StoreError>;
 
-    /// Makes what was committed since the last call part of the feed, where that takes a tick; the last tick, and the names of apps and
+    /// Makes what was committed since the last call part of the feed, where that takes a tick, unless one was a moment ago. `at_once`: all
+    /// that was committed before the call. The last tick, and the names of apps and
     /// users in the changes after the tick `after`, or none if these are too many, or there is no such tick.
-    async fn tick(&self, after: i64, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>), StoreError>;
+    async fn tick(
+        &self,
+        after: i64,
+        at_once: bool,
+        deadline: Instant,
+    ) -> Result<(i64, Option<Vec<FeedScope>>), StoreError>;
 
     /// Ends the feed, of which changes begin to be missing: no position from before holds.
     async fn end_feed(&self, deadline: Instant) -> Result<(), StoreError>;
@@ -350,6 +356,9 @@ pub trait Store: Send + Sync + 'static {
     /// Whom to tell of what this process commits: of events, whichever method they come by, of each session a range of sequences,
     /// each once, also of a commit whose answer was lost; and of other changes that a reader of sessions sees. The first call counts.
     fn watch_commits(&self, on_commit: OnCommit);
+
+    /// What tells the time, where the database has no clock: asked as an append is written. The first call counts.
+    fn set_clock(&self, now: Now);
 
     async fn close(&self);
 }

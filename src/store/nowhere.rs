@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::Store;
-use super::backend::{DatabaseClock, Scrubbed, Standby};
+use super::backend::{DatabaseClock, Now, Scrubbed, Standby};
 use super::error::{Cause, StoreError};
 use super::pool::{Nodes, PoolUse};
 use super::runner::{OnCommit, OnWait};
@@ -306,7 +306,7 @@ impl Store for Nowhere {
         Ok(FeedPage::Disabled)
     }
 
-    async fn tick(&self, _: i64, _: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
+    async fn tick(&self, _: i64, _: bool, _: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
         Ok((0, Some(Vec::new())))
     }
 
@@ -339,6 +339,8 @@ impl Store for Nowhere {
 
     /// Nothing is committed here.
     fn watch_commits(&self, _: OnCommit) {}
+
+    fn set_clock(&self, _: Now) {}
 
     async fn close(&self) {}
 }

@@ -143,6 +143,8 @@ fn recall<'a, K: Ord + Eq + Hash + Clone>(
 ) {
     for (key, held) in needs {
         match if *held || !concurrent { memory.get(key) } else { Some(UNREAD) } {
+            // Where state begins that has no revision, is not cached.
+            Some(0) if *held => drop(missing.insert(key, true)),
             Some(revision) => drop(heads.insert((*key).clone(), revision)),
             None => drop(missing.insert(key, true)),
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
-use super::backend::{Backend, Tx};
+use super::backend::{Backend, Seen, Tx};
 use super::error::{Cause, StoreError};
 use super::limits::{Deadline, StoreLimits};
 use crate::domain::writes::{ChangeRow, Committed, Writes};
@@ -50,9 +50,9 @@ impl End {
 ///
 /// # Errors
 /// As of [`Tx::apply`].
-pub async fn apply<X: Tx>(tx: &mut X, writes: &Writes<'_>) -> Result<End> {
-    tx.apply(writes).await?;
-    Ok(End::Commit(writes.committed()))
+pub async fn apply<X: Tx>(tx: &mut X, writes: &Writes<'_>) -> Result<(Seen, End)> {
+    let seen = tx.apply(writes).await?;
+    Ok((seen, End::Commit(writes.committed())))
 }
 
 /// Tells the change feed, if it is on, of what is about to be committed.

@@ -48,8 +48,11 @@ def scenes(page):
             for tab in ["Actions", "Raw"]:
                 page.click("[role=tab]", tab)
                 yield f"session, {tab}"
-    for key, name in [("e", "edit"), ("f", "fork"), ("r", "rewind"), ("?", "help")]:
-        page.press(key)
+    for key, name in [("e", "edit"), ("f", "fork"), ("Rewind", "rewind"), ("Trim", "trim"), ("?", "help")]:
+        if len(key) == 1:
+            page.press(key)
+        else:
+            page.click(".buttons button", key)
         page.find("dialog[open]")
         yield f"session, {name}"
         page.press(Keys.ESCAPE)
@@ -112,6 +115,32 @@ def test_no_page_breaks_a_rule(browser, shop, width, dark):
 def test_nothing_is_wider_than_the_window(browser, shop, width):
     page = browser.page(shop, width=width, height=WIDTHS[width], credential=shop.key)
     assert [scene for scene in scenes(page) if page.overflow() > 0] == []
+
+
+CUT = """[...document.querySelectorAll('.cell > *')].filter((one) => one.checkVisibility()).flatMap((one) => {
+    const [box, cell] = [one.getBoundingClientRect(), one.closest('td').getBoundingClientRect()];
+    const isPill = one.classList.contains('label');
+    const isCut = box.right > cell.right + .5 || (isPill && one.scrollWidth > one.clientWidth) || (isPill && parseFloat(getComputedStyle(one).paddingLeft) > 8);
+    return isCut ? [one.outerHTML] : [];
+})"""
+EMPTY = """[...document.querySelectorAll('.pane > header, .head')].filter((one) => one.checkVisibility() &&
+    ([...one.children].every((child) => !child.checkVisibility()) || one.clientHeight > 80)).map((one) => one.outerHTML)"""
+
+
+@pytest.mark.parametrize("width", [1280, 390, 360])
+def test_rows_show_their_pills_and_bars_have_content(browser, shop, width):
+    page = browser.page(shop, width=width, height=800, credential=shop.key)
+    for route, pill in [("#/app/shop", "fork"), ("#/app/shop/user/zoe", "fork"), ("#/keys", "you")]:
+        page.go(route) if route != "#/app/shop" else page.open(route)
+        page.find(".cell .label", pill)
+        assert page.value(CUT) == [], route
+        assert set(page.value("[...document.querySelectorAll('tbody tr')].map((row) => row.clientHeight).filter((height) => height > 0)")) == {28}
+    page.go(f"{REFUND}?at=9")
+    page.find(".row[aria-current=true]")
+    for pane in ["Timeline", "Event", "State"]:
+        if width < 900:
+            page.click(".chooser button", pane)
+        assert page.value(EMPTY) == [], pane
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

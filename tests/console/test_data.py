@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from browser import Keys
 from server import event, path, until
 
 NUMBER = "1.10"
@@ -58,14 +59,41 @@ def test_trim_to_here(api, app, page):
     api.append(session, *[event(f"e{n}", text=f"Text {n}", delta={"n": n}) for n in range(1, 7)])
     page.open(f"#/app/{app}/user/ada/session/s1?at=4")
     page.find(".row[aria-current=true]", "Text 4")
-    page.press("m")
-    assert '{"beforeSequence":5}' in page.text("dialog .request")
+    page.click("button", "Trim to here")
+    assert page.value("document.activeElement.textContent") == "Cancel"
+    page.wait_text("dialog .request", "The id is not typed yet")
+    page.fill("dialog input", "s1")
+    assert '{"beforeSequence":5}' in page.text("dialog .request") and 'If-Match: "6"' in page.text("dialog .request")
+    api.append(session, event("late", text="Late"))
+    page.click("dialog button[type=submit]", "Trim")
+    page.wait_text("dialog .trouble", "Nothing was trimmed: event 7 came meanwhile")
+    assert api.get(session).json.get("baseRevision", 0) == 0
     page.click("dialog button[type=submit]", "Trim")
     page.wait("!document.querySelector('dialog')")
     page.find(".timeline .start", "Events 1–4 were trimmed")
     page.wait("!document.querySelector('.timeline').textContent.includes('Text 3')")
     assert api.get(session).json["baseRevision"] == 4
     page.find(".timeline", "Text 6")
+
+
+def test_cancel_has_the_focus_in_every_dangerous_dialog(api, app, page):
+    session = api.session(app)
+    api.append(session, event("e1", text="One"), event("e2", text="Two"))
+    for address, words in [
+        (f"#/app/{app}", ["Change policy"]),
+        (f"#/app/{app}/user/ada", ["Erase", "Delete"]),
+        (f"#/app/{app}/user/ada/session/s1?at=1", ["Trim to here", "Rewind to here"]),
+    ]:
+        page.open(address)
+        page.find("h1")
+        for word in words:
+            page.js("arguments[0].click()", until(word, lambda word=word: page.js(
+                "return [...document.querySelectorAll('#main button')].find((one) => one.textContent.startsWith(arguments[0]))", word)))
+            page.find("dialog .danger")
+            assert page.value("document.activeElement.textContent") == "Cancel", word
+            page.press(Keys.ENTER)
+            page.wait("!document.querySelector('dialog')")
+    assert api.get(session).json["revision"] == 2
 
 
 def test_an_export_is_what_the_server_gives(api, app, page, browser, tmp_path):

@@ -43,8 +43,10 @@ def test_create_a_key(server, app, keys_page):
     page.wait_text("dialog .request", "Name the key")
     page.fill("dialog input", "shop <b>agent</b>")
     page.choose("dialog select", "agent")
-    page.all("dialog textarea")[0].clear()
+    page.wait_text("dialog .request", "Name the apps")
+    assert page.all("dialog textarea")[0].get_attribute("value") == ""
     page.all("dialog textarea")[0].send_keys(f"{app}\n{app}-*")
+    assert '"ttl":7776000' in page.text("dialog .request")
     page.js("arguments[0].value = '3600'; arguments[0].dispatchEvent(new Event('change', {bubbles: true}))", page.all("dialog select")[1])
     assert '"ttl":3600' in page.text("dialog .request")
     page.click("dialog button", "Create")
@@ -59,6 +61,7 @@ def test_a_key_that_the_server_refuses(server, keys_page):
     page = keys_page
     page.click("button", "New key")
     page.fill("dialog input", "one user")
+    page.all("dialog textarea")[0].send_keys("shop")
     page.choose("dialog select", "user")
     page.click("dialog button", "Create")
     page.wait_text("dialog .trouble", "user")
@@ -127,6 +130,7 @@ def test_tokens(server, app, keys_page):
     assert (whoami["kind"], whoami["role"], whoami["apps"], whoami["users"]) == ("token", "user", [app], ["ada"])
 
     page.click("button", "Revoke tokens")
+    assert page.value("document.activeElement.textContent") == "Cancel"
     for field, text in zip(page.all("dialog input"), [app, "ada"]):
         field.send_keys(text)
     page.click("dialog button", "Revoke")
@@ -157,6 +161,7 @@ def test_the_secret_is_copied(browser, keys_page):
     browser.driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
     page.click("button", "New key")
     page.fill("dialog input", "copied")
+    page.all("dialog textarea")[0].send_keys("*")
     page.click("dialog button", "Create")
     shown = page.text("dialog .secret")
     page.click("dialog button", "Copy")

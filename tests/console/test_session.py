@@ -150,7 +150,7 @@ def test_a_rewind_of_events_that_were_not_seen_is_refused(api, app, page):
     session = filled(api, app)
     opened(page, app, "?at=2")
     wait_at(page, 2, 5)
-    page.press("r")
+    page.click("button", "Rewind to here")
     page.find("dialog")
     api.append(session, event("late", "agent", "Late", {"n": 6}), event("later", "agent", "Later", {"n": 7}))
     page.click("dialog button[type=submit]", "Rewind")
@@ -309,6 +309,96 @@ def test_a_session_that_is_deleted_while_open(api, app, page):
     page.find(".timeline .row", "Text 5")
 
 
+@pytest.mark.parametrize("word", ["measures", "refund", "fork", "edit", "rewind", "trim", "new", "delete me"])
+def test_a_filter_is_no_command(api, app, page, word):
+    session = filled(api, app)
+    opened(page, app, "?at=3")
+    wait_at(page, 3, 5)
+    page.press("/", *word, Keys.ENTER, Keys.ENTER)
+    assert page.value("document.activeElement.value") == word
+    assert page.all("dialog") == []
+    page.press(Keys.ESCAPE)
+    # Nor where the letters are keys, as nothing has the focus.
+    page.js("document.activeElement.blur()")
+    for key in "abcdhilmnopqrsuvwxz":
+        page.press(key, Keys.ENTER)
+        assert page.all("dialog .danger") == [], key
+    now = api.get(session).json
+    assert (now["revision"], now.get("baseRevision", 0)) == (5, 0)
+    assert len(api.get(path("apps", app, "sessions")).json["sessions"]) == 1
+
+
+def shown_events(page):
+    return page.value("[...document.querySelectorAll('.timeline .row:not(.start) .sequence')].map((cell) => Number(cell.textContent))")
+
+
+def test_the_timeline_is_filtered(api, app, page):
+    session = filled(api, app, 12)
+    call = {"functionCall": {"id": "c", "name": "look_up", "args": {"order": "A-1093"}}}
+    api.append(session, {"id": "call", "author": "Helper", "content": {"parts": [call]}, "actions": {"stateDelta": {"price": 1}}})
+    opened(page, app, "?at=1")
+    wait_at(page, 1, 13)
+    for text, expected in [("text 1", [1, 10, 11, 12]), ("a-1093", [1, 13]), ("HELPER", [1, 13]), ("price", [1, 13]), ("i6", [1, 11, 12])]:
+        page.fill(".left input", text)
+        page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === arguments[0]", len(expected))
+        assert shown_events(page) == expected, text
+    assert page.address().endswith("?at=1&filter=i6")
+    page.js("document.activeElement.blur()")
+    page.press("j")
+    wait_at(page, 11, 13)
+    page.press("j", "j")
+    wait_at(page, 12, 13)
+    page.press("k", "k")
+    wait_at(page, 11, 13)
+    page.press("k")
+    wait_at(page, 11, 13)
+    page.fill(".left input", "nothing has this")
+    page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === 1")
+    page.js("const filter = document.querySelector('.left input'); filter.value = ''; filter.dispatchEvent(new Event('input'))")
+    page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === 13")
+    page.wait("location.hash.endsWith('?at=11')")
+    page.open(address(app, "?at=1&filter=price"))
+    page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === 2")
+
+
+@pytest.mark.page(width=390, height=800)
+def test_the_filter_is_found_on_a_small_screen(api, app, page):
+    session = filled(api, app)
+    opened(page, app)
+    page.click(".chooser button", "Event")
+    page.press("/", *"edit", Keys.ENTER)
+    assert page.find(".left input").get_attribute("value") == "edit"
+    assert page.all("dialog") == [] and api.get(session).json["revision"] == 5
+
+
+def test_a_dialog_closes_when_the_address_changes(api, app, page):
+    filled(api, app)
+    filled(api, app, id="s2")
+    opened(page, app)
+    for open, next in [("Trim to here", address(app, "?at=2")), ("Rewind to here", address(app, id="s2")), ("Fork here", "#/server")]:
+        page.click("button", open)
+        page.find("dialog")
+        page.go(next)
+        page.wait("!document.querySelector('dialog')")
+    page.js("history.back()")
+    page.find(".row[aria-current=true]")
+    # One that is on its way is not opened for another session.
+    page.js("""const real = fetch;
+        window.fetch = async (address, options) => {
+            if (!address.endsWith('/state')) return real(address, options);
+            const answer = await real(address);
+            await new Promise((done) => { window.release = done; });
+            return answer;
+        };""")
+    page.press("e")
+    page.wait("window.release !== undefined")
+    page.go("#/server")
+    page.find(".ready")
+    page.js("release()")
+    page.find(".ready")
+    assert page.all("dialog") == []
+
+
 FOCUS = "document.activeElement.textContent"
 OUTLINE = "getComputedStyle(document.activeElement).outlineStyle"
 
@@ -326,7 +416,7 @@ def test_keyboard_alone(api, app, page, copied):
     assert "Text 5" in page.value(FOCUS)
     assert page.value(OUTLINE) != "none"
     assert re.fullmatch(r"event 5 of 6, agent, \d\d:\d\d:\d\d", page.value("document.querySelector('.slider input').getAttribute('aria-valuetext')"))
-    for key, title in [("e", "Edit state"), ("f", "Fork at event 5"), ("r", "Rewind to event 5"), ("?", "Keys")]:
+    for key, title in [("e", "Edit state"), ("f", "Fork at event 5"), ("?", "Keys")]:
         page.press(key)
         page.find("dialog h2", title)
         assert page.value("document.querySelector('dialog').contains(document.activeElement)")

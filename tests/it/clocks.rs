@@ -1,6 +1,8 @@
 //! Replicas whose clocks are wrong. On PostgreSQL one clock judges whether a session has expired, and that is the database's.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use serde_json::json;
@@ -10,13 +12,13 @@ use sessiond::domain::event::EventDraft;
 use sessiond::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use sessiond::domain::json::Json;
 use sessiond::domain::lease::{LeaseDraft, LeaseMark, LeaseRefusal};
-use sessiond::domain::query::{ListQuery, OrderBy, StateFilter};
+use sessiond::domain::policy::{Policy, PolicyWrite};
+use sessiond::domain::query::{EventQuery, ListQuery, OrderBy, StateFilter};
 use sessiond::domain::rewind::RewindTarget;
 use sessiond::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use sessiond::domain::time::Micros;
 use sessiond::metrics::Metrics;
-use sessiond::service::{Clock, Error, Guard, Service, SystemClock, Taken};
-use sessiond::store::limits::CLOCK_TOLERANCE;
+use sessiond::service::{Answered, Clock, Error, Guard, Service, SystemClock, Taken};
 use sessiond::store::limits::PostgresOptions;
 use sessiond::store::limits::StoreLimits;
 use sessiond::store::open;
@@ -26,17 +28,17 @@ use uuid::Uuid;
 
 use crate::support::binary::Server;
 use crate::support::client::PATIENCE;
-use crate::support::databases::{Place, verify};
+use crate::support::databases::{Place, on_both_databases, verify};
 use crate::support::postgres::{Database, database};
 
 const HOUR: i64 = 3_600_000_000;
 
 /// The machine's clock, wrong by so many microseconds.
-struct Wrong(i64);
+struct Wrong(AtomicI64);
 
 impl Clock for Wrong {
     fn now(&self) -> Micros {
-        SystemClock.now().plus(self.0)
+        SystemClock.now().plus(self.0.load(Relaxed))
     }
 
     fn fresh_id(&self) -> Uuid {
@@ -55,6 +57,7 @@ impl Clock for Wrong {
 /// A replica, but for its HTTP.
 struct Replica {
     service: Arc<Service>,
+    clock: Arc<Wrong>,
     metrics: Arc<Metrics>,
 }
 
@@ -62,11 +65,15 @@ type Result<T> = std::result::Result<T, Error>;
 
 impl Replica {
     async fn start(database: &Database, wrong_by: i64) -> Self {
-        let store = open::database(&database.url, PostgresOptions::default(), StoreLimits::default()).await.unwrap();
+        Self::over(&database.url, wrong_by).await
+    }
+
+    async fn over(url: &str, wrong_by: i64) -> Self {
+        let store = open::database(url, PostgresOptions::default(), StoreLimits::default()).await.unwrap();
         store.migrate().await.unwrap();
-        let (metrics, clock) = (Arc::new(Metrics::new()), Arc::new(Wrong(wrong_by)));
-        let service = Service::new(store, clock, Limits::default(), metrics.clone());
-        Self { service: Arc::new(service), metrics }
+        let (metrics, clock) = (Arc::new(Metrics::new()), Arc::new(Wrong(wrong_by.into())));
+        let service = Service::new(store, clock.clone(), Limits::default(), metrics.clone());
+        Self { service: Arc::new(service), clock, metrics }
     }
 
     /// The expiry of the session that was made.
@@ -78,11 +85,32 @@ impl Replica {
     }
 
     async fn append(&self, id: &str) -> Result<i64> {
-        let event = EventDraft::parse(Json::parse(b"{}", 64).unwrap(), "", None, &Limits::default()).unwrap();
-        self.service
-            .append(key(id), vec![event], Guard::default(), deadline())
-            .await
-            .map(|appended| appended.tag.revision)
+        Ok(self.append_event(id, "{}").await?.0)
+    }
+
+    /// The sequence of the event, and when it was committed as the answer says.
+    async fn append_event(&self, id: &str, event: &str) -> Result<(i64, Micros)> {
+        let event =
+            EventDraft::parse(Json::parse(event.as_bytes(), 64).unwrap(), "", None, &Limits::default()).unwrap();
+        let appended = self.service.append(key(id), vec![event], Guard::default(), deadline()).await?;
+        let [Answered::Stored { event, .. }] = &appended.events[..] else { panic!("{appended:?}") };
+        Ok((event.sequence, event.commit_time))
+    }
+
+    /// When the session was created, was updated last, and when each of its events was committed, as reads say.
+    async fn times(&self, id: &str) -> (Micros, Micros, Vec<Micros>) {
+        let query = Some(EventQuery::all());
+        let view = self.service.session(key(id), None, query, deadline()).await.unwrap();
+        let committed = view.events.events.iter().map(|event| event.commit_time).collect();
+        (view.head.create_time, view.head.update_time.micros, committed)
+    }
+
+    /// Sweeps until whoever is asked says that it was enough.
+    async fn sweep_until(&self, what: &str, is_so: impl AsyncFnMut() -> bool) {
+        let sweeping = self.service.clone();
+        let sweeping = tokio::spawn(async move { sweeping.sweep_forever(Duration::from_millis(10), PATIENCE).await });
+        until(what, is_so).await;
+        sweeping.abort();
     }
 
     async fn patch(&self, id: &str, body: &str) -> Result<Option<Micros>> {
@@ -231,7 +259,7 @@ async fn a_replica_whose_clock_is_behind_shows_no_expired_session() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_time_to_live_counts_from_what_the_database_takes_for_now() {
     let database = database().await;
-    for wrong_by in [0, 2 * HOUR, -2 * HOUR] {
+    for wrong_by in [0, 2 * HOUR, -2 * HOUR, 3_000_000, -3_000_000] {
         let replica = Replica::start(&database, wrong_by).await;
         for (n, made) in ["created", "patched"].into_iter().enumerate() {
             let id = format!("{made}{wrong_by}");
@@ -244,10 +272,8 @@ async fn a_time_to_live_counts_from_what_the_database_takes_for_now() {
                 }
             };
             let (expires, after) = (expires.unwrap(), SystemClock.now());
-            // Clocks that differ by less than this pass for the same.
-            let tolerance = CLOCK_TOLERANCE;
-            let least = before.plus(600_000_000 - tolerance);
-            assert!((least..=after.plus(600_000_000 + tolerance)).contains(&expires), "{id}: {before:?} {expires:?}");
+            let range = before.plus(600_000_000)..=after.plus(600_000_000);
+            assert!(range.contains(&expires), "{id}: {before:?} {expires:?}");
         }
         // A time is a time, whoever is told it.
         let given = replica.create(&format!("given{wrong_by}"), &body(r#""expireTime":4102444800"#)).await.unwrap();
@@ -255,6 +281,131 @@ async fn a_time_to_live_counts_from_what_the_database_takes_for_now() {
     }
     verify(&database.url).await;
 }
+
+/// Whoever judges how old something is relies on these times.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_whose_clock_is_wrong_writes_no_wrong_times() {
+    let database = database().await;
+    for wrong_by in [-48 * HOUR, 48 * HOUR, -3_000_000] {
+        let (right, wrong) = (Replica::start(&database, 0).await, Replica::start(&database, wrong_by).await);
+        let before = SystemClock.now();
+        let given = r#"{"timestamp":5,"id":"given"}"#;
+        wrong.create("empty", "{}").await.unwrap();
+        wrong.create("s", &format!(r#"{{"state":{{"k":1,"user:k":1}},"events":[{given}]}}"#)).await.unwrap();
+        let at_creation = wrong.times("s").await;
+        let mut answered = Vec::new();
+        for n in 0..4 {
+            let replica = if n % 2 == 0 { &wrong } else { &right };
+            answered
+                .push(replica.append_event("s", r#"{"actions":{"stateDelta":{"user:k":2,"app:k":1}}}"#).await.unwrap());
+        }
+        let fork = SessionId::parse("fork").unwrap();
+        wrong.service.fork(key("s"), Some(0), Some(fork), None, deadline()).await.unwrap();
+        let after = SystemClock.now();
+
+        let (created, _, committed) = right.times("s").await;
+        assert_eq!((created, &committed[..1]), (at_creation.0, &at_creation.2[..]));
+        assert_eq!(committed[1..], answered.iter().map(|(_, time)| *time).collect::<Vec<_>>(), "as answered");
+        assert!(committed.is_sorted() && created <= committed[0], "{created:?} {committed:?}");
+        let (begun, seen, none) = right.times("empty").await;
+        assert!(none.is_empty() && begun == seen, "{begun:?} {seen:?}");
+        let (forked, forked_update, _) = right.times("fork").await;
+        assert_eq!(forked, forked_update);
+        for time in [created, begun, forked].iter().chain(&committed) {
+            assert!((before..=after).contains(time), "{wrong_by}: {before:?} {time:?} {after:?}");
+        }
+        for id in ["s", "empty", "fork"] {
+            right.service.delete_session(key(id), Guard::default(), deadline()).await.unwrap();
+        }
+    }
+    verify(&database.url).await;
+}
+
+/// What was made seconds ago is not two days old, whoever made it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_whose_clock_is_behind_loses_nothing_to_a_policy() {
+    let database = database().await;
+    let (right, wrong) = (Replica::start(&database, 0).await, Replica::start(&database, -48 * HOUR).await);
+    let policy =
+        r#"{"sessions":{"maxAge":"1d","idleTtl":"1d"},"events":{"maxAge":"1d"},"sharedHistory":{"maxAge":"1d"}}"#;
+    let policy = Policy::parse(Json::parse(policy.as_bytes(), 64).unwrap()).unwrap();
+    let write = PolicyWrite { app: user().app, policy: Some(policy), if_match: None, if_absent: false };
+    right.service.set_policy(write, deadline()).await.unwrap();
+    for replica in [&wrong, &right] {
+        for id in ["old", "s"] {
+            let id = if Arc::ptr_eq(&replica.service, &right.service) { format!("{id}-right") } else { id.to_owned() };
+            replica.create(&id, "{}").await.unwrap();
+            for n in 0..3 {
+                let delta = format!(r#"{{"actions":{{"stateDelta":{{"user:k":{n}}}}}}}"#);
+                replica.append_event(&id, &delta).await.unwrap();
+            }
+        }
+    }
+    // Only what really is old goes.
+    let age = format!(
+        "update sessions set create_time = create_time - {}, active_day = active_day - 2 where id = 'old' returning revision",
+        48 * HOUR
+    );
+    execute(&database, &age).await;
+    let gone = async || execute(&database, "select count(*) from sessions where id = 'old'").await == 0;
+    right.sweep_until("the old one is gone", gone).await;
+    // Another round after that one.
+    execute(&database, &format!("update sessions set create_time = create_time - {}, active_day = active_day - 2 where id = 'old-right' returning revision", 48 * HOUR)).await;
+    let gone = async || execute(&database, "select count(*) from sessions where id = 'old-right'").await == 0;
+    right.sweep_until("and the other", gone).await;
+    for id in ["s", "s-right"] {
+        let (.., committed) = right.times(id).await;
+        assert_eq!(committed.len(), 3, "{id}");
+        right.service.state_at(key(id), 1, StateFilter::default(), deadline()).await.unwrap();
+    }
+    verify(&database.url).await;
+}
+
+/// Of an append that waits, it is the time after that.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_is_committed_when_its_session_is_locked() {
+    let database = database().await;
+    let replica = Replica::start(&database, 0).await;
+    replica.create("s", "{}").await.unwrap();
+    let mut lock = PgConnection::connect(&database.url).await.unwrap();
+    sqlx::raw_sql("begin; select 1 from sessions for update").execute(&mut lock).await.unwrap();
+    let appending = tokio::spawn(async move { replica.append_event("s", "{}").await.unwrap().1 });
+    let waits = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    until("it waits", async || execute(&database, waits).await > 0).await;
+    let released = SystemClock.now();
+    sqlx::raw_sql("rollback").execute(&mut lock).await.unwrap();
+    assert!(appending.await.unwrap() >= released);
+}
+
+async fn times_of_commits_do_not_go_back(place: Place) {
+    let replica = Replica::over(&place.url(), 0).await;
+    replica.create("s", r#"{"events":[{"id":"e"}]}"#).await.unwrap();
+    replica.append("s").await.unwrap();
+    // The clock of SQLite's one process.
+    replica.clock.0.store(-2 * HOUR, Relaxed);
+    let (_, answered) = replica.append_event("s", "{}").await.unwrap();
+    let (.., committed) = replica.times("s").await;
+    assert!(committed.is_sorted() && committed[2] == answered, "{committed:?}");
+    replica.clock.0.store(0, Relaxed);
+    // The database's own.
+    place.execute(format!("update sessions set commit_time = commit_time + {HOUR}")).await;
+    place.execute(format!("update events set commit_time = commit_time + {HOUR}")).await;
+    let (.., committed) = replica.times("s").await;
+    let (_, answered) = replica.append_event("s", "{}").await.unwrap();
+    assert_eq!(answered, committed[2]);
+    // And where it is copied.
+    let fork = SessionId::parse("f").unwrap();
+    replica.service.fork(key("s"), None, Some(fork), None, deadline()).await.unwrap();
+    let (_, after_fork) = replica.append_event("f", "{}").await.unwrap();
+    assert!(after_fork >= answered, "{after_fork:?} {answered:?}");
+    let target = RewindTarget::Revision(1);
+    replica.service.rewind(key("s"), target, None, Guard::default(), deadline()).await.unwrap();
+    let (.., committed) = replica.times("s").await;
+    assert!(committed.is_sorted(), "{committed:?}");
+    place.finish().await;
+}
+
+on_both_databases!(times_of_commits_do_not_go_back);
 
 /// A file has one process, and nobody else's clock.
 #[tokio::test(flavor = "multi_thread")]

@@ -102,7 +102,8 @@ fn statements_of_the_function() -> Vec<Statement> {
     let (body, _) = body.split_once("$$").unwrap();
     let body: Vec<&str> = body.lines().filter(|line| !line.trim_start().starts_with("--")).flat_map(words).collect();
     let types = parameters.split(',').filter_map(|parameter| parameter.trim().split_once(' '));
-    let types: HashMap<&str, &str> = types.chain([("present", "bigint"), ("made_users", "text[]")]).collect();
+    let types: HashMap<&str, &str> =
+        types.chain([("present", "bigint"), ("committed", "bigint"), ("made_users", "text[]")]).collect();
 
     let mut statements = Vec::new();
     for part in body.split(|word| matches!(*word, ";" | "then" | "else" | "loop")) {
@@ -193,7 +194,8 @@ fn faults(name: &str, node: &Value, faults: &mut String) {
 
 fn has_user(table: &str) -> bool {
     // What remains after an erasure tells users by a hash.
-    !table.starts_with("app_") && !["policies", "erasures", "blocked_users", "token_epochs"].contains(&table)
+    !table.starts_with("app_")
+        && !["policies", "erasures", "erased_revisions", "blocked_users", "token_epochs"].contains(&table)
 }
 
 /// The highest number of a parameter in a text.

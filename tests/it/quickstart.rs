@@ -253,6 +253,10 @@ fn masked(text: &str) -> String {
             // As `sessiond keys` shows it.
             line.replace_range(..line.find(' ').unwrap_or_default(), "KEY");
         }
+        if line.trim_end().strip_prefix("id: ").is_some_and(|id| id.len() == 43 && id.is_ascii()) {
+            // In a stream of the change feed.
+            line.replace_range(4..47, "POSITION");
+        }
         for member in ["subject", "instance", "keyId", "signature", "publicKey", "position"] {
             // Of receipts and of the change feed.
             let begin = format!("\"{member}\":\"");
@@ -300,13 +304,6 @@ fn mask(word: &str) -> String {
     {
         return format!("{sequence}-CURSOR");
     }
-    if let [tick, proof] = word.split('-').collect::<Vec<_>>()[..]
-        && tick.bytes().all(|b| b.is_ascii_digit())
-        && proof.len() == 8
-        && is_hex(proof)
-    {
-        return format!("{tick}-PROOF");
-    }
     let (before, last) = word.rsplit_once('.').map_or(("", word), |(before, last)| (before, last));
     let (mark, metadata) =
         last.split_once('-').map_or((last, String::new()), |(mark, rest)| (mark, format!("-{rest}")));
@@ -329,11 +326,15 @@ fn what_is_masked_is_what_changes() {
         (r#"p-01a1fe93-945e-721c-b540-140acfef9a45"#, "p-ID"),
         ("date: Sat, 21 Nov 2026 11:12:07 GMT\nx", "date\nx"),
         ("id: 12-7460812287493caf-5b1e02aa", "id: 12-CURSOR"),
+        ("id: mRiN5cZLGB5DM0JuRFDxeHfcCJoC3JEWCPkEWAVR5yM", "id: POSITION"),
         (r#""4.1.1.7460812287493caf-2""#, r#""4.1.1MARK-2""#),
         (r#"{"id":"55aqj6aovfso","key":"sdk_a_B-9.c"}"#, r#"{"id":"KEY","key":"CREDENTIAL"}"#),
         (r#"{"id":"gfiqxyvccsms"}"#, r#"{"id":"KEY"}"#),
         ("gfiqxyvccsms role=agent apps=shop\n", "KEY role=agent apps=shop\n"),
-        (r#"{"position":"11-da0ad82e","kind":"events"}"#, r#"{"position":"","kind":"events"}"#),
+        (
+            r#"{"position":"mRiN5cZLGB5DM0JuRFDxeHfcCJoC3JEWCPkEWAVR5yM","kind":"events"}"#,
+            r#"{"position":"","kind":"events"}"#,
+        ),
         ("location: /v1/keys/gfiqxyvccsms", "location: /v1/keys/KEY"),
         ("{\"name\":\"abcdefghijkl\"}", "{\"name\":\"abcdefghijkl\"}"),
         (r#"{"price":1.10,"nextPageToken":"9bd7f4659fa61b6133"}"#, r#"{"price":1.10,"nextPageToken":"MARK"}"#),

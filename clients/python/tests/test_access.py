@@ -34,7 +34,7 @@ class Closed:
 
     def plain(self) -> httpx.Client:
         """The administrator, by plain HTTP."""
-        headers = {"Authorization": f"Bearer {self.admin_key_file.read_text().strip()}"}
+        headers = {"Authorization": f"Bearer {self.admin_key_file.read_text(encoding='utf-8').strip()}"}
         return httpx.Client(base_url=f"{self.server.url}/v1", headers=headers)
 
     def key(self, app: str, role: str = "agent") -> dict[str, Any]:
@@ -51,7 +51,7 @@ def closed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         folder = tmp_path_factory.mktemp(request.param)
         url = f"sqlite://{folder}/test.db" if request.param == "sqlite" else stack.enter_context(postgres.database())
         file = folder / "admin.key"
-        file.write_text(secrets.token_urlsafe(32) + "\n")
+        file.write_text(secrets.token_urlsafe(32) + "\n", encoding="utf-8")
         server = Server(url, folder / "sessiond.log", "--admin-key-file", str(file))
         stack.callback(server.stop)
         yield Closed(server, file)
@@ -194,8 +194,8 @@ async def test_the_token_of_a_program_comes_from_the_environment(
 ) -> None:
     monkeypatch.setenv("SESSIOND_TOKEN", closed.key(app)["key"])
     (tmp_path / app).mkdir()
-    (tmp_path / app / "agent.py").write_text(AGENT)
-    (tmp_path / app / "services.py").write_text("import sessiond_adk\n")
+    (tmp_path / app / "agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / app / "services.py").write_text("import sessiond_adk\n", encoding="utf-8")
     uri = closed.server.url.replace("http://", "sessiond://")
     monkeypatch.setenv("PYTHONPATH", str(CLIENT))
     ran = Program(*ADK, "run", f"--session_service_uri={uri}", str(tmp_path / app), said="Hello\nexit\n")

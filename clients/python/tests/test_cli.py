@@ -28,8 +28,8 @@ def agents(tmp_path: Path, app: str) -> Path:
     """A folder of agents, with one agent in it, as a user of ADK has it."""
     folder = tmp_path / "agents"
     (folder / app).mkdir(parents=True)
-    (folder / app / "agent.py").write_text(AGENT)
-    (folder / "services.py").write_text("import sessiond_adk\n")
+    (folder / app / "agent.py").write_text(AGENT, encoding="utf-8")
+    (folder / "services.py").write_text("import sessiond_adk\n", encoding="utf-8")
     return folder
 
 

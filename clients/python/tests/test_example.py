@@ -19,7 +19,9 @@ EXAMPLE = ROOT / "examples/adk-python"
 
 def transcripts(readme: Path, script: str) -> list[tuple[str, str]]:
     """The runs of a script that a README shows: the arguments, and what it prints."""
-    runs = re.findall(rf"^\$ \.venv/bin/python ({script} .*)\n((?:.+\n)+)", readme.read_text(), re.MULTILINE)
+    runs = re.findall(
+        rf"^\$ \.venv/bin/python ({script} .*)\n((?:.+\n)+)", readme.read_text(encoding="utf-8"), re.MULTILINE
+    )
     return [(arguments, shown.removesuffix("```\n")) for arguments, shown in runs]
 
 

@@ -9,6 +9,7 @@ import pytest
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.errors import StaleSessionError
+from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import InMemoryRunner, Runner
@@ -255,3 +256,55 @@ def test_runners_in_two_processes_lose_nothing(
         assert len(stored["state"]["log"]) == share
         # In each run: the message, the call, three operators, the tool's answer, the last word.
         assert [event["sequence"] for event in stored["events"]] == list(range(1, 7 * share + 1))
+
+
+async def test_a_change_with_an_id_is_made_once(either: SessiondSessionService, app: str) -> None:
+    session = await either.create_session(app_name=app, user_id="u", session_id="s", state={"n": 1})
+    add: list[dict[str, Any]] = [{"op": "increment", "key": "n", "value": 1}, {"op": "remove", "key": "gone"}]
+    at_one = [ops.equals("n", 1)]
+    assert await either.apply_ops(session, add, once="order 17", preconditions=at_one) == {"n": 2}
+    await either.apply_ops(session, [{"op": "set", "key": "n", "value": 10}])
+    # Of the same agent, of another one, in another invocation, through another object; the precondition held then.
+    other = await get(either, session)
+    for target, author, invocation in ((session, "user", ""), (session, "agent", "i2"), (other, "agent", "i3")):
+        values = await either.apply_ops(
+            target, add, once="order 17", preconditions=at_one, author=author, invocation_id=invocation
+        )
+        assert values == {"n": 2}
+        assert (target.state, len(target.events)) == ({"n": 10}, 2)
+        assert await get(either, session) == target
+    # Another change, or another event, of the same id is none of ours.
+    with pytest.raises(AlreadyExistsError):
+        await either.apply_ops(session, [{"op": "increment", "key": "n", "value": 2}], once="order 17")
+    said = event({"n": 0})
+    await either.append_event(session, said)
+    with pytest.raises(AlreadyExistsError):
+        await either.apply_ops(session, add, once=said.id)
+    assert await get(either, session) == session
+
+
+async def test_a_change_that_the_session_object_has_not_seen_shows_in_it(
+    either: SessiondSessionService, app: str
+) -> None:
+    session = await either.create_session(app_name=app, user_id="u", session_id="s")
+    other = await get(either, session)
+    for target in (session, other):
+        assert await either.apply_ops(target, [{"op": "increment", "key": "n", "value": 1}], once="first") == {"n": 1}
+    assert session.state == other.state == {"n": 1}
+    assert await get(either, session) == other == session
+
+
+def test_a_tool_that_dies_in_the_middle_and_runs_again_changes_each_thing_once(
+    server: Server, plain: httpx.Client, app: str
+) -> None:
+    users = f"/apps/{app}/users/u"
+    plain.put(f"{users}/sessions/s").raise_for_status()
+    client = Path(__file__).resolve().parents[1]
+    for where, code in (("in the middle", 9), ("at the end", 9), ("nowhere", 0), ("nowhere", 0)):
+        program = Program("-m", "tests.support.crash", server.url, app, "s", where, cwd=client)
+        assert program.wait() == code, program.errors
+    assert program.output == "{'number': 1, 'items': ['tea']}\n"
+    assert plain.get(f"/apps/{app}/state").json() == {"orders": 1}
+    assert plain.get(f"{users}/state").json() == {"items": ["tea"]}
+    events = plain.get(f"{users}/sessions/s/events").json()["events"]
+    assert [event["id"] for event in events if "stateOps" in event["actions"]] == ["number of tea", "items of tea"]

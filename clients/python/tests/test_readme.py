@@ -16,7 +16,7 @@ from .test_ops import responses
 from .test_runner import Talk, agent
 from .test_service import event
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 
 
 def code(heading: str) -> list[str]:

@@ -56,6 +56,16 @@ async fn answer(sessions: &SessiondSessionService, line: &str) -> Result<Value, 
             let state: BTreeMap<_, _> = session.state().all().into_iter().collect();
             Ok(json!({"ok": true, "state": state}))
         }
+        "copy" => {
+            let to = SessionId::try_from(text(&command, "to")?)?;
+            let to = AdkIdentity::new(identity.app_name.clone(), identity.user_id.clone(), to);
+            sessions.get_for_identity(&to).await?;
+            // What the framework has of each event, and nothing else, goes into the other session.
+            for event in sessions.get_for_identity(&identity).await?.events().all() {
+                sessions.append_event_for_identity(AppendEventRequest { identity: to.clone(), event }).await?;
+            }
+            Ok(json!({"ok": true}))
+        }
         "increment" => {
             let key = text(&command, "key")?;
             let ops = [Op::increment(key, command["by"].clone())];

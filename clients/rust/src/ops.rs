@@ -40,12 +40,30 @@ use serde_json::{Map, Value};
 pub use crate::op::Op;
 use crate::{error::Error, service::SessiondSessionService};
 
+/// The operators for a change that has an id, the same in every run of the program: the session makes a change of this
+/// id once. So a tool that died in the middle may run again:
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use adk_core::ToolContext;
+/// # use sessiond_adk::ops;
+/// # async fn take_order(ctx: Arc<dyn ToolContext>, order: &str) -> adk_core::Result<()> {
+/// let number = ops::once(format!("number of {order}")).increment(&ctx, "app:orders", 1).await?;
+/// # Ok(()) }
+/// ```
+///
+/// Made again, a change changes nothing, and returns what it returned the first time. Each call needs an id of its own:
+/// another change of the same id is [`EventIdConflict`](crate::ErrorKind::EventIdConflict).
+pub fn once(id: impl Into<String>) -> Once {
+    Once { id: Some(id.into()) }
+}
+
 /// Adds a number, an absent key being 0, and returns the sum.
 pub async fn increment<C>(ctx: &Arc<C>, key: &str, by: impl Into<Value>) -> Result<Value, Error>
 where
     C: ReadonlyContext + ?Sized,
 {
-    one(ctx, Op::increment(key, by)).await
+    EACH.increment(ctx, key, by).await
 }
 
 /// Puts values at the end of a list, an absent key being an empty one, and returns the list.
@@ -57,7 +75,7 @@ pub async fn append<C, V: Into<Value>>(
 where
     C: ReadonlyContext + ?Sized,
 {
-    one(ctx, Op::append(key, values)).await
+    EACH.append(ctx, key, values).await
 }
 
 /// Puts those values at the end of a list that are not in it yet, and returns the list.
@@ -69,7 +87,7 @@ pub async fn union<C, V: Into<Value>>(
 where
     C: ReadonlyContext + ?Sized,
 {
-    one(ctx, Op::union(key, values)).await
+    EACH.union(ctx, key, values).await
 }
 
 /// Removes a key.
@@ -77,7 +95,7 @@ pub async fn remove<C>(ctx: &Arc<C>, key: &str) -> Result<(), Error>
 where
     C: ReadonlyContext + ?Sized,
 {
-    apply(ctx, &[Op::remove(key)]).await.map(drop)
+    EACH.remove(ctx, key).await
 }
 
 /// Applies several operators in order, all or none, and returns the values of the keys after it; a removed key is
@@ -95,19 +113,94 @@ pub async fn apply_if<C>(ctx: &Arc<C>, preconditions: &[Value], ops: &[Op]) -> R
 where
     C: ReadonlyContext + ?Sized,
 {
-    let identity = AdkIdentity::new(
-        AppName::new_unchecked(ctx.app_name()),
-        UserId::new_unchecked(ctx.user_id()),
-        SessionId::new_unchecked(ctx.session_id()),
-    );
-    let service = SessiondSessionService::of(&identity, ctx.invocation_id())?;
-    service.apply_ops_if(&identity, preconditions, ops, ctx.agent_name(), ctx.invocation_id()).await
+    EACH.apply_if(ctx, preconditions, ops).await
 }
 
-async fn one<C>(ctx: &Arc<C>, op: Op) -> Result<Value, Error>
-where
-    C: ReadonlyContext + ?Sized,
-{
-    let key = op.key.clone();
-    Ok(apply(ctx, &[op]).await?.remove(&key).unwrap_or_default())
+/// The operators for a change that is made once: see [`once`].
+#[derive(Debug, Clone)]
+pub struct Once {
+    id: Option<String>,
 }
+
+impl Once {
+    /// As [`increment`].
+    pub async fn increment<C>(&self, ctx: &Arc<C>, key: &str, by: impl Into<Value>) -> Result<Value, Error>
+    where
+        C: ReadonlyContext + ?Sized,
+    {
+        self.one(ctx, Op::increment(key, by)).await
+    }
+
+    /// As [`append`].
+    pub async fn append<C, V: Into<Value>>(
+        &self,
+        ctx: &Arc<C>,
+        key: &str,
+        values: impl IntoIterator<Item = V>,
+    ) -> Result<Value, Error>
+    where
+        C: ReadonlyContext + ?Sized,
+    {
+        self.one(ctx, Op::append(key, values)).await
+    }
+
+    /// As [`union`].
+    pub async fn union<C, V: Into<Value>>(
+        &self,
+        ctx: &Arc<C>,
+        key: &str,
+        values: impl IntoIterator<Item = V>,
+    ) -> Result<Value, Error>
+    where
+        C: ReadonlyContext + ?Sized,
+    {
+        self.one(ctx, Op::union(key, values)).await
+    }
+
+    /// As [`remove`].
+    pub async fn remove<C>(&self, ctx: &Arc<C>, key: &str) -> Result<(), Error>
+    where
+        C: ReadonlyContext + ?Sized,
+    {
+        self.apply_if(ctx, &[], &[Op::remove(key)]).await.map(drop)
+    }
+
+    /// As [`apply`].
+    pub async fn apply<C>(&self, ctx: &Arc<C>, ops: &[Op]) -> Result<Map<String, Value>, Error>
+    where
+        C: ReadonlyContext + ?Sized,
+    {
+        self.apply_if(ctx, &[], ops).await
+    }
+
+    /// As [`apply_if`].
+    pub async fn apply_if<C>(
+        &self,
+        ctx: &Arc<C>,
+        preconditions: &[Value],
+        ops: &[Op],
+    ) -> Result<Map<String, Value>, Error>
+    where
+        C: ReadonlyContext + ?Sized,
+    {
+        let identity = AdkIdentity::new(
+            AppName::new_unchecked(ctx.app_name()),
+            UserId::new_unchecked(ctx.user_id()),
+            SessionId::new_unchecked(ctx.session_id()),
+        );
+        let service = SessiondSessionService::of(&identity, ctx.invocation_id())?;
+        let once = self.id.as_deref();
+        service.change(&identity, once, preconditions, ops, ctx.agent_name(), ctx.invocation_id()).await
+    }
+
+    async fn one<C>(&self, ctx: &Arc<C>, op: Op) -> Result<Value, Error>
+    where
+        C: ReadonlyContext + ?Sized,
+    {
+        let key = op.key.clone();
+        Ok(self.apply(ctx, &[op]).await?.remove(&key).unwrap_or_default())
+    }
+}
+
+/// Of a change that has no id.
+const EACH: Once = Once { id: None };

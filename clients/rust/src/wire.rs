@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use adk_core::{CitationMetadata, Content, Event, EventActions, EventCompaction, FileDataPart, FinishReason};
 use adk_core::{FunctionResponseData, InlineDataPart, KEY_PREFIX_TEMP, LlmResponse, Part, UsageMetadata};
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE};
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json, value::RawValue};
 
@@ -26,6 +26,9 @@ pub const UNKNOWN: &str = "sessiond.unknown";
 
 /// The field of a stored event for what only ADK for Rust knows.
 const OWN: &str = "adkRust";
+
+/// The first second that is no date any more.
+const YEAR_10000: f64 = 253_402_300_800.0;
 
 type Object = Map<String, Value>;
 
@@ -77,7 +80,7 @@ pub(crate) fn time(members: &Members<'_>, name: &str) -> Result<DateTime<Utc>, E
     members.get(name).and_then(|raw| time_from_number(raw.get())).ok_or_else(not_ours)
 }
 
-fn not_ours() -> Error {
+pub(crate) fn not_ours() -> Error {
     Error::new(ErrorKind::Internal, "The answer is not sessiond's.")
 }
 
@@ -97,7 +100,8 @@ pub(crate) fn session(body: &[u8]) -> Result<StoredSession, Error> {
 
 pub(crate) fn event(stored: &str) -> Result<StoredEvent, Error> {
     let members = members(stored.as_bytes())?;
-    let object: Object = serde_json::from_str(stored).map_err(|_| not_ours())?;
+    let mut object: Object = serde_json::from_str(stored).map_err(|_| not_ours())?;
+    normalise(&mut object);
     let mut event = decode(&object);
     event.timestamp = time(&members, "timestamp")?;
     let unknown = unknown(&object, &event);
@@ -139,6 +143,62 @@ pub(crate) fn event_to_text(event: &Event) -> String {
     // The number is written by its digits: a float has not enough of them for nanoseconds.
     let rest = Value::Object(object).to_string();
     format!(r#"{{"timestamp":{},{}"#, time_to_number(event.timestamp), &rest[1..])
+}
+
+/// Gives a stored event the form in which the clients of all languages write one: bytes in the alphabet for URLs,
+/// padded; a compaction in seconds; metadata as an object, which ADK for Java has had as a list of entries.
+fn normalise(event: &mut Object) {
+    if let Some(content) = event.get_mut("content") {
+        normalise_content(content);
+    }
+    if let Some(entry) = event.get_mut("groundingMetadata").and_then(|metadata| metadata.get_mut("searchEntryPoint")) {
+        normalise_bytes(entry, "sdkBlob");
+    }
+    if let Some(metadata) = event.get("customMetadata").and_then(Value::as_array).and_then(|entries| by_key(entries)) {
+        event.insert("customMetadata".into(), metadata);
+    }
+    let Some(compaction) = event.get_mut("actions").and_then(|actions| actions.get_mut("compaction")) else {
+        return;
+    };
+    for name in ["startTimestamp", "endTimestamp"] {
+        // What is no date in seconds is in milliseconds.
+        if let Some(bound) = compaction[name].as_f64().filter(|bound| *bound >= YEAR_10000) {
+            compaction[name] = json!(bound / 1e3);
+        }
+    }
+    if let Some(content) = compaction.get_mut("compactedContent") {
+        normalise_content(content);
+    }
+}
+
+fn normalise_content(content: &mut Value) {
+    for part in content.get_mut("parts").and_then(Value::as_array_mut).into_iter().flatten() {
+        normalise_bytes(part, "thoughtSignature");
+        if let Some(blob) = part.get_mut("inlineData") {
+            normalise_bytes(blob, "data");
+        }
+        if let Some(response) = part.get_mut("functionResponse") {
+            normalise_content(response);
+        }
+    }
+}
+
+fn normalise_bytes(holder: &mut Value, name: &str) {
+    if let Some(text) = holder.get_mut(name)
+        && let Some(bytes) = bytes(text)
+    {
+        *text = json!(URL_SAFE.encode(bytes));
+    }
+}
+
+/// A list of entries as an object.
+fn by_key(entries: &[Value]) -> Option<Value> {
+    let entry = |entry: &Value| {
+        let values = [&entry["stringValue"], &entry["numericValue"], &entry["stringListValue"]["values"]];
+        let value = values.into_iter().find(|value| !value.is_null()).cloned().unwrap_or_default();
+        Some((entry["key"].as_str()?.to_owned(), value))
+    };
+    Some(Value::Object(entries.iter().map(entry).collect::<Option<Object>>()?))
 }
 
 /// What the stored event has and `event` does not say.
@@ -350,13 +410,13 @@ fn encode_part(part: &Part) -> Value {
     match part {
         Part::Text { text } => json!({"text": text}),
         Part::Thinking { thinking, signature } => {
-            present(json!({"text": thinking, "thought": true, "thoughtSignature": signature}))
+            present(json!({"text": thinking, "thought": true, "thoughtSignature": stored_signature(signature)}))
         }
         Part::InlineData { mime_type, data, .. } => inline_data(mime_type, data),
         Part::FileData { mime_type, file_uri, .. } => file_data(mime_type, file_uri),
         Part::FunctionCall { name, args, id, thought_signature } => present(json!({
             "functionCall": present(json!({"id": id, "name": name, "args": args})),
-            "thoughtSignature": thought_signature,
+            "thoughtSignature": stored_signature(thought_signature),
         })),
         Part::FunctionResponse { function_response: said, id, .. } => {
             // The other ADKs take nothing but an object.
@@ -377,7 +437,11 @@ fn encode_part(part: &Part) -> Value {
 
 fn decode_part(part: &Value) -> Option<Part> {
     let string = |value: &Value| value.as_str().map(str::to_owned);
-    let signature = string(&part["thoughtSignature"]);
+    // ADK has the text that models give, which is in the standard alphabet.
+    let signature = match &part["thoughtSignature"] {
+        Value::Null => None,
+        text => Some(STANDARD.encode(bytes(text)?)),
+    };
     if let Some(text) = string(&part["text"]) {
         return Some(if part["thought"].as_bool() == Some(true) {
             Part::Thinking { thinking: text, signature }
@@ -412,6 +476,14 @@ fn decode_part(part: &Value) -> Option<Part> {
         }
     }
     Some(Part::FunctionResponse { function_response: said, id: string(&response["id"]), annotations: None })
+}
+
+/// A signature as it is stored; one that is no base64 as it is.
+fn stored_signature(signature: &Option<String>) -> Value {
+    match signature {
+        Some(text) => json!(bytes(&json!(text)).map_or_else(|| text.clone(), |bytes| URL_SAFE.encode(bytes))),
+        None => Value::Null,
+    }
 }
 
 fn inline_data(mime_type: &str, data: &[u8]) -> Value {
@@ -659,6 +731,108 @@ mod tests {
         let changed: Value = serde_json::from_str(&event_to_text(&event)).unwrap();
         assert_eq!(changed["content"], json!({"role": "model", "parts": [{"text": "other"}]}));
         assert_eq!(changed["groundingMetadata"], stored["groundingMetadata"]);
+    }
+
+    fn golden() -> Vec<Value> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../wire/events.json");
+        let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        file["events"].as_array().unwrap().clone()
+    }
+
+    fn read(stored: &Value) -> Event {
+        let mut stored = stored.clone();
+        (stored["sequence"], stored["commitTime"]) = (json!(1), json!(1.0));
+        event(&stored.to_string()).unwrap().event
+    }
+
+    fn texts(event: &Event) -> Vec<&str> {
+        event.llm_response.content.as_ref().unwrap().parts.iter().filter_map(Part::text).collect()
+    }
+
+    #[test]
+    fn golden_events_are_read_and_written_whole() {
+        for one in golden() {
+            let expected = ["written", "event"].into_iter().find_map(|name| one.get(name)).unwrap();
+            let event = read(&one["event"]);
+            let written: Value = serde_json::from_str(&event_to_text(&event)).unwrap();
+            assert_eq!(&written, expected, "{}", one["name"]);
+            // So it is after it was stored and read once more.
+            let again: Value = serde_json::from_str(&event_to_text(&read(&written))).unwrap();
+            assert_eq!(&again, expected, "{}", one["name"]);
+            if let Some(expected) = one["texts"].as_array() {
+                assert_eq!(json!(texts(&event)), json!(expected));
+            }
+        }
+    }
+
+    fn golden_event(id: &str) -> Event {
+        read(&golden().iter().find(|one| one["event"]["id"] == id).unwrap()["event"])
+    }
+
+    #[test]
+    fn bytes_are_read_in_both_alphabets_and_written_in_one() {
+        for id in ["golden-url", "golden-standard"] {
+            let event = golden_event(id);
+            let part = &event.llm_response.content.as_ref().unwrap().parts[1];
+            assert!(matches!(part, Part::InlineData { data, .. } if data == &[0xfb, 0xff, 0xfe]), "{part:?}");
+        }
+        // As models give it.
+        let signature = Some("+//+P+8=".to_owned());
+        let event = event_of(vec![Part::Thinking { thinking: "hm".into(), signature: signature.clone() }]);
+        let object = encode(&event);
+        assert_eq!(object["content"]["parts"][0]["thoughtSignature"], "-__-P-8=");
+        let parts = decode(&object).llm_response.content.unwrap().parts;
+        assert_eq!(parts, [Part::Thinking { thinking: "hm".into(), signature }]);
+    }
+
+    #[test]
+    fn a_compaction_is_read_in_seconds_whoever_wrote_it() {
+        for id in ["golden-compaction", "golden-millis"] {
+            let compaction = golden_event(id).actions.compaction.unwrap();
+            let bounds = [compaction.start_timestamp, compaction.end_timestamp].map(time_to_number);
+            assert_eq!(bounds, ["1795579734.88", "1795579738.25"], "{id}");
+        }
+    }
+
+    #[test]
+    fn metadata_is_an_object_whoever_wrote_it() {
+        assert_eq!(golden_event("golden-list").provider_metadata["trace"], "abc");
+    }
+
+    /// The names of the fields of a type: one that is new does not compile.
+    macro_rules! fields {
+        ($type:ident { $($name:ident),* $(,)? }, $value:expr) => {{
+            let $type { $($name: _),* } = $value;
+            let mut names = vec![$(stringify!($name)),*];
+            names.sort_unstable();
+            names
+        }};
+    }
+
+    /// A new field of ADK fails here first: add it here, to clients/wire/fields.json and to the golden event, and see
+    /// what the other languages make of it.
+    #[test]
+    fn every_field_of_an_event_is_known() {
+        let event = Event::new("i");
+        let found = json!({
+            "event": fields!(Event {
+                id, timestamp, invocation_id, branch, author, llm_response, actions, long_running_tool_ids, llm_request,
+                provider_metadata
+            }, event.clone()),
+            "response": fields!(LlmResponse {
+                content, usage_metadata, finish_reason, citation_metadata, partial, turn_complete, interrupted,
+                error_code, error_message, provider_metadata, interaction_id
+            }, event.llm_response),
+            "actions": fields!(EventActions {
+                state_delta, artifact_delta, skip_summarization, transfer_to_agent, escalate, tool_confirmation,
+                tool_confirmation_decision, compaction, route
+            }, event.actions),
+            "compaction": fields!(EventCompaction { start_timestamp, end_timestamp, compacted_content },
+                golden_event("golden-compaction").actions.compaction.unwrap()),
+        });
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../wire/fields.json");
+        let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(found, file["rust"]);
     }
 
     #[test]

@@ -76,7 +76,8 @@ export class SessiondSessionService extends BaseSessionService {
         }),
         state: (session) => session.state.getAll(),
         assign,
-        applied: (session, event) => {
+        applied: (session, event, temporary) => {
+          assign(session, temporary, []);
           const delta = event.actions?.stateDelta ?? {};
           for (const key of Object.keys(delta).filter((name) => name.startsWith("temp:"))) delete delta[key];
           assign(session, delta, []);

@@ -19,9 +19,11 @@ import {
   type ListSessionsResponse,
   type ReadonlyContext,
   type Session,
+  State,
 } from "@google/adk";
 import { opsOf, type SessiondOptions, Sessions } from "./core/index.js";
 import { type JsonObject, put } from "./core/json.js";
+import { fromSeconds, toSeconds } from "./core/wire.js";
 
 export * from "./shared.js";
 
@@ -50,17 +52,28 @@ export class SessiondSessionService extends BaseSessionService {
           const event = createEvent(fields as object as Partial<Event> & { actions: EventActions });
           // It takes 0 for absent.
           event.timestamp = Number(fields["timestamp"]);
-          return event;
+          return times(event, (seconds) => fromSeconds(seconds, 1000));
         },
-        written: (event) => ({ ...event }),
+        written: (event) => times({ ...event }, (time) => toSeconds(time, 1000)),
         state: (session) => session.state,
         assign: (session, set, removed) => {
           for (const key of removed) delete session.state[key];
           for (const key of Object.keys(set)) put(session.state, key, set[key]);
         },
-        applied: async (session, event) => {
-          // It also takes the `temp:` keys from the event, and leaves what a tool has assigned meanwhile.
-          await super.appendEvent({ session, event });
+        applied: async (session, event, temporary) => {
+          const prefix = State.TEMP_PREFIX;
+          const names = State as { TEMP_PREFIX: string };
+          let appended: Promise<Event>;
+          try {
+            // ADK knows the order in which keys were assigned, and leaves what a tool has assigned since. It tells that to
+            // nobody but its base class, which leaves out `temp:` keys. It is back before anything else runs.
+            names.TEMP_PREFIX = "\0";
+            appended = super.appendEvent({ session, event });
+          } finally {
+            names.TEMP_PREFIX = prefix;
+          }
+          await appended;
+          for (const key of Object.keys(temporary)) delete event.actions.stateDelta[key];
         },
       },
       options,
@@ -138,6 +151,15 @@ export class SessiondSessionService extends BaseSessionService {
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
     return await this.sessiond.append(session, event);
   }
+}
+
+/** Converts the times of a compacted event, which are beside its timestamp; one beyond the year 9999 is in milliseconds. */
+function times<T extends object>(event: T, convert: (time: number) => number): T {
+  const compacted = event as T & { isCompacted?: unknown; startTime?: unknown; endTime?: unknown };
+  if (compacted.isCompacted !== true) return event;
+  if (typeof compacted.startTime === "number") compacted.startTime = convert(compacted.startTime);
+  if (typeof compacted.endTime === "number") compacted.endTime = convert(compacted.endTime);
+  return event;
 }
 
 /** The operators, for every context of `@google/adk` that leads to its invocation: of tools, of callbacks, of agents. */

@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { createEvent, createEventActions, type ListSessionsRequest, State } from "@google/adk";
+import {
+  type CompactedEvent,
+  createEvent,
+  createEventActions,
+  isCompactedEvent,
+  type ListSessionsRequest,
+  State,
+} from "@google/adk";
 import { SessiondSessionService } from "../src/index.js";
 import { Server } from "./support/server.js";
 
@@ -123,5 +130,48 @@ describe("appendEvent", () => {
     await service.appendEvent({ session, event });
     const read = await service.getSession({ ...session, sessionId: session.id });
     assert.equal(read?.state["k"], null);
+  });
+});
+
+describe("appendEvent", () => {
+  it("leaves `temp:` keys that a tool has assigned since as they are, and puts in those that none has", async () => {
+    const session = await service.createSession({ appName: randomUUID(), userId: "ada", sessionId: "s" });
+    const [slow, quick] = [createEvent({ id: "slow" }), createEvent({ id: "quick" })];
+    const assign = (event: typeof slow, value: string): void => {
+      for (const key of ["temp:t", "k"]) new State(session.state, event.actions.stateDelta).set(key, value);
+    };
+    assign(slow, "early");
+    assign(quick, "late");
+    await service.appendEvent({ session, event: quick });
+    await service.appendEvent({ session, event: slow });
+    assert.deepEqual({ ...session.state }, { "temp:t": "late", k: "late" });
+    assert.deepEqual(
+      session.events.map((event) => Object.keys(event.actions.stateDelta)),
+      [["k"], ["k"]],
+    );
+    // As `outputKey` does, past the state.
+    await service.appendEvent({
+      session,
+      event: createEvent({ actions: createEventActions({ stateDelta: { "temp:t": "said" } }) }),
+    });
+    assert.equal(session.state["temp:t"], "said");
+    assert.equal(State.TEMP_PREFIX, "temp:");
+  });
+
+  it("stores the times of a compaction in seconds", async () => {
+    const key = { appName: randomUUID(), userId: "ada", sessionId: "s" };
+    const session = await service.createSession(key);
+    const [startTime, endTime] = [1795579734880, 1795579738250];
+    const event: CompactedEvent = {
+      ...createEvent({ author: "user" }),
+      ...{ isCompacted: true, startTime, endTime, compactedContent: "They spoke of tea." },
+    };
+    await service.appendEvent({ session, event });
+    const path = `/v1/apps/${key.appName}/users/ada/sessions/s/events/${event.id}`;
+    const stored = (await (await fetch(server.url + path)).json()) as Record<string, unknown>;
+    assert.deepEqual([stored["startTime"], stored["endTime"]], [1795579734.88, 1795579738.25]);
+    const [read] = (await service.getSession(key))!.events;
+    assert.ok(read && isCompactedEvent(read));
+    assert.deepEqual([read.startTime, read.endTime, read.isCompacted], [startTime, endTime, true]);
   });
 });

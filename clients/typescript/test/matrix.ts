@@ -11,6 +11,7 @@ interface Command {
   user: string;
   session: string;
   event: EventFields;
+  to: string;
   key: string;
   by?: number;
   count: number;
@@ -49,6 +50,13 @@ async function done(command: Command, { event, state, ticks }: Framework, servic
     case "append":
       await service.append(session, event(command.event));
       return { state: state(session) };
+    case "copy": {
+      const target = await service.get(app, user, command.to);
+      if (target === undefined) throw new Error("There is no such session.");
+      // What the framework has of each event, and nothing else, goes into the other session.
+      for (const read of session.events) await service.append(target, read);
+      return {};
+    }
     case "increment": {
       const { key, by = 1 } = command;
       return { value: (await service.sessiond.apply(session, [{ op: "increment", key, value: by }]))[key] };

@@ -222,6 +222,69 @@ for (const name of NAMES) {
       }
     });
 
+    it("leaves out what was taken back, and what took it back", async () => {
+      const app = fresh();
+      const session = await service.create(app, "ada", { k: 0 }, "s");
+      const say = async (id: string, invocationId: string, k: number): Promise<void> => {
+        await service.append(session, framework.event({ id, invocationId, timestamp: k, stateDelta: { k } }));
+      };
+      await say("a", "i1", 1);
+      await say("b", "i2", 2);
+      await say("c", "i3", 3);
+      await raw(`${session_(app)}/rewind`, post('{"beforeInvocationId":"i2"}'));
+      await say("d", "i4", 4);
+      const ids = async (config?: object): Promise<string[]> =>
+        (await service.get(app, "ada", "s", config))!.events.map(({ id }) => id);
+      assert.deepEqual(await ids(), ["a", "d"]);
+      assert.deepEqual(await ids({ numRecentEvents: 1 }), ["d"]);
+      assert.deepEqual(await ids({ numRecentEvents: 2 }), ["a", "d"]);
+      assert.deepEqual(await ids({ numRecentEvents: 9 }), ["a", "d"]);
+      assert.deepEqual(await ids({ afterTimestamp: 2 * framework.ticks }), ["d"]);
+      assert.deepEqual(framework.state((await service.get(app, "ada", "s"))!), { k: 4 });
+      // It has all events of the store, so it may be appended to.
+      const strict = framework.service({ url: server.url, concurrency: "session" });
+      const read = (await strict.get(app, "ada", "s"))!;
+      await strict.append(read, framework.event({ id: "e", stateDelta: {} }));
+      assert.deepEqual(await ids(), ["a", "d", "e"]);
+      await strict.sessiond.close();
+    });
+
+    it("makes a change that has an id once", async () => {
+      const app = fresh();
+      const session = await service.create(app, "ada", { n: 1 }, "s");
+      const add = [
+        { op: "increment", key: "n", value: 1 },
+        { op: "remove", key: "gone" },
+      ] as const;
+      const options = { once: "order 17", preconditions: [{ key: "n", equals: 1 }] };
+      const { sessiond } = service;
+      assert.deepEqual({ ...(await sessiond.apply(session, add, options)) }, { n: 2 });
+      await sessiond.apply(session, [{ op: "set", key: "n", value: 10 }]);
+      // Of the same agent, of another one, in another invocation, through another object; the precondition held then.
+      const other = (await service.get(app, "ada", "s"))!;
+      for (const [target, author, invocationId] of [
+        [session, "user", ""],
+        [session, "agent", "i2"],
+        [other, "agent", "i3"],
+      ] as const) {
+        const values = await sessiond.apply(target, add, { ...options, author, invocationId });
+        assert.deepEqual({ ...values }, { n: 2 });
+        assert.deepEqual([framework.state(target), target.events.length], [{ n: 10 }, 2]);
+      }
+      // Another change, or another event, of the same id is none of ours.
+      const two = [{ op: "increment", key: "n", value: 2 }] as const;
+      await assert.rejects(sessiond.apply(session, two, { once: "order 17" }), AlreadyExistsError);
+      await service.append(session, framework.event({ id: "said", stateDelta: {} }));
+      await assert.rejects(sessiond.apply(session, add, { once: "said" }), AlreadyExistsError);
+      // An object that has not seen the change shows it.
+      const late = await service.create(app, "ada", {}, "late");
+      const early = (await service.get(app, "ada", "late"))!;
+      for (const target of [late, early]) {
+        await sessiond.apply(target, [{ op: "increment", key: "l", value: 1 }], { once: "first" });
+        assert.deepEqual([framework.state(target)["l"], target.events.length], [1, 1]);
+      }
+    });
+
     it("rounds integers beyond 2^53, in this process alone", async () => {
       const app = fresh();
       await service.create(app, "ada", {}, "s");

@@ -721,7 +721,7 @@ fn event(stored: bool) -> Value {
             json!({"type": "integer", "minimum": 1, "description": "Its place in the log: 1, 2, 3, ..."}),
         );
         properties
-            .insert("commitTime".to_owned(), json!({"type": "number", "description": "When the server took it."}));
+            .insert("commitTime".to_owned(), json!({"type": "number", "description": "When it was committed: by the clock of PostgreSQL, or of the process that has the SQLite file. Never before an earlier event of the session."}));
         return json!({
             "type": "object", "required": ["id", "timestamp", "sequence", "commitTime"], "properties": properties,
             "description": "A stored event: as it was given, without `temp:` keys, with its place in the log.",

@@ -9,7 +9,7 @@ pub mod statements;
 pub mod words;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,7 +34,7 @@ pub use write::composed;
 use write::{apps_of, create_sessions, insert_sessions, insert_unlisted, list_sessions, write_call};
 
 use super::backend::{
-    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, SessionInsert, Standby, Tx, UserLock, Verdict,
+    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx, UserLock, Verdict,
 };
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
@@ -692,7 +692,7 @@ impl Tx for PgTx {
         let mut heads = Loaded::default();
         for app in all.named_apps() {
             let look = all.of_app(app);
-            let HeadsQuery { sessions, users, apps } = &look;
+            let HeadsQuery { sessions, users, apps, erased } = &look;
             let rows: Vec<HeadsRow> = sqlx::query_as(READ_HEADS)
                 .persistent(self.persistent)
                 .bind(app.as_str())
@@ -701,6 +701,7 @@ impl Tx for PgTx {
                 .bind(sessions.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
                 .bind(user_ids(users))
                 .bind(!apps.is_empty())
+                .bind(!erased.is_empty())
                 .fetch_all(&mut *self.conn)
                 .await?;
             heads.extend(look.heads(rows)?);
@@ -743,16 +744,16 @@ impl Tx for PgTx {
         for of_app in rows.chunk_by(|a, b| a.creation.key.app() == b.creation.key.app()) {
             let statement = if self.distributed { insert_unlisted(of_app) } else { insert_sessions(of_app) };
             let Some(mut statement) = statement else { continue };
-            let statement = statement.build_query_scalar::<i64>().persistent(self.persistent);
-            let found: Vec<i64> = statement.fetch_all(&mut *self.conn).await?;
+            let statement = statement.build_query_as::<(i64, i64)>().persistent(self.persistent);
+            let found: HashMap<i64, i64> = statement.fetch_all(&mut *self.conn).await?.into_iter().collect();
             if self.distributed {
-                let is_made = |row: &&SessionInsert<'_>| found.contains(&row.creation.incarnation);
-                let rows: Vec<&SessionInsert<'_>> = of_app.iter().copied().filter(is_made).collect();
+                let is_made = |row: &&'_ SessionInsert<'_>| found.get(&row.creation.incarnation).copied();
+                let rows: Vec<_> = of_app.iter().filter_map(|row| Some((*row, is_made(row)?))).collect();
                 if let Some(list) = list_sessions(&rows) {
                     list.persistent(self.persistent).execute(&mut *self.conn).await?;
                 }
             }
-            made.extend(found);
+            made.extend(found.into_keys());
         }
         Ok(made)
     }
@@ -785,14 +786,17 @@ impl Tx for PgTx {
         true
     }
 
-    async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
+    async fn apply(&mut self, writes: &Writes<'_>) -> Result<Seen> {
+        let mut all = Seen::new();
         for app in apps_of(writes) {
-            if !matches!(self.write_app(app, writes, false).await?, Verdict::Written(_)) {
+            let Verdict::Written(seen) = self.write_app(app, writes, false).await? else {
                 // A session that has expired since it was locked, or an id that the same session has under another key.
                 return Err(StoreError::new(Cause::Conflict, "a locked head is not what it was"));
-            }
+            };
+            all.extend(seen);
         }
-        self.drop_unused_scopes(writes).await
+        self.drop_unused_scopes(writes).await?;
+        Ok(all)
     }
 
     fn feeds(&self) -> bool {
@@ -816,10 +820,19 @@ impl Tx for PgTx {
         Ok(())
     }
 
-    async fn tick(&mut self) -> Result<i64> {
+    async fn tick(&mut self, at_once: bool) -> Result<i64> {
         /// How many changes of a dump are removed at once. Until none is left, the feed begins anew at each tick.
         const REMOVED: i64 = 10_000;
-        sqlx::query(TICK).persistent(self.persistent).execute(&mut *self.conn).await?;
+        /// How old the last tick is at least, in microseconds, that is followed by another for nobody in particular.
+        const BETWEEN: i64 = 40_000;
+        // One that is in vain has waited for another one, which may be older than what is asked for. The next one is in vain only if
+        // one came between that saw what was committed by now, or if there is nothing to tell.
+        for _ in 0..=i32::from(at_once) {
+            let tick = sqlx::query(TICK).persistent(self.persistent).bind(if at_once { 0 } else { BETWEEN });
+            if tick.execute(&mut *self.conn).await?.rows_affected() > 0 {
+                break;
+            }
+        }
         if self.is_so(IS_RESTORED).await? {
             self.new_epoch().await?;
             sqlx::query(REMOVE_FUTURE).persistent(self.persistent).bind(REMOVED).execute(&mut *self.conn).await?;

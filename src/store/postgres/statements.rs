@@ -95,7 +95,9 @@ pub const READ_HEADS: &str = concat!(
                  cross join lateral (select l.revision from user_scopes l \
                                      where l.app_name = $1 and l.user_id = k.user_id offset 0) s \
                  union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
-                 from app_scopes s where s.app_name = $1 and $6"
+                 from app_scopes s where s.app_name = $1 and $6 \
+                 union all select 3, 1, e.revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
+                 from erased_revisions e where e.app_name = $1 and $7"
 );
 
 /// What a poll asks of sessions: one row, with a list for each column. A row for each session would cost several times as much
@@ -149,14 +151,13 @@ pub const DROP_APP: &str = "delete from app_scopes where app_name = $1 and revis
 pub const RECORD: &str = "insert into changes (kind, app_name, user_id, session_id, incarnation, first_revision, last_revision, detail) \
     select * from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[])";
 
-/// Adds a tick, if there is something that the last one did not show. Of two that come at once one is in vain, and one of another
-/// process a moment ago is enough. Not on a standby: its snapshots take what was running for finished.
+/// Adds a tick, if there is something that the last one did not show, which is `$1` old. Of two that come at once one is in vain. Not on a standby: its snapshots take what was running for finished.
 pub const TICK: &str = concat!(
     "insert into ticks (tick, epoch, since, snapshot) select t.tick + 1, t.epoch, t.snapshot, pg_current_snapshot() \
     from (select tick, epoch, snapshot, time from ticks order by tick desc limit 1) as t \
     where not pg_is_in_recovery() and pg_snapshot_xmax(t.snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and abs(t.time - ",
     clock!(),
-    ") > 40000 \
+    ") >= $1 \
       and (exists (select from changes c where c.tx >= pg_snapshot_xmax(t.snapshot)) \
         or exists (select from pg_snapshot_xip(t.snapshot) as x(tx) cross join lateral \
                      (select from changes c where c.tx = x.tx limit 1) as c)) \

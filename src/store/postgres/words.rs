@@ -18,6 +18,11 @@ macro_rules! clock {
 }
 pub(super) use clock;
 
+/// The JSON number that shows a time, as [`Micros::to_number`] writes it.
+pub(super) fn number_of(time: &str) -> String {
+    format!("(({time}) / 1000000)::text || '.' || lpad((({time}) % 1000000)::text, 6, '0')")
+}
+
 /// The ticks of the present epoch, and of this database: one that was restored from a dump begins with low transaction ids.
 macro_rules! valid_ticks {
     () => {
@@ -107,7 +112,8 @@ static WORDS: Words = Words {
     unit_separator: "chr(31)",
     visible: " and not exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) \
                                where sequence > h.first and sequence <= h.last)",
-    remembered: |now| format!("greatest({now}, {})", clock!()),
+    later: "greatest",
+    number_of,
     ttl_clock: clock!(),
     for_update: " for update",
     claims: None,

@@ -10,42 +10,46 @@ use sqlx::{FromRow, Postgres};
 
 use super::statement::Statement;
 use super::statements::LIST_SESSIONS;
-use super::words::clock;
+use super::words::{clock, number_of};
 use crate::domain::feed::ChangeKind;
 use crate::domain::ids::{AppName, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::SessionHead;
 use crate::domain::policy::DAY;
 use crate::domain::session::Creation;
+use crate::domain::time::Micros;
 use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
-use crate::store::backend::{SessionInsert, Verdict};
+use crate::store::backend::{Noted, SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
 use crate::store::sql::columns::{EVENT, HEAD_COLUMNS, Part, SESSION_COLUMNS};
 use crate::store::sql::statements::ttl_correction;
 
-const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions from sessiond_write(\
+const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions, commit_times from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
      $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52)";
 
-/// The result of a call: the verdict, and for each stored event the incarnation of its session and the revisions of user and
-/// app that the event records.
+/// The result of a call: the verdict, and for each stored event the incarnation of its session, the revisions of user and app that
+/// it records, and when it was committed.
 #[derive(FromRow)]
 pub struct VerdictRow {
     verdict: String,
     incarnations: Vec<i64>,
     user_revisions: Vec<i64>,
     app_revisions: Vec<i64>,
+    commit_times: Vec<i64>,
 }
 
 impl VerdictRow {
     /// # Errors
     /// A function of another version.
     pub fn verdict(self) -> Result<Verdict, StoreError> {
-        let Self { verdict, incarnations, user_revisions, app_revisions } = self;
+        let Self { verdict, incarnations, user_revisions, app_revisions, commit_times } = self;
         match &*verdict {
             "ok" => {
-                let seen = user_revisions.into_iter().zip(app_revisions);
-                Ok(Verdict::Written(incarnations.into_iter().zip(seen).collect()))
+                let noted = user_revisions.into_iter().zip(app_revisions).zip(commit_times);
+                let noted =
+                    noted.map(|((user, app), commit_time)| Noted { user, app, commit_time: Micros(commit_time) });
+                Ok(Verdict::Written(incarnations.into_iter().zip(noted).collect()))
             }
             "conflict" => Ok(Verdict::Conflict),
             "locked" => Ok(Verdict::Busy),
@@ -98,6 +102,7 @@ pub fn write_call<'q>(
     let query = query
         .bind(texts(&rows, |(key, _)| key.user.as_str()))
         .bind(numbers(&rows, |(_, update)| update.was))
+        .bind(numbers(&rows, |(_, update)| update.first))
         .bind(numbers(&rows, |(_, update)| update.revision))
         .bind(of_app.map(|update| update.was))
         .bind(of_app.map(|update| update.revision));
@@ -107,7 +112,8 @@ pub fn write_call<'q>(
         .bind(texts(&rows, |row| row.key.user.user.as_str()))
         .bind(texts(&rows, |row| row.key.session.as_str()))
         .bind(numbers(&rows, |row| row.incarnation));
-    for (_, part) in EVENT {
+    // The database has a clock.
+    for (_, part) in EVENT.iter().filter(|(name, _)| *name != "commit_time") {
         let rows = rows.iter();
         query = match part {
             Part::Number(of) => query.bind(rows.map(|row| of(row)).collect::<Vec<_>>()),
@@ -179,27 +185,27 @@ impl<'w, K> StateRows<'w, K> {
 }
 
 /// Inserts rows of sessions of one app, in key order, of which neither the id nor the request is there, and their places in
-/// the list by last update; returns the incarnations of those.
+/// the list by last update; returns the incarnations of those, and when they were updated.
 pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
     let mut sql = made_sessions(rows, "", "app_name, user_id, id, update_time, incarnation")?.end()?;
-    sql.push(" select incarnation from made");
+    sql.push(" select incarnation, update_time from made");
     Some(sql)
 }
 
 /// The insertion of [`insert_sessions`], without their places in the list: of those that it made, to be listed by [`list_sessions`].
 pub fn insert_unlisted(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
-    let (statement, insert) = session_insert(rows, "", "incarnation")?;
+    let (statement, insert) = session_insert(rows, "", "incarnation, update_time")?;
     let mut sql = statement.end()?;
     sql.push(" ").push(insert);
     Some(sql)
 }
 
-/// Inserts the places of sessions of one app in the list by last update.
-pub fn list_sessions<'q>(rows: &[&SessionInsert<'q>]) -> Option<Query<'q, Postgres, PgArguments>> {
-    let query = sqlx::query(LIST_SESSIONS).bind(rows.first()?.creation.key.app().as_str());
-    let query = query.bind(texts(rows, |row| row.creation.key.user.user.as_str()));
-    let query = query.bind(texts(rows, |row| row.creation.key.session.as_str()));
-    Some(query.bind(numbers(rows, |row| row.update_time.micros.0)))
+/// Inserts the places of sessions of one app in the list by last update, which are given with it.
+pub fn list_sessions<'q>(rows: &[(&SessionInsert<'q>, i64)]) -> Option<Query<'q, Postgres, PgArguments>> {
+    let query = sqlx::query(LIST_SESSIONS).bind(rows.first()?.0.creation.key.app().as_str());
+    let query = query.bind(texts(rows, |(row, _)| row.creation.key.user.user.as_str()));
+    let query = query.bind(texts(rows, |(row, _)| row.creation.key.session.as_str()));
+    Some(query.bind(numbers(rows, |(_, update_time)| *update_time)))
 }
 
 /// Inserts sessions as [`insert_sessions`] does, with their initial states, of session keys alone; returns those that it made,
@@ -269,16 +275,25 @@ fn session_insert(rows: &[&SessionInsert<'_>], admitted: &str, returning: &str) 
     let mut statement = Statement::of_app(rows.first()?.creation.key.app());
     let rows = rows.iter();
     let columns = &**SESSION_COLUMNS;
-    // The app is the first column.
+    // The app is the first column. Times are by the database's clock.
     let (_, brought) = columns.split_once(", ")?;
-    statement.rows("k", format_args!("{brought}, ttl_from, subject"), rows.len(), |k| {
+    let brought: Vec<&str> = brought.split(", ").collect();
+    let value = |column: &&str| match *column {
+        "update_time" => format!("case when update_time is null then {} else update_time end", clock!()),
+        "update_time_number" => {
+            format!("case when update_time is null then {} else update_time_number end", number_of(clock!()))
+        }
+        "expire_time" => format!("expire_time + {}", ttl_correction(clock!(), "ttl_from")),
+        column => column.to_owned(),
+    };
+    let values: Vec<String> = brought.iter().map(value).collect();
+    statement.rows("k", format_args!("{}, ttl_from, subject", brought.join(", ")), rows.len(), |k| {
         k.texts(rows.clone().map(|row| row.creation.key.user.user.as_str()))
             .texts(rows.clone().map(|row| row.creation.key.session.as_str()))
             .numbers(rows.clone().map(|row| row.creation.incarnation))
             .numbers(rows.clone().map(|row| row.revision))
-            .numbers(rows.clone().map(|row| row.creation.now.0))
-            .numbers(rows.clone().map(|row| row.update_time.micros.0))
-            .texts(rows.clone().map(|row| row.update_time.number.text()))
+            .add("bigint", rows.clone().map(|row| row.update_time.as_ref().map(|time| time.micros.0)))
+            .optional_texts(rows.clone().map(|row| row.update_time.as_ref().map(|time| time.number.text())))
             .optional_texts(rows.clone().map(|row| row.creation.display_name.as_ref().map(RawJson::text)))
             .optional_texts(rows.clone().map(|row| row.creation.labels.as_ref().map(RawJson::text)))
             .add("bigint", rows.clone().map(|row| row.creation.expire_time().map(|time| time.0)))
@@ -289,12 +304,12 @@ fn session_insert(rows: &[&SessionInsert<'_>], admitted: &str, returning: &str) 
             .add("bytea", rows.clone().map(|row| &row.subject.bytes()[..]));
     });
     let insert = format!(
-        "insert into sessions ({columns}, active_day, created_user_revision, created_app_revision) \
-             select $1, {}, {} / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
+        "insert into sessions ({columns}, create_time, commit_time, active_day, created_user_revision, created_app_revision) \
+             select $1, {}, {clock}, {clock}, {clock} / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
                  and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) \
              from k{admitted} on conflict do nothing returning {returning}",
-        brought.replace("expire_time", &format!("expire_time + {}", ttl_correction(clock!(), "ttl_from"))),
-        clock!()
+        values.join(", "),
+        clock = clock!()
     );
     Some((statement, insert))
 }
@@ -313,7 +328,6 @@ pub fn composed() -> Vec<(String, String)> {
     use crate::domain::ids::{SessionId, SessionKey, UserId};
     use crate::domain::query::{EventQuery, SessionQuery, StateFilter};
     use crate::domain::session::IfExists;
-    use crate::domain::time::{Micros, Timestamp};
 
     let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
     let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
@@ -334,7 +348,7 @@ pub fn composed() -> Vec<(String, String)> {
         creation: &creation,
         subject: Subject::trusted([0; 32]),
         revision: 0,
-        update_time: Timestamp::from(Micros(0)),
+        update_time: None,
         initial_state: String::new(),
     };
     let query = SessionQuery {

@@ -58,10 +58,10 @@ pub const API_KEY: &str = "id, name, digest, role, apps, users, create_time, exp
 /// The key of a session's rows in other tables.
 pub const OWNER: &str = "app_name, user_id, session_id, incarnation";
 
-/// The columns of a new session that its insertion binds.
+/// The columns of a new session that its insertion binds on both databases.
 pub static SESSION_COLUMNS: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number, {SESSION_METADATA}, \
+        "app_name, user_id, id, incarnation, revision, update_time, update_time_number, {SESSION_METADATA}, \
          initial_state, creation_key, creation_digest"
     )
 });

@@ -8,7 +8,7 @@ use super::primitives::at_most_one;
 use super::query::{Query, Sql};
 use super::rows::EventRow;
 use crate::domain::event::StoredEvent;
-use crate::domain::feed::{Change, ChangeKind, Content, FeedPosition, FeedScope, Tick};
+use crate::domain::feed::{Change, ChangeKind, Content, FeedKey, FeedPlace, FeedScope, Tick};
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::time::Micros;
 use crate::store::error::{StoreError, corrupt};
@@ -69,12 +69,13 @@ struct FeedRow {
 
 impl FeedRow {
     /// `None`: of a kind that this version does not know.
-    fn change(self, is_row: bool) -> Result<Option<Change>> {
+    fn change(self, is_row: bool, key: &FeedKey) -> Result<Option<(FeedPlace, Change)>> {
         let Some(kind) = ChangeKind::of_number(self.kind) else { return Ok(None) };
         let tick = Tick { number: self.tick, time: Micros(self.tick_time), snapshot: self.snapshot };
         let session = self.session_id.as_deref().map(SessionId::parse).transpose().map_err(corrupt)?;
-        Ok(Some(Change {
-            position: if is_row { tick.end() } else { tick.at(self.id) },
+        let place = if is_row { tick.end() } else { tick.at(self.id) };
+        let change = Change {
+            position: key.seal(&place),
             time: Micros(self.time),
             kind,
             app: AppName::parse(&self.app_name).map_err(corrupt)?,
@@ -84,7 +85,8 @@ impl FeedRow {
             last: self.last_revision,
             detail: self.detail,
             content: Content::None,
-        }))
+        };
+        Ok(Some((place, change)))
     }
 }
 
@@ -115,14 +117,15 @@ pub async fn last_of_window(db: &mut impl Sql, from: i64, ticks: i64) -> Result<
     Ok(at_most_one::<TickRow>(db, query).await?.map(Tick::from))
 }
 
-/// The next changes behind a position, up to `limit`, none after the tick `through`, of the scope alone; and whether that is all.
+/// The next changes behind a place, up to `limit`, none after the tick `through`, of the scope alone; and whether that is all.
 pub async fn changes(
     db: &mut impl Sql,
     scope: &FeedScope,
-    after: &FeedPosition,
+    after: &FeedPlace,
     through: i64,
     limit: usize,
-) -> Result<(Vec<Change>, bool)> {
+    key: &FeedKey,
+) -> Result<(Vec<(FeedPlace, Change)>, bool)> {
     let statements = db.statements();
     let (app, user): (Option<&AppName>, Option<&UserKey>) = match scope {
         FeedScope::All => (None, None),
@@ -142,7 +145,7 @@ pub async fn changes(
     let is_row = statements.words.feed.is_row;
     let rows: Vec<FeedRow> = db.fetch(query).await?;
     let is_all = rows.len() < limit;
-    let changes = rows.into_iter().filter_map(|row| row.change(is_row).transpose()).collect::<Result<_>>()?;
+    let changes = rows.into_iter().filter_map(|row| row.change(is_row, key).transpose()).collect::<Result<_>>()?;
     Ok((changes, is_all))
 }
 

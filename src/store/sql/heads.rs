@@ -18,6 +18,8 @@ pub struct HeadsQuery<'a> {
     pub sessions: Vec<(&'a SessionKey, Option<&'a EventId>)>,
     pub users: Vec<&'a UserKey>,
     pub apps: Vec<&'a AppName>,
+    /// Apps of users whose state may change.
+    pub erased: Vec<&'a AppName>,
 }
 
 impl<'a> HeadsQuery<'a> {
@@ -25,7 +27,13 @@ impl<'a> HeadsQuery<'a> {
         let mut sessions: Vec<_> = needs.events.iter().map(|(key, id)| (*key, Some(*id))).collect();
         let with_events: BTreeSet<_> = needs.events.iter().map(|(key, _)| *key).collect();
         sessions.extend(needs.sessions.difference(&with_events).map(|key| (*key, None)));
-        Self { sessions, users: needs.users.keys().copied().collect(), apps: needs.apps.keys().copied().collect() }
+        let changing: BTreeSet<_> = needs.users.iter().filter(|(_, held)| **held).map(|(key, _)| &key.app).collect();
+        Self {
+            sessions,
+            users: needs.users.keys().copied().collect(),
+            apps: needs.apps.keys().copied().collect(),
+            erased: changing.into_iter().collect(),
+        }
     }
 
     /// The apps that it names.
@@ -40,6 +48,7 @@ impl<'a> HeadsQuery<'a> {
             sessions: self.sessions.iter().filter(|(key, _)| key.app() == app).copied().collect(),
             users: self.users.iter().filter(|key| key.app == *app).copied().collect(),
             apps: self.apps.iter().filter(|key| **key == app).copied().collect(),
+            erased: self.erased.iter().filter(|key| **key == app).copied().collect(),
         }
     }
 
@@ -59,6 +68,11 @@ impl<'a> HeadsQuery<'a> {
                 }
                 (1, _, Some(key), _) => drop(heads.users.insert((*key).clone(), row.revision)),
                 (2, .., Some(key)) => drop(heads.apps.insert((*key).clone(), row.revision)),
+                (3, ..) => {
+                    if let Some(key) = self.erased.get(at) {
+                        heads.erased.insert((*key).clone(), row.revision);
+                    }
+                }
                 _ => {}
             }
         }
@@ -66,7 +80,8 @@ impl<'a> HeadsQuery<'a> {
     }
 }
 
-/// Kind 0: a session, with its event of one id if there is one. Kinds 1 and 2: the revision of a user, and of an app. `n`
+/// Kind 0: a session, with its event of one id if there is one. Kinds 1 and 2: the revision of a user, and of an app. Kind 3: that of
+/// the erased users of an app. `n`
 /// counts the keys of a kind from 1.
 #[derive(FromRow)]
 pub struct HeadsRow {

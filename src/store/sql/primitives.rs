@@ -285,16 +285,18 @@ pub async fn differences(db: &mut impl Sql, row: &LockedSession, revision: i64) 
     Ok(rows.into_iter().map(Difference::from).collect())
 }
 
-/// The revisions at which keys that are not there were removed, all of one owner: at least if that was after `since`.
+/// The revisions at which keys that are not there were removed, all of one owner: at least if that was after the revision
+/// that each is asked about.
 /// `session` is the session, of session keys.
 pub async fn removed_since(
     db: &mut impl Sql,
     addresses: &[&StateAddress],
     session: Option<&SessionHead>,
-    since: i64,
+    each_since: &[i64],
 ) -> Result<HashMap<String, i64>> {
     let names: Vec<String> = addresses.iter().map(|address| address.key().to_owned()).collect();
     let keys = Some(&*names);
+    let since = each_since.iter().min().copied().unwrap_or(0);
     let (incarnation, revision) = session.map_or((0, 0), |head| (head.incarnation, head.revision));
     let Some(owner) = addresses.first() else { return Ok(HashMap::new()) };
     let statements = db.statements();
@@ -302,8 +304,12 @@ pub async fn removed_since(
         StateAddress::Session(key, _) => {
             of(&statements.removed, key, incarnation).bind(keys).bind(since).bind(history::path(since, revision))
         }
-        StateAddress::User(key, _) => Query::new(&*statements.user_keys_changed).user(key).bind(keys),
-        StateAddress::App(key, _) => Query::new(&*statements.app_keys_changed).app(key).bind(keys),
+        StateAddress::User(key, _) => {
+            Query::new(&*statements.user_keys_changed).user(key).bind(keys).bind(each_since.to_vec())
+        }
+        StateAddress::App(key, _) => {
+            Query::new(&*statements.app_keys_changed).app(key).bind(keys).bind(each_since.to_vec())
+        }
     };
     let rows: Vec<(String, Option<i64>)> = db.fetch(query).await?;
     Ok(rows.into_iter().filter_map(|(key, revision)| Some((key, revision?))).collect())
@@ -395,21 +401,21 @@ pub async fn first_of_invocation(
     Ok(first)
 }
 
-/// Inserts the row of a fork; `false` if the session exists, or one that the request made.
+/// Inserts the row of a fork, without a time as one that was updated last at its creation; `false` if the session exists, or one that the request made.
 pub async fn insert_fork(
     db: &mut impl Sql,
     source: &LockedSession,
     fork: &Fork,
     revision: i64,
-    update_time: &Timestamp,
+    update_time: Option<&Timestamp>,
 ) -> Result<bool> {
     let query = of(&db.statements().insert_fork, &source.key, source.head.incarnation)
         .bind(fork.session.as_str())
         .bind(fork.incarnation)
         .bind(fork.now.0)
         .bind(revision)
-        .bind(update_time.micros.0)
-        .bind(update_time.number.text())
+        .bind(update_time.map(|time| time.micros.0))
+        .bind(update_time.map(|time| time.number.text()))
         .bind(fork.request.as_ref().map(|request| request.key.as_str()))
         .bind(fork.request.as_ref().map(|request| &request.digest[..]));
     let key = SessionKey { user: source.key.user.clone(), session: fork.session.clone() };
@@ -490,12 +496,12 @@ pub async fn remember_patch(db: &mut impl Sql, scope: &ScopeKey, request: &Reque
     db.execute(query.bind(request.key.as_str()).bind(&request.digest[..]).bind(now.0)).await.map(drop)
 }
 
-/// Removes up to `limit` requests of each kind of scope of before that time; how many there were.
-pub async fn forget_patches(db: &mut impl Sql, before: Micros, limit: i64) -> Result<u64> {
+/// Removes up to `limit` requests of each kind of scope that are older than `age` microseconds; how many there were.
+pub async fn forget_patches(db: &mut impl Sql, now: Micros, age: i64, limit: i64) -> Result<u64> {
     let statements = db.statements();
     let mut forgotten = 0;
     for text in [&statements.forget_user_patches, &statements.forget_app_patches] {
-        forgotten += db.execute(Query::new(&**text).bind(before.0).bind(limit)).await?;
+        forgotten += db.execute(Query::new(&**text).bind(now.0).bind(age).bind(limit)).await?;
     }
     Ok(forgotten)
 }

@@ -8,7 +8,6 @@
 use super::columns::{API_KEY, EVENT_NAMES, HEAD_COLUMNS, LOST, OWNER, SESSION_METADATA, SPAN, STATE, state_columns};
 use super::words::Words;
 use crate::domain::policy::DAY;
-use crate::store::limits::CLOCK_TOLERANCE;
 
 /// The rows of a session that its incarnation keys.
 const OF_INCARNATION: &str = "app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
@@ -121,10 +120,10 @@ statements! { words,
         (words.among)("$7"),
         each = (words.each)("$5")
     ),
-    /// The last changes of shared keys, their removals included. What was before the floor is not known, so each may have
-    /// changed there.
-    user_keys_changed: keys_changed(words, "user", "app_name = $1 and user_id = $2", "$3"),
-    app_keys_changed: keys_changed(words, "app", "app_name = $1", "$2"),
+    /// The last changes of shared keys, their removals included, given the revisions since which they matter. What was before the floor is
+    /// not known, so each may have changed there; but where the scope began, there was nothing, as at revision 0.
+    user_keys_changed: keys_changed(words, "user", "app_name = $1 and user_id = $2", ["$3", "$4"], "began"),
+    app_keys_changed: keys_changed(words, "app", "app_name = $1", ["$2", "$3"], "0"),
     /// For each field a flag, whether to set it, and its value; `$10` is the time from which a time to live was counted, or
     /// null; `$11` is now.
     set_metadata: format!(
@@ -150,20 +149,25 @@ statements! { words,
     made_by: "select id, incarnation, creation_digest from sessions \
               where app_name = $1 and user_id = $2 and creation_key = $3",
     /// A copy of session `$1, $2, $3` (incarnation `$4`) as it was at revision `$8`: under the id `$5`, incarnation `$6`,
-    /// created at `$7`, last updated at `$9` and `$10`, by the request `$11` with the digest `$12`.
+    /// last updated at `$9` and `$10`, or if these are null now, by the request `$11` with the digest `$12`; `$7` is now, where the
+    /// database has no clock.
     insert_fork: (words.listed)(
         &format!(
-            "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
+            "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time, \
                update_time_number, {SESSION_METADATA}, base_revision, initial_state, created_user_revision, \
-               created_app_revision, imported_revision, {LOST}, forked_from, forked_revision, creation_key, creation_digest, active_day) \
-             select app_name, user_id, $5, $6, $8, $7, $9, $10, {SESSION_METADATA}, base_revision, initial_state, \
-               created_user_revision, created_app_revision, \
+               created_app_revision, imported_revision, {LOST}, forked_from, forked_revision, creation_key, creation_digest, \
+               active_day) \
+             select app_name, user_id, $5, $6, $8, {now}, {}(commit_time, {now}), coalesce($9, {now}), coalesce($10, {}), \
+               {SESSION_METADATA}, base_revision, initial_state, created_user_revision, created_app_revision, \
                case when imported_revision > $8 then $8 else imported_revision end, \
                lost_user_from, case when lost_user_through > $8 then $8 else lost_user_through end, \
                lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, id, $8, $11, $12, {} \
              from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
              on conflict do nothing",
-            day(words, "$7")
+            words.later,
+            (words.number_of)(&present(words, "$7")),
+            day(words, "$7"),
+            now = present(words, "$7")
         ),
         "$5"
     ),
@@ -218,13 +222,18 @@ statements! { words,
          where size_so_far <= $8 or place = 1 order by sequence"
     ),
     note_import: format!(
-        "insert into imports ({OWNER}, time) values ($1, $2, $3, $4, $5) \
-         on conflict ({OWNER}) do update set time = excluded.time"
+        "insert into imports ({OWNER}, time) values ($1, $2, $3, $4, {}) \
+         on conflict ({OWNER}) do update set time = excluded.time",
+        present(words, "$5")
     ),
-    renew_import: format!("update imports set time = $5 where {OF_INCARNATION}"),
+    renew_import: format!("update imports set time = {} where {OF_INCARNATION}", present(words, "$5")),
     forget_import: format!("delete from imports where {OF_INCARNATION}"),
-    /// An import that wrote nothing since `$1`.
-    dead_import: format!("select {OWNER} from imports where time < $1 limit 1{}", words.skip_locked),
+    /// An import that wrote nothing for `$2`; `$1` is now, where the database has no clock.
+    dead_import: format!(
+        "select {OWNER} from imports where time < {} - $2 limit 1{}",
+        present(words, "$1"),
+        words.skip_locked
+    ),
     /// Locks the row of an import, where [`Words::claims`].
     claim_import: format!("select 1 from imports where {OF_INCARNATION}{}", words.claims.unwrap_or_default()),
     /// Makes an imported session visible.
@@ -232,10 +241,10 @@ statements! { words,
         &format!(
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
                update_time_number, {SESSION_METADATA}, base_revision, initial_state, forked_from, forked_revision, \
-               imported_mark, imported_digest, imported_revision, created_user_revision, created_app_revision, {LOST}, \
-               active_day) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $5, $19, $20, \
-               $21, $22, $23, $24, {}) on conflict do nothing",
+               imported_mark, imported_digest, commit_time, imported_revision, created_user_revision, created_app_revision, \
+               {LOST}, active_day) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, \
+               $22, $23, $24, $25, {}) on conflict do nothing",
             day(words, "$18")
         ),
         "$3"
@@ -243,10 +252,10 @@ statements! { words,
     /// Where [`Words::lists_apart`].
     list_session: "insert into session_updates (app_name, user_id, id, update_time) \
                    select app_name, user_id, id, update_time from sessions where app_name = $1 and user_id = $2 and id = $3",
-    set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor, emptied, imported) \
-                          values ($1, $2, $3, $3, $3, $3) \
+    set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor, emptied, began, imported) \
+                          values ($1, $2, $3, $3, $3, $4, $3) \
                         on conflict (app_name, user_id) do update set revision = excluded.revision, floor = excluded.floor, \
-                          emptied = excluded.emptied, imported = excluded.imported",
+                          emptied = excluded.emptied, began = excluded.began, imported = excluded.imported",
     set_app_revision: "insert into app_scopes (app_name, revision, floor, emptied, imported) values ($1, $2, $2, $2, $2) \
                        on conflict (app_name) do update set revision = excluded.revision, floor = excluded.floor, \
                          emptied = excluded.emptied, imported = excluded.imported",
@@ -318,6 +327,11 @@ statements! { words,
     forget_imports_of_user: of_user("imports"),
     unlist_sessions_of_user: of_user("sessions"),
     unlist_updates_of_user: of_user("session_updates"),
+    /// Lets the state of users of the app begin above the revision of this one's.
+    outlast_user_scope: "insert into erased_revisions (app_name, revision) \
+                         select app_name, revision + 1 from user_scopes where app_name = $1 and user_id = $2 \
+                         on conflict (app_name) do update set revision = excluded.revision \
+                         where erased_revisions.revision < excluded.revision",
     forget_user_scope: of_user("user_scopes"),
     forget_user_state: of_user("user_state"),
     forget_user_log: of_user("user_log"),
@@ -360,13 +374,13 @@ statements! { words,
     app_patch: "select digest from app_patches where app_name = $1 and request_key = $2",
     remember_user_patch: format!(
         "insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, {})",
-        (words.remembered)("$5")
+        present(words, "$5")
     ),
     remember_app_patch: format!(
         "insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, {})",
-        (words.remembered)("$4")
+        present(words, "$4")
     ),
-    /// Removes up to `$2` requests of before `$1`.
+    /// Removes up to `$3` requests that are older than `$2`; `$1` is now, where the database has no clock.
     forget_user_patches: forget_patches(words, "user_patches", "app_name, user_id, request_key"),
     forget_app_patches: forget_patches(words, "app_patches", "app_name, request_key"),
     /// Names of apps from `$1` on, up to `$2` of them, those before `$3`, or all if that is null.
@@ -639,12 +653,12 @@ fn past(scope: &str, of: &str, [after, through, rows, bytes]: [&str; 4]) -> Stri
     )
 }
 
-fn keys_changed(words: &Words, scope: &str, of: &str, keys: &str) -> String {
-    let each = (words.each)(keys);
+fn keys_changed(words: &Words, scope: &str, of: &str, [keys, since]: [&str; 2], began: &str) -> String {
+    let pairs = (words.pairs)(keys, since);
     format!(
-        "select k.value, (select max(c.revision) from ( \
-           select max(revision) as revision from {scope}_log where {of} and key = k.value \
-           union all select floor from {scope}_scopes where {of}) as c) from {each}"
+        "select p.text, (select max(c.revision) from ( \
+           select max(revision) as revision from {scope}_log where {of} and key = p.text \
+           union all select floor from {scope}_scopes where {of} and (p.number > 0 or floor > {began})) as c) from {pairs}"
     )
 }
 
@@ -684,10 +698,10 @@ fn last_removal(scope: &str, of: &str, [after, through, most]: [&str; 3]) -> Str
     )
 }
 
-/// The correction of an expiry that a process computed from its own `now` and a time to live: the error of its clock, if
-/// that is beyond the tolerance.
+/// The correction of an expiry that a process computed from its own `now`, if that is not null, and a time to live: it counts from
+/// the database's.
 pub fn ttl_correction(clock: &str, now: &str) -> String {
-    format!("case when abs({clock} - {now}) > {CLOCK_TOLERANCE} then {clock} - {now} else 0 end")
+    format!("case when {now} is null then 0 else {clock} - {now} end")
 }
 
 /// Removes up to `$5` rows of a buried incarnation: those up to the last key of a page. A planner without statistics would
@@ -710,8 +724,9 @@ fn of_user(table: &str) -> String {
 fn forget_patches(words: &Words, table: &str, key: &str) -> String {
     let skip_locked = words.skip_locked;
     format!(
-        "delete from {table} where ({key}) in (select {key} from {table} where time < $1 order by time \
-         limit 0 + $2{skip_locked})"
+        "delete from {table} where ({key}) in (select {key} from {table} where time < {} - $2 order by time \
+         limit 0 + $3{skip_locked})",
+        present(words, "$1")
     )
 }
 

@@ -72,9 +72,10 @@ pub async fn abandon_import(db: &mut impl Sql, key: &SessionKey, incarnation: i6
     Ok(())
 }
 
-/// An import that wrote nothing since this time.
-pub async fn dead_import(db: &mut impl Sql, before: Micros) -> Result<Option<(SessionKey, i64)>> {
-    let row: Option<IncarnationRow> = at_most_one(db, Query::new(&*db.statements().dead_import).bind(before.0)).await?;
+/// An import that wrote nothing for so many microseconds.
+pub async fn dead_import(db: &mut impl Sql, now: Micros, age: i64) -> Result<Option<(SessionKey, i64)>> {
+    let query = Query::new(&*db.statements().dead_import).bind(now.0).bind(age);
+    let row: Option<IncarnationRow> = at_most_one(db, query).await?;
     let Some((key, incarnation)) = row.map(IncarnationRow::decode).transpose()? else { return Ok(None) };
     if db.statements().words.claims.is_some() {
         let claimed: Option<(i32,)> = at_most_one(db, of(&db.statements().claim_import, &key, incarnation)).await?;
@@ -145,6 +146,7 @@ pub async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<boo
         .bind(&begin.origin)
         .bind(import.sha256.as_slice())
         .bind(import.now.0)
+        .bind(import.commit_time.0)
         .bind(import.base_saw.0)
         .bind(import.base_saw.1)
         .bind(import.lost.user.map(|(from, _)| from))
@@ -321,18 +323,17 @@ pub async fn settle_past(db: &mut impl Sql, end: &PastEnd) -> Result<()> {
     db.execute(settle).await.map(drop)
 }
 
-/// Writes the state of a scope that has none, and its log, as of one revision.
-pub async fn insert_scope(db: &mut impl Sql, import: &ScopeImport) -> Result<()> {
+/// Writes the state of a scope that has none, and its log, as of one revision; `began`: that of a user may have none up to here.
+pub async fn insert_scope(db: &mut impl Sql, import: &ScopeImport, revision: i64, began: i64) -> Result<()> {
     let statements = db.statements();
-    let (prefix, owner, revision) = match &import.scope {
+    let (prefix, owner, query) = match &import.scope {
         ScopeKey::User(key) => {
-            ("user", "app_name, user_id", Query::new(&*statements.set_user_revision).user(key).bind(import.revision))
+            let query = Query::new(&*statements.set_user_revision).user(key).bind(revision).bind(began);
+            ("user", "app_name, user_id", query)
         }
-        ScopeKey::App(app) => {
-            ("app", "app_name", Query::new(&*statements.set_app_revision).app(app).bind(import.revision))
-        }
+        ScopeKey::App(app) => ("app", "app_name", Query::new(&*statements.set_app_revision).app(app).bind(revision)),
     };
-    db.execute(revision).await?;
+    db.execute(query).await?;
     let columns = format!("{owner}, key, value, revision");
     for table in ["state", "log"] {
         for rows in import.state.chunks(CHUNK) {
@@ -342,7 +343,7 @@ pub async fn insert_scope(db: &mut impl Sql, import: &ScopeImport) -> Result<()>
                     ScopeKey::User(owner) => values.extend([owner.app.as_str().into(), owner.user.as_str().into()]),
                     ScopeKey::App(owner) => values.push(owner.as_str().into()),
                 }
-                values.extend([key.into(), value.text().into(), import.revision.into()]);
+                values.extend([key.into(), value.text().into(), revision.into()]);
             });
             db.execute(query).await?;
         }

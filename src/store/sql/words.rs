@@ -31,8 +31,10 @@ pub struct Words {
     pub unit_separator: &'static str,
     /// Leaves out the events in ranges that begin after `$13` and end with `$14`.
     pub visible: &'static str,
-    /// The time under which an idempotency key is stored, given the time of a process, whose clock may be behind.
-    pub remembered: fn(now: &str) -> String,
+    /// The function of the greatest of its arguments.
+    pub later: &'static str,
+    /// The JSON number that shows a time.
+    pub number_of: fn(time: &str) -> String,
     /// The clock to compare with the time from which a time to live was counted.
     pub ttl_clock: &'static str,
     /// How rows are locked one by one, by their keys, that were found without a lock; `None`: they are locked as they are found.

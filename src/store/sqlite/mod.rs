@@ -13,6 +13,7 @@ use std::mem;
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use futures_util::TryStreamExt as _;
 use rows::{Columns, STATEMENTS, Script, piece, pieces};
@@ -24,12 +25,13 @@ use sqlx::{Arguments as _, AssertSqlSafe, ConnectOptions as _, FromRow, Row as _
 use tokio::time::{Instant, timeout_at};
 use words::PLAIN_VIEW;
 use write::{
-    END_FEED, EXPIRED, NEXT_BURIED, PRUNE_FEED, find, insert_events, insert_sessions, parts, record, set_revisions,
-    update_sessions, write_passed, write_state,
+    END_FEED, EXPIRED, NEXT_BURIED, PRUNE_FEED, find, insert_events, insert_sessions, parts, record, set_app_revisions,
+    set_user_revisions, update_sessions, write_passed, write_state,
 };
 
 use super::backend::{
-    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx, UserLock, Verdict,
+    Backend, Batching, Buried, DatabaseClock, Noted, Now, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx,
+    UserLock, Verdict,
 };
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
@@ -71,6 +73,7 @@ pub struct Sqlite {
     writer: Pool<Opener>,
     readers: Pool<Opener>,
     limits: StoreLimits,
+    clock: Arc<OnceLock<Now>>,
     file: OpenFile,
     /// Held while this process has the file open. SQLite itself would let a second process write, and the two would
     /// wait for each other's locks instead of failing clearly.
@@ -122,12 +125,13 @@ impl Sqlite {
         writer.acquire().await?.release();
         let readers = options.create_if_missing(false).pragma("query_only", "on").pragma("cache_size", READER_CACHE);
         let readers = pool(readers, limits.connections);
-        Ok(Self { writer, readers, limits, file: OpenFile::at(path)?, _lock: lock })
+        let clock = Arc::default();
+        Ok(Self { writer, readers, limits, clock, file: OpenFile::at(path)?, _lock: lock })
     }
 
     async fn begin(&self, pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<SqliteTx> {
         self.file.check()?;
-        SqliteTx::begin(pool, begin, self.limits.feeds()).await
+        SqliteTx::begin(pool, begin, self.clock.clone(), self.limits.feeds()).await
     }
 }
 
@@ -309,6 +313,10 @@ impl Backend for Sqlite {
         })
     }
 
+    fn set_clock(&self, now: Now) {
+        let _ = self.clock.set(now);
+    }
+
     fn limits(&self) -> StoreLimits {
         self.limits
     }
@@ -354,16 +362,22 @@ pub struct SqliteTx {
     begins: bool,
     /// [`Tx::commit_if_unchanged`] has reached its commit.
     committing: bool,
+    clock: Arc<OnceLock<Now>>,
     feeds: bool,
 }
 
 impl SqliteTx {
-    async fn begin(pool: &Pool<Opener>, begin: Option<&'static str>, feeds: bool) -> Result<Self> {
+    async fn begin(
+        pool: &Pool<Opener>,
+        begin: Option<&'static str>,
+        clock: Arc<OnceLock<Now>>,
+        feeds: bool,
+    ) -> Result<Self> {
         let mut conn = pool.acquire().await?;
         if let Some(begin) = begin {
             sqlx::raw_sql(begin).execute(&mut *conn).await?;
         }
-        Ok(Self { conn, in_transaction: begin.is_some(), begins: false, committing: false, feeds })
+        Ok(Self { conn, in_transaction: begin.is_some(), begins: false, committing: false, clock, feeds })
     }
 
     /// One session, with its events in the same statement if it can be.
@@ -457,8 +471,11 @@ impl SqliteTx {
         statements
     }
 
-    /// Writes all that a batch changes, heads last, as events are compared with them, and what the feed is told.
-    async fn write(&mut self, writes: &Writes<'_>, told: &[Committed]) -> Result<()> {
+    /// Writes all that a batch changes, heads last, as events are compared with them, and what the feed is told. What was noted of
+    /// the events of sessions that were there.
+    async fn write(&mut self, writes: &Writes<'_>, told: &[Committed]) -> Result<Seen> {
+        let now = self.clock.get().map(|now| now());
+        let mut seen = Seen::new();
         let (set, removed) = parts(&writes.session_state);
         let (of_users, removed_of_users) = parts(&writes.user_state);
         let (of_apps, removed_of_apps) = parts(&writes.app_state);
@@ -466,11 +483,14 @@ impl SqliteTx {
             let (events, set) = (piece(&writes.events, from), piece(&set, from));
             let (of_users, of_apps) = (piece(&of_users, from), piece(&of_apps, from));
             let mut statements = self.script([events.len(), set.len(), of_users.len(), of_apps.len()]);
-            insert_events(&mut statements, events, writes);
+            insert_events(&mut statements, events, writes, now);
             write_state(&mut statements, &SESSION_STATE, set, false);
             write_state(&mut statements, &USER_STATE, of_users, false);
             write_state(&mut statements, &APP_STATE, of_apps, false);
-            self.run(statements).await?;
+            for row in statements.build()?.fetch_all(&mut *self.conn).await? {
+                let (incarnation, user, app, commit_time) = FromRow::from_row(&row)?;
+                seen.insert(incarnation, Noted { user, app, commit_time: Micros(commit_time) });
+            }
         }
         self.write_rest(&SESSION_STATE, &removed, &writes.session_state.passed).await?;
         self.write_rest(&USER_STATE, &removed_of_users, &writes.user_state.passed).await?;
@@ -483,13 +503,13 @@ impl SqliteTx {
             let (sessions, users, apps) = (piece(&sessions, from), piece(&users, from), piece(&apps, from));
             let changes = piece(&changes, from);
             let mut statements = self.script([sessions.len(), users.len(), apps.len(), changes.len()]);
-            update_sessions(&mut statements, sessions);
-            set_revisions(&mut statements, "user_scopes", USER_STATE.owner, users);
-            set_revisions(&mut statements, "app_scopes", APP_STATE.owner, apps);
+            update_sessions(&mut statements, sessions, now);
+            set_user_revisions(&mut statements, users);
+            set_app_revisions(&mut statements, apps);
             record(&mut statements, changes);
             self.run(statements).await?;
         }
-        Ok(())
+        Ok(seen)
     }
 
     /// Writes what is rare in an append: removals, and keys that are set more than once.
@@ -610,9 +630,11 @@ impl Tx for SqliteTx {
             (1..).zip(keys.sessions.iter().map(|(key, id)| (*key, id.map(EventId::as_str)))).collect();
         let users: Vec<_> = (1..).zip(keys.users.iter().copied()).collect();
         let apps: Vec<_> = (1..).zip(keys.apps.iter().copied()).collect();
+        let erased: Vec<_> = (1..).zip(keys.erased.iter().copied()).collect();
         let mut rows: Vec<HeadsRow> = Vec::new();
-        for from in pieces([sessions.len(), users.len(), apps.len()]) {
-            let statement = write::read_heads(piece(&sessions, from), piece(&users, from), piece(&apps, from));
+        for from in pieces([sessions.len(), users.len(), apps.len(), erased.len()]) {
+            let (sessions, users) = (piece(&sessions, from), piece(&users, from));
+            let statement = write::read_heads(sessions, users, piece(&apps, from), piece(&erased, from));
             for row in statement.build()?.fetch_all(&mut *self.conn).await? {
                 rows.push(HeadsRow::from_row(&row)?);
             }
@@ -645,23 +667,24 @@ impl Tx for SqliteTx {
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
         self.begins = true;
         let told = if self.feeds { writes.committed() } else { Vec::new() };
-        if let Err(error) = self.write(writes, &told).await {
-            if error.cause == Cause::Conflict {
+        let seen = match self.write(writes, &told).await {
+            Ok(seen) => seen,
+            Err(error) if error.cause == Cause::Conflict => {
                 sqlx::raw_sql("rollback").execute(&mut *self.conn).await?;
                 return Ok(Verdict::Conflict);
             }
-            return Err(error);
-        }
+            Err(error) => return Err(error),
+        };
         self.committing = true;
         self.try_commit().await.map_err(StoreError::in_commit)?;
-        Ok(Verdict::Written(Seen::new()))
+        Ok(Verdict::Written(seen))
     }
 
     fn may_have_committed(&self) -> bool {
         self.committing
     }
 
-    async fn apply(&mut self, writes: &Writes<'_>) -> Result<()> {
+    async fn apply(&mut self, writes: &Writes<'_>) -> Result<Seen> {
         self.write(writes, &[]).await
     }
 
@@ -679,7 +702,7 @@ impl Tx for SqliteTx {
         Ok(())
     }
 
-    async fn tick(&mut self) -> Result<i64> {
+    async fn tick(&mut self, _: bool) -> Result<i64> {
         Ok(latest(self).await?.map_or(0, |tick| tick.number))
     }
 
@@ -749,7 +772,6 @@ impl Tx for SqliteTx {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
@@ -777,7 +799,14 @@ mod tests {
         sqlx::raw_sql("begin; select * from t").execute(&mut reader).await.unwrap();
 
         sqlx::raw_sql("begin immediate; insert into t values (1)").execute(&mut *conn).await.unwrap();
-        let mut tx = SqliteTx { conn, in_transaction: true, begins: false, committing: false, feeds: false };
+        let mut tx = SqliteTx {
+            conn,
+            in_transaction: true,
+            begins: false,
+            committing: false,
+            clock: Arc::default(),
+            feeds: false,
+        };
         let error = tx.try_commit().await.unwrap_err().in_commit();
         assert_eq!((error.cause, error.unclear, error.is_transient()), (Cause::Overloaded, false, false), "{error}");
 

@@ -1,6 +1,7 @@
 //! SQLite: snapshots for `sessiond verify`, also of a file that another process serves.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -31,6 +32,6 @@ impl Snapshots {
     /// # Errors
     /// The file cannot be opened.
     pub async fn begin(&self) -> Result<SqliteTx> {
-        SqliteTx::begin(&self.0, Some("begin"), false).await
+        SqliteTx::begin(&self.0, Some("begin"), Arc::default(), false).await
     }
 }

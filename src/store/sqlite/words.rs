@@ -46,7 +46,8 @@ static WORDS: Words = Words {
     unit_separator: "char(31)",
     visible: " and not exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key \
                                where sequence > first.value and sequence <= last.value)",
-    remembered: str::to_owned,
+    later: "max",
+    number_of: |time| format!("printf('%d.%06d', ({time}) / 1000000, ({time}) % 1000000)"),
     // The clock of its one process is never wrong by its own.
     ttl_clock: "$10",
     for_update: "",

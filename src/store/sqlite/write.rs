@@ -8,6 +8,7 @@ use crate::domain::history;
 use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::policy::DAY;
+use crate::domain::time::Micros;
 use crate::domain::writes::{
     ChangeRow, EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes,
 };
@@ -74,11 +75,13 @@ pub fn read_heads(
     sessions: &[(i64, (&SessionKey, Option<&str>))],
     users: &[(i64, &UserKey)],
     apps: &[(i64, &AppName)],
+    erased: &[(i64, &AppName)],
 ) -> Script {
-    let mut statement = Script::over([sessions.len(), users.len(), apps.len()]);
+    let mut statement = Script::over([sessions.len(), users.len(), apps.len(), erased.len()]);
     statement.list("with ks", "n, app_name, user_id, session_id, id", sessions.iter());
     statement.list(", ku", "n, app_name, user_id", users.iter());
     statement.list(", ka", "n, app_name", apps.iter());
+    statement.list(", ke", "n, app_name", erased.iter());
     statement.push(
         " select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
             s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire, null as lease_now, \
@@ -90,7 +93,9 @@ pub fn read_heads(
           union all select 1, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
           from ku cross join user_scopes using (app_name, user_id) \
           union all select 2, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
-          from ka cross join app_scopes using (app_name)",
+          from ka cross join app_scopes using (app_name) \
+          union all select 3, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
+          from ke cross join erased_revisions using (app_name)",
     );
     statement
 }
@@ -98,8 +103,9 @@ pub fn read_heads(
 impl Columns for SessionInsert<'_> {
     fn add_to(&self, values: &mut Values) {
         let creation = self.creation;
-        (&creation.key, creation.incarnation, self.revision, creation.now.0, self.update_time.micros.0).add_to(values);
-        values.add(self.update_time.number.text());
+        let update_time = self.update_time.clone().unwrap_or_else(|| creation.now.into());
+        (&creation.key, creation.incarnation, self.revision, update_time.micros.0).add_to(values);
+        values.add(update_time.number.text().to_owned());
         values.add(creation.display_name.as_ref().map(RawJson::text));
         values.add(creation.labels.as_ref().map(RawJson::text));
         values.add(creation.expire_time().map(|time| time.0));
@@ -107,6 +113,7 @@ impl Columns for SessionInsert<'_> {
         let request = creation.request.as_ref();
         values.add(request.map(|request| request.key.as_str()));
         values.add(request.map(|request| &request.digest[..]));
+        values.add(creation.now.0);
     }
 }
 
@@ -116,11 +123,11 @@ pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
     let mut statements = Script::over([rows.len()]);
     let columns = &**SESSION_COLUMNS;
     statements.with(
-        columns,
+        &format!("{columns}, now"),
         rows.iter(),
         format_args!(
-            "insert into sessions ({columns}, active_day, created_user_revision, created_app_revision) \
-             select {columns}, create_time / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = k.app_name \
+            "insert into sessions ({columns}, create_time, commit_time, active_day, created_user_revision, created_app_revision) \
+             select {columns}, now, now, now / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = k.app_name \
                  and u.user_id = k.user_id), 0), \
                coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) \
              from k where true on conflict do nothing returning incarnation"
@@ -136,10 +143,10 @@ pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
     statements
 }
 
-/// An event, with the heads that it was decided on.
-impl Columns for (&EventWrite<'_>, &Writes<'_>) {
+/// An event, with the heads that it was decided on, and the time now.
+impl Columns for (&EventWrite<'_>, &Writes<'_>, Option<Micros>) {
     fn add_to(&self, values: &mut Values) {
-        let (event, writes) = self;
+        let (event, writes, now) = self;
         let update = writes.sessions.get(event.key);
         let was = update.and_then(|update| update.was.as_ref());
         let user = writes.users.get(&event.key.user).map_or(event.user_revision, |update| update.was);
@@ -147,55 +154,62 @@ impl Columns for (&EventWrite<'_>, &Writes<'_>) {
         (*event, was.map(|was| was.revision), was.map(|was| was.metadata_revision), user, app).add_to(values);
         values.add(update.and_then(|update| update.lease));
         values.add(update.is_some_and(|update| update.side));
+        values.add(now.unwrap_or(event.commit_time).0);
     }
 }
 
-pub fn insert_events(statements: &mut Script, rows: &[EventWrite<'_>], writes: &Writes<'_>) {
+/// Returns of each event what it notes, unless it is of a session that this transaction made.
+pub fn insert_events(statements: &mut Script, rows: &[EventWrite<'_>], writes: &Writes<'_>, now: Option<Micros>) {
     // Of a session that this transaction made, or just of changes of shared state.
     if writes.sessions.is_empty() {
         return statements.insert("events", &EVENT_COLUMNS, rows.iter(), "");
     }
     statements.with(
-        &format!("{}, was, metadata_was, user_was, app_was, lease, side", *EVENT_COLUMNS),
-        rows.iter().map(|row| (row, writes)),
+        &format!("{}, was, metadata_was, user_was, app_was, lease, side, now", *EVENT_COLUMNS),
+        rows.iter().map(|row| (row, writes, now)),
         &*INSERT_IF_UNCHANGED,
     );
 }
 
 /// If a head has changed since the decision, a column that must not be null becomes null, and the statement fails.
 static INSERT_IF_UNCHANGED: LazyLock<String> = LazyLock::new(|| {
-    let values = EVENT_COLUMNS
-        .replace(
-            "incarnation",
-            "(select s.incarnation from sessions s where s.app_name = k.app_name and s.user_id = k.user_id \
-               and s.id = k.session_id and s.incarnation = k.incarnation and s.revision = k.was \
+    const OF_K: &str =
+        "from sessions s where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id";
+    let value = |column: &str| match column {
+        "incarnation" => format!(
+            "(select s.incarnation {OF_K} and s.incarnation = k.incarnation and s.revision = k.was \
                and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch = k.lease) \
-               and (not k.side or not s.lease_all or s.lease_expire <= k.commit_time))",
-        )
-        .replace(
-            "user_revision",
-            "(select k.user_revision where k.user_was = \
+               and (not k.side or not s.lease_all or s.lease_expire <= k.now))"
+        ),
+        "commit_time" => format!("(select max(k.now, s.commit_time) {OF_K})"),
+        "user_revision" => "(select k.user_revision where k.user_was = \
                coalesce((select s.revision from user_scopes s where s.app_name = k.app_name \
-                           and s.user_id = k.user_id), 0))",
-        )
-        .replace(
-            "app_revision",
-            "(select k.app_revision where k.app_was = \
-               coalesce((select s.revision from app_scopes s where s.app_name = k.app_name), 0))",
-        );
-    format!("insert into events ({}) select {values} from k", *EVENT_COLUMNS)
+                           and s.user_id = k.user_id), 0))"
+            .to_owned(),
+        "app_revision" => "(select k.app_revision where k.app_was = \
+               coalesce((select s.revision from app_scopes s where s.app_name = k.app_name), 0))"
+            .to_owned(),
+        column => column.to_owned(),
+    };
+    let values: Vec<String> = EVENT_COLUMNS.split(", ").map(value).collect();
+    format!(
+        "insert into events ({}) select {} from k returning incarnation, user_revision, app_revision, commit_time",
+        *EVENT_COLUMNS,
+        values.join(", ")
+    )
 });
 
-pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionUpdate<'_>)]) {
+pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionUpdate<'_>)], now: Option<Micros>) {
     statements.with(
-        "app_name, user_id, id, revision, update_time, update_time_number, extended_from, active_day",
+        "app_name, user_id, id, revision, update_time, update_time_number, extended_from, now, active_day",
         rows.iter().map(|(key, update)| {
-            let extended_from = update.lease.map(|_| update.now.0);
-            let day = update.now.0.div_euclid(DAY);
+            let now = now.unwrap_or(update.now).0;
+            let extended_from = update.lease.map(|_| now);
+            let day = now.div_euclid(DAY);
             let (time, number) = (update.update_time.micros.0, update.update_time.number.text());
-            (key, update.revision, time, number, (extended_from, day))
+            (key, update.revision, time, number, (extended_from, now, day))
         }),
-        "update sessions as s set revision = k.revision, update_time = k.update_time, \
+        "update sessions as s set revision = k.revision, commit_time = max(s.commit_time, k.now), update_time = k.update_time, \
            update_time_number = k.update_time_number, active_day = k.active_day, \
            lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) \
          from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
@@ -217,12 +231,25 @@ pub fn record(statements: &mut Script, changes: &[ChangeRow<'_>]) {
     }
 }
 
-pub fn set_revisions<K: Columns>(statements: &mut Script, scopes: &str, owner: &str, rows: &[(&&K, &ScopeUpdate)]) {
+/// A scope that is not there begins where the first revision does.
+pub fn set_user_revisions(statements: &mut Script, rows: &[(&&UserKey, &ScopeUpdate)]) {
     statements.insert(
-        scopes,
-        &format!("{owner}, revision"),
+        "user_scopes",
+        "app_name, user_id, revision, floor, emptied, began",
+        rows.iter().map(|(key, update)| {
+            let began = update.first - 1;
+            (key, update.revision, began, began, began)
+        }),
+        " on conflict (app_name, user_id) do update set revision = excluded.revision",
+    );
+}
+
+pub fn set_app_revisions(statements: &mut Script, rows: &[(&&AppName, &ScopeUpdate)]) {
+    statements.insert(
+        "app_scopes",
+        "app_name, revision",
         rows.iter().map(|(key, update)| (key, update.revision)),
-        format_args!(" on conflict ({owner}) do update set revision = excluded.revision"),
+        " on conflict (app_name) do update set revision = excluded.revision",
     );
 }
 
@@ -296,7 +323,7 @@ pub fn parts<'w, 'a, K>(writes: &'w StateWrites<'a, K>) -> (StateRows<'w, 'a, K>
 #[cfg(test)]
 pub fn composed() -> Vec<(String, String)> {
     use crate::domain::ids::{SessionId, UserId};
-    use crate::domain::time::{Micros, Timestamp};
+    use crate::domain::time::Timestamp;
     use crate::store::sql::columns::{APP_STATE, SESSION_STATE, USER_STATE};
 
     fn passed<K>(key: K) -> Passed<'static, K> {
@@ -309,13 +336,13 @@ pub fn composed() -> Vec<(String, String)> {
     let session =
         || SessionUpdate { revision: 1, update_time: &time, was: None, lease: None, side: true, now: Micros(0) };
     let state = StateWrite { value: None, first: 1, revision: 1 };
-    let scope = ScopeUpdate { was: 0, revision: 1 };
+    let scope = ScopeUpdate { was: 0, first: 1, revision: 1 };
     let owner = |tables: &StateTables| format!("{}, key", tables.owner);
     let (of_session, of_user, of_app) = ((&key, 1, "k"), (user, "k"), (app, "k"));
     let mut all = vec![
         ("expired".to_owned(), EXPIRED.to_owned()),
         ("next_buried".to_owned(), NEXT_BURIED.to_owned()),
-        ("read_heads".to_owned(), read_heads(&[(1, (&key, Some("e")))], &[(1, user)], &[(1, app)]).text()),
+        ("read_heads".to_owned(), read_heads(&[(1, (&key, Some("e")))], &[(1, user)], &[(1, app)], &[(1, app)]).text()),
         ("find_sessions".to_owned(), find("sessions", "app_name, user_id, id", "revision", &[&key]).text()),
         ("find_session_state".to_owned(), find("session_state", &owner(&SESSION_STATE), "value", &[of_session]).text()),
         ("find_user_state".to_owned(), find("user_state", &owner(&USER_STATE), "value", &[of_user]).text()),
@@ -328,11 +355,11 @@ pub fn composed() -> Vec<(String, String)> {
         all.push((name.to_owned(), script.text()));
     };
     let heads = Writes { sessions: [(&key, session())].into(), ..Writes::default() };
-    add("insert_events", &|script| insert_events(script, &[], &Writes::default()));
-    add("insert_events_if_unchanged", &|script| insert_events(script, &[], &heads));
-    add("update_sessions", &|script| update_sessions(script, &[(&&key, &session())]));
-    add("set_user_revisions", &|script| set_revisions(script, "user_scopes", USER_STATE.owner, &[(&user, &scope)]));
-    add("set_app_revisions", &|script| set_revisions(script, "app_scopes", APP_STATE.owner, &[(&app, &scope)]));
+    add("insert_events", &|script| insert_events(script, &[], &Writes::default(), None));
+    add("insert_events_if_unchanged", &|script| insert_events(script, &[], &heads, None));
+    add("update_sessions", &|script| update_sessions(script, &[(&&key, &session())], None));
+    add("set_user_revisions", &|script| set_user_revisions(script, &[(&user, &scope)]));
+    add("set_app_revisions", &|script| set_app_revisions(script, &[(&app, &scope)]));
     for (change, removed) in [("set", false), ("remove", true)] {
         let name = |what: &str| format!("{change}_{what}");
         add(&name("session_state"), &|script| write_state(script, &SESSION_STATE, &[(&of_session, &state)], removed));

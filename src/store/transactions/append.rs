@@ -51,7 +51,7 @@ async fn append<X: Tx>(
 ) -> Result<(Vec<Option<AppendOutcome>>, End)> {
     let mut loaded = load(tx, &needs(batch.iter().map(|append| &**append)), on_locked).await?;
     let mut writes = Writes::default();
-    let outcomes: Vec<Option<Outcome>> = batch
+    let mut outcomes: Vec<Option<Outcome>> = batch
         .iter()
         .map(|append| {
             let there = on_locked == OnLocked::Wait || loaded.sessions.contains_key(&append.key);
@@ -60,7 +60,15 @@ async fn append<X: Tx>(
         .collect();
     let mut end = End::Release;
     if !writes.is_empty() {
-        end = apply(tx, &writes).await?;
+        let (seen, written) = apply(tx, &writes).await?;
+        end = written;
+        let (appends, done): (Vec<_>, Vec<_>) = batch
+            .iter()
+            .cloned()
+            .zip(&mut outcomes)
+            .filter_map(|(append, done)| Some((append, done.as_mut()?)))
+            .unzip();
+        optimistic::note(&appends, done.into_iter(), &writes, &seen);
     }
     let mut answers = Vec::with_capacity(batch.len());
     for (append, outcome) in batch.iter().zip(outcomes) {

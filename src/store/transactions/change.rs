@@ -102,7 +102,11 @@ pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite)
     };
     lock_scopes(tx, &scope).await?;
     let heads = tx.read_heads(&scope).await?;
-    let revision = heads.users.into_values().chain(heads.apps.into_values()).next().unwrap_or(0);
+    let revision = heads.users.values().chain(heads.apps.values()).next().copied().unwrap_or(0);
+    let next = match &write.scope {
+        ScopeKey::User(user) => heads.user_revision_after(&user.app, revision),
+        ScopeKey::App(_) => revision + 1,
+    };
     if let Some(request) = &write.request
         && let Some(digest) = primitives::patched_by(tx, &write.scope, &request.key).await?
     {
@@ -113,13 +117,13 @@ pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite)
         return Ok((outcome, End::Release));
     }
     let values = values(tx, &write.needs(), &HashMap::new()).await?;
-    let writes = match decide_scope(&values, write, revision) {
+    let writes = match decide_scope(&values, write, (revision, next)) {
         Ok(writes) => writes,
         Err(refusal) => return Ok((ScopeOutcome::Refused(refusal), End::Release)),
     };
     let mut end = End::Release;
     if !writes.is_empty() || write.request.is_some() {
-        end = apply(tx, &writes).await?;
+        (_, end) = apply(tx, &writes).await?;
     }
     if let Some(request) = &write.request {
         primitives::remember_patch(tx, &write.scope, request, write.now).await?;

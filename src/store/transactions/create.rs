@@ -189,7 +189,7 @@ fn insert<'a>(salt: &[u8; 32], creation: &'a Creation, events: &[&NewEvent]) -> 
         creation,
         subject: Subject::of(salt, &creation.key.user),
         revision: events.len() as i64,
-        update_time: events.last().map_or_else(|| creation.now.into(), |last| last.timestamp.clone()),
+        update_time: events.last().map(|last| last.timestamp.clone()),
         initial_state: initial_state(&creation.state),
     }
 }
@@ -234,7 +234,8 @@ async fn populate<X: Tx>(
         incarnation: creation.incarnation,
         change: SessionChange::Created { revision: events.len() as i64, forked_from: None },
     });
-    let end = apply(tx, &writes).await?.after(created.collect());
+    let (_, end) = apply(tx, &writes).await?;
+    let end = end.after(created.collect());
     for (key, user, app) in changed {
         primitives::set_created_revisions(tx, key, user, app).await?;
     }

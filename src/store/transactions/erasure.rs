@@ -113,6 +113,7 @@ async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Remov
     tx.execute(of_user(&statements.forget_imports_of_user)).await?;
     tx.execute(of_user(&statements.unlist_updates_of_user)).await?;
     tx.execute(of_user(&statements.unlist_sessions_of_user)).await?;
+    tx.execute(of_user(&statements.outlast_user_scope)).await?;
     tx.execute(of_user(&statements.forget_user_scope)).await?;
     removed.sessions = sessions.len() as i64 + claimed as i64;
     removed.state_keys = tx.execute(of_user(&statements.forget_user_state)).await? as i64;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
-use crate::domain::feed::{Change, ChangeKind, Content, FeedBegin, FeedPage, FeedQuery, FeedScope};
+use crate::domain::feed::{Change, ChangeKind, Content, FeedBegin, FeedKey, FeedPage, FeedQuery, FeedScope};
 use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
@@ -19,51 +19,51 @@ const LOOK: usize = 1000;
 
 /// A page. It may be empty and not be up to date: there was nothing for this reader in as much as one transaction looks at before
 /// `until`.
-pub async fn page<X: Tx>(tx: &mut X, query: &FeedQuery, until: Instant) -> Result<FeedPage> {
+pub async fn page<X: Tx>(tx: &mut X, query: &FeedQuery, key: &FeedKey, until: Instant) -> Result<FeedPage> {
     let lacking = || StoreError::new(Cause::Unavailable, "the change feed is not ready yet");
     let oldest = feed::oldest(tx).await?.ok_or_else(lacking)?;
     let latest = feed::latest(tx).await?.ok_or_else(lacking)?;
-    let mut position = match query.begin {
+    let mut place = match &query.begin {
         FeedBegin::Start => oldest.end(),
         FeedBegin::Now => latest.end(),
         FeedBegin::Behind(position) => {
-            let tick = feed::tick(tx, position.tick).await?;
+            let gone = || Ok(FeedPage::Gone { oldest: key.seal(&oldest.end()) });
+            let Some(place) = key.open(position) else { return gone() };
+            let tick = feed::tick(tx, place.tick).await?;
             // Changes up to the end of the oldest tick are not kept.
-            let is_pruned = position.row.is_some() && position.tick == oldest.number;
-            if is_pruned || tick.is_none_or(|tick| tick.proof() != position.proof) {
-                return Ok(FeedPage::Gone { oldest: oldest.end() });
+            let is_pruned = place.row.is_some() && place.tick == oldest.number;
+            if is_pruned || tick.is_none_or(|tick| tick.proof() != place.proof) {
+                return gone();
             }
-            position
+            place
         }
     };
     let mut changes: Vec<Change> = Vec::new();
     let mut bytes = 0;
     let (mut ticks, most_ticks) = feed::windows(tx, &query.scope);
     loop {
-        let window = feed::last_of_window(tx, position.tick, ticks).await?.ok_or_else(lacking)?;
+        let window = feed::last_of_window(tx, place.tick, ticks).await?.ok_or_else(lacking)?;
         let limit = LOOK.min(query.max_rows.saturating_mul(4));
-        let (found, is_all) = feed::changes(tx, &query.scope, &position, window.number, limit).await?;
-        for mut change in found {
+        let (found, is_all) = feed::changes(tx, &query.scope, &place, window.number, limit, key).await?;
+        for (behind, mut change) in found {
             if query.wants(change.kind, &change.app, change.user.as_ref()) {
                 if changes.len() == query.max_rows || bytes > query.max_bytes {
-                    return Ok(FeedPage::Changes { changes, position, up_to_date: false });
+                    return Ok(FeedPage::Changes { changes, position: key.seal(&place), up_to_date: false });
                 }
                 if query.with_content {
                     bytes += fill(tx, &mut change).await?;
                 }
-                position = change.position;
                 changes.push(change);
-            } else {
-                position = change.position;
             }
+            place = behind;
         }
         if is_all {
-            position = window.end();
+            place = window.end();
             ticks = (ticks * 4).min(most_ticks);
         }
         let up_to_date = is_all && window.number == latest.number;
         if up_to_date || changes.len() == query.max_rows || Instant::now() >= until {
-            return Ok(FeedPage::Changes { changes, position, up_to_date });
+            return Ok(FeedPage::Changes { changes, position: key.seal(&place), up_to_date });
         }
     }
 }
@@ -106,8 +106,8 @@ async fn fill<X: Tx>(tx: &mut X, change: &mut Change) -> Result<usize> {
 /// How many names one tick tells of.
 const NAMES: i64 = 1000;
 
-pub async fn tick<X: Tx>(tx: &mut X, after: i64) -> Result<((i64, Option<Vec<FeedScope>>), End)> {
-    let latest = tx.tick().await?;
+pub async fn tick<X: Tx>(tx: &mut X, after: i64, at_once: bool) -> Result<((i64, Option<Vec<FeedScope>>), End)> {
+    let latest = tx.tick(at_once).await?;
     if latest < after {
         return Ok(((latest, None), End::UNTOLD));
     }

@@ -85,11 +85,9 @@ pub async fn values<X: Tx>(
     for keys in absent.chunk_by(|(one, _), (other, _)| one.has_owner_of(other)) {
         let (asked, since): (Vec<&StateAddress>, Vec<i64>) =
             keys.iter().filter_map(|(address, since)| Some((*address, (**since)?))).unzip();
-        let removed = match (asked.first(), since.iter().min()) {
-            (Some(first), Some(since)) => {
-                primitives::removed_since(tx, &asked, locked(first).flatten(), *since).await?
-            }
-            _ => HashMap::new(),
+        let removed = match asked.first() {
+            Some(first) => primitives::removed_since(tx, &asked, locked(first).flatten(), &since).await?,
+            None => HashMap::new(),
         };
         for (address, since) in keys {
             let revision = since.and_then(|_| removed.get(address.key()).copied()).unwrap_or(0);

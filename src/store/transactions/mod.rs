@@ -27,7 +27,7 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use super::Store;
-use super::backend::{Backend, DatabaseClock, Scrubbed, Standby, Tx};
+use super::backend::{Backend, DatabaseClock, Now, Scrubbed, Standby, Tx};
 use super::error::{StoreError, corrupt};
 use super::limits::Deadline;
 use super::pool::{Nodes, PoolUse};
@@ -45,7 +45,7 @@ use crate::domain::command::{
 };
 use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome, Subject};
 use crate::domain::event::StoredEvent;
-use crate::domain::feed::{FeedPage, FeedQuery, FeedScope};
+use crate::domain::feed::{FeedKey, FeedPage, FeedQuery, FeedScope};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
@@ -112,7 +112,9 @@ impl<B: Backend> Transactions<B> {
             return Ok(Vec::new());
         }
         let names = async |tx: &mut B::Tx| read::names(tx, of, &ranges, limit).await;
-        self.runner.read(ranges.len() == 1, self.runner.deadline(deadline), names).await
+        let deadline = self.runner.deadline(deadline);
+        let deadline = of.map_or(deadline, |app| deadline.of(app));
+        self.runner.read(ranges.len() == 1, deadline, names).await
     }
 }
 
@@ -491,7 +493,7 @@ impl<B: Backend> Store for Transactions<B> {
 
     async fn finish_erasure(&self, erasure: &Erasure, done: Micros, receipt: &str, deadline: Instant) -> Result<()> {
         let finish = async |tx: &mut B::Tx| erasure::finish(tx, erasure, done, receipt).await;
-        self.runner.write(self.runner.deadline(deadline), finish).await
+        self.runner.write(self.runner.deadline(deadline).of(&erasure.app), finish).await
     }
 
     async fn receipt_key(&self, draw: &[u8], deadline: Instant) -> Result<Vec<u8>> {
@@ -499,7 +501,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy> {
-        self.runner.read(true, self.runner.deadline(deadline), async |tx| policy::policy(tx, app).await).await
+        self.runner.read(true, self.runner.deadline(deadline).of(app), async |tx| policy::policy(tx, app).await).await
     }
 
     async fn policies(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Policy)>> {
@@ -508,11 +510,12 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Result<PolicyOutcome> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| policy::set_policy(tx, write).await).await
+        let deadline = self.runner.deadline(deadline).of(&write.app);
+        self.runner.write(deadline, async |tx| policy::set_policy(tx, write).await).await
     }
 
     async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found> {
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(&walk.app);
         // Most often nothing is due, and then no writer need wait.
         let is_one_statement = !walk.dry_run;
         let find = async |tx: &mut B::Tx| policy::find(tx, walk).await;
@@ -524,7 +527,7 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn forget(&self, forget: &Forget, deadline: Instant) -> Result<Option<Scopes>> {
-        let deadline = self.runner.deadline(deadline);
+        let deadline = self.runner.deadline(deadline).of(&forget.app);
         if let Some(next) = self.runner.read(true, deadline, async |tx| forget::find(tx, forget).await).await? {
             return Ok(next);
         }
@@ -539,12 +542,14 @@ impl<B: Backend> Store for Transactions<B> {
         if !self.feeds() {
             return Ok(FeedPage::Disabled);
         }
-        let page = async |tx: &mut B::Tx| feed::page(tx, query, until).await;
-        self.runner.read(false, self.runner.deadline(deadline), page).await
+        let deadline = self.runner.deadline(deadline);
+        let key = FeedKey::of(self.salt(deadline).await?);
+        let page = async |tx: &mut B::Tx| feed::page(tx, query, &key, until).await;
+        self.runner.read(false, deadline, page).await
     }
 
-    async fn tick(&self, after: i64, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
-        self.runner.write(self.runner.deadline(deadline), async |tx| feed::tick(tx, after).await).await
+    async fn tick(&self, after: i64, at_once: bool, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
+        self.runner.write(self.runner.deadline(deadline), async |tx| feed::tick(tx, after, at_once).await).await
     }
 
     async fn end_feed(&self, deadline: Instant) -> Result<()> {
@@ -578,6 +583,10 @@ impl<B: Backend> Store for Transactions<B> {
 
     fn watch_commits(&self, on_commit: OnCommit) {
         self.runner.watch_commits(on_commit);
+    }
+
+    fn set_clock(&self, now: Now) {
+        self.runner.backend.set_clock(now);
     }
 
     async fn close(&self) {

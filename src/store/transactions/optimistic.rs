@@ -15,8 +15,8 @@ use super::load::load_keys;
 use crate::domain::append::{Append, Done, Outcome, decide, needs};
 use crate::domain::command::AppendOutcome;
 use crate::domain::loaded::{Loaded, Needs, UNREAD};
-use crate::domain::writes::{ScopeUpdate, Writes};
-use crate::store::backend::{Backend, Tx, Verdict};
+use crate::domain::writes::{ScopeUpdate, SessionUpdate, Writes};
+use crate::store::backend::{Backend, Seen, Tx, Verdict};
 use crate::store::error::StoreError;
 use crate::store::limits::Deadline;
 use crate::store::remembered::Remembered;
@@ -155,17 +155,32 @@ async fn attempt<B: Backend>(
             Err(error) if error.unclear => return Ok(Try::Unclear(outcomes, error)),
             Err(error) => return Err(error),
         };
-        for outcome in &mut outcomes {
-            if let Outcome::Done(Done { tag, .. }) = outcome
-                && let Some(&(user, app)) = seen.get(&tag.incarnation)
-            {
-                tag.user = if tag.user == UNREAD { user } else { tag.user };
-                tag.app = if tag.app == UNREAD { app } else { tag.app };
-            }
-        }
+        note(batch, outcomes.iter_mut(), &writes, &seen);
     }
     remembered.keep(heads);
     Ok(Try::Done(outcomes))
+}
+
+/// Completes outcomes by what the database noted as it wrote.
+pub fn note<'o>(
+    batch: &[Arc<Append>],
+    outcomes: impl Iterator<Item = &'o mut Outcome>,
+    writes: &Writes<'_>,
+    seen: &Seen,
+) {
+    for (append, outcome) in batch.iter().zip(outcomes) {
+        if let Outcome::Done(Done { tag, events }) = outcome
+            && let Some(noted) = seen.get(&tag.incarnation)
+            && let Some(SessionUpdate { was: Some(was), .. }) = writes.sessions.get(&append.key)
+        {
+            tag.user = if tag.user == UNREAD { noted.user } else { tag.user };
+            tag.app = if tag.app == UNREAD { noted.app } else { tag.app };
+            // Also those that an append repeats which an earlier one of the batch brought.
+            for event in events.iter_mut().filter(|event| event.event.sequence > was.revision) {
+                event.event.commit_time = noted.commit_time;
+            }
+        }
+    }
 }
 
 /// Adds to `writes` the heads that were decided on and are not written, so that they are compared; whether that can be
@@ -183,7 +198,7 @@ fn guard_scopes<'a, K: Ord + Eq + Hash>(
     needs.iter().filter(|(_, held)| **held).all(|(key, _)| {
         let revision = heads.get(*key).copied().unwrap_or(0);
         if revision > 0 {
-            writes.entry(key).or_insert(ScopeUpdate { was: revision, revision });
+            writes.entry(key).or_insert(ScopeUpdate { was: revision, first: revision + 1, revision });
         }
         writes.contains_key(key)
     })

@@ -53,18 +53,16 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(Fo
         return Ok((ForkOutcome::Trimmed(head.base_revision), End::Release));
     }
     let update_time = if revision == 0 {
-        fork.now.into()
+        None
     } else if revision == head.revision {
-        head.update_time
+        Some(head.update_time)
     } else if revision == head.base_revision {
-        primitives::event_time(tx, &fork.source, head.incarnation, revision)
-            .await?
-            .map_or(head.create_time, |time| time)
-            .into()
+        let time = primitives::event_time(tx, &fork.source, head.incarnation, revision).await?;
+        Some(time.unwrap_or(head.create_time).into())
     } else {
-        timestamp_of(&event_of(tx, &source, revision).await?)?
+        Some(timestamp_of(&event_of(tx, &source, revision).await?)?)
     };
-    while !primitives::insert_fork(tx, &source, fork, revision, &update_time).await? {
+    while !primitives::insert_fork(tx, &source, fork, revision, update_time.as_ref()).await? {
         let found = in_the_way(tx, &key, fork.request.as_ref(), fork.incarnation, fork.now, &mut told).await?;
         if let Some(outcome) = forked_before(tx, fork, &key, found).await? {
             return Ok((outcome, End::Release));
@@ -139,7 +137,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
     if let Outcome::Refused(refusal) = decide(&mut loaded, &append, &mut writes) {
         return Ok((RewindOutcome::Refused(refusal), End::Release));
     }
-    let end = apply(tx, &writes).await?;
+    let (_, end) = apply(tx, &writes).await?;
     let view = view(tx, &whole_session(&request.key, request.now)).await?;
     Ok((RewindOutcome::Done { view, replayed: false }, end))
 }

@@ -22,7 +22,7 @@ const SWEEP_ROWS: i64 = 1000;
 /// Within this time, one transaction removes several small sessions: one that others wait for, and one that they don't.
 const SWEEP_TIMES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(50)];
 
-/// How long idempotency keys of scopes are kept, in microseconds: 24 hours, plus one for clocks that differ.
+/// How long idempotency keys of scopes are kept, in microseconds: 24 hours at least.
 const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
 
 /// Buries expired sessions, if `expired`, and removes rows of buried incarnations. If there are none, removes old idempotency keys,
@@ -54,7 +54,7 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
         return Ok((true, End::Commit(gone)));
     }
     let more = expired
-        && (primitives::forget_patches(tx, now.plus(-REQUEST_MEMORY), SWEEP_ROWS).await? > 0
+        && (primitives::forget_patches(tx, now, REQUEST_MEMORY, SWEEP_ROWS).await? > 0
             || super::transfer::bury_dead(tx, now).await?)
         || super::trim::empty(tx, SWEEP_ROWS).await?;
     Ok((more, if more { End::UNTOLD } else { End::Release }))

@@ -197,11 +197,15 @@ pub async fn end_past<X: Tx>(tx: &mut X, end: &PastEnd) -> Result<(SharedOutcome
 }
 
 async fn lock_scope<X: Tx>(tx: &mut X, scope: &ScopeKey) -> Result<()> {
-    let needs = match scope {
+    lock_scopes(tx, &alone(scope)).await
+}
+
+/// Nothing but a scope, which is held.
+fn alone(scope: &ScopeKey) -> Needs<'_> {
+    match scope {
         ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
         ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
-    };
-    lock_scopes(tx, &needs).await
+    }
 }
 
 /// Takes the state of a scope that has none; one that has a revision is left alone.
@@ -215,14 +219,21 @@ pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Result<(Sh
     if let Some(outcome) = import.beside(&primitives::scope(tx, &import.scope).await?) {
         return Ok((outcome, End::Release));
     }
-    transfer::insert_scope(tx, import).await?;
-    let told = Committed::Scope { key: import.scope.clone(), first: 1, last: import.revision };
+    let heads = tx.read_heads(&alone(&import.scope)).await?;
+    let began = match &import.scope {
+        ScopeKey::User(user) => heads.user_revision_after(&user.app, 0) - 1,
+        ScopeKey::App(_) => 0,
+    };
+    // Not a revision that an erased user had.
+    let revision = import.revision.max(began + 1);
+    transfer::insert_scope(tx, import, revision, began).await?;
+    let told = Committed::Scope { key: import.scope.clone(), first: 1, last: revision };
     Ok((SharedOutcome::Taken, End::Commit(vec![told])))
 }
 
 /// Leaves the rows of one import that died to the sweep; whether there was one.
 pub async fn bury_dead<X: Tx>(tx: &mut X, now: Micros) -> Result<bool> {
-    let Some((key, incarnation)) = transfer::dead_import(tx, now.plus(-IMPORT_MEMORY)).await? else {
+    let Some((key, incarnation)) = transfer::dead_import(tx, now, IMPORT_MEMORY).await? else {
         return Ok(false);
     };
     transfer::abandon_import(tx, &key, incarnation).await?;

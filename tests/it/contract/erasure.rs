@@ -22,6 +22,15 @@ async fn erase(server: &Client, body: Value) -> Answer {
     server.post(ERASURE).json(body).await
 }
 
+fn state_of(user: &str) -> String {
+    format!("/v1/apps/app/users/{user}/state")
+}
+
+/// The revision of a shared scope.
+async fn revision(server: &Client, path: &str) -> i64 {
+    server.get(path).await.expect(200).etag().trim_matches('"').parse().expect("a revision")
+}
+
 /// The erasure of this answer, once it is done.
 async fn done(server: &Client, answer: &Answer) -> Value {
     let path = answer.header("location").expect("a location").to_owned();
@@ -152,6 +161,7 @@ on_both_databases! {
     async fn nothing_of_an_erased_user_can_be_read(server: &TestServer) {
         let session = fill(server, "user").await;
         server.post("/v1/apps/app/users/other/sessions").json(json!({"sessionId": "s"})).await.expect(201);
+        let had = revision(server, USER_STATE).await;
         let answer = erase(server, json!({"reference": "case 7"})).await.expect(202);
         for path in [&session, &format!("{session}/events"), &format!("{session}/lease"), &format!("{S}/{CANARY}fork")] {
             server.get(path).await.problem(404, "session_not_found");
@@ -181,9 +191,75 @@ on_both_databases! {
         // What comes after it is a new start: the keys of requests are forgotten, too.
         let body = json!({"sessionId": "s", "state": {"user:k": 1}});
         let made = server.post(S).header("idempotency-key", format!("{CANARY}creation")).json(body).await.expect(201);
-        assert_eq!(made.tag().1, 1, "the user's state begins again");
+        assert!(made.tag().1 > had, "the user's state begins again, at {made:?}");
         server.append_delta(r#"{"user:k":2,"app:k":3}"#).await;
         assert_eq!(server.get(format!("{ONE}/state?atRevision=0")).await.expect(200).json()["user:k"], 1);
+    }
+
+    async fn no_tag_of_erased_state_holds_for_what_comes_after_it(server: &TestServer) {
+        let patch = async |user: &str, body: Value| server.patch(state_of(user)).json(body).await;
+        let erase = async |user: &str| {
+            let answer = server.post(format!("/v1/apps/app/users/{user}/erasure")).json(json!({})).await.expect(202);
+            done(server, &answer).await;
+        };
+        for n in 1..=3 {
+            patch("user", json!({"stateDelta": {"a": n, "b": n}})).await.expect(200);
+        }
+        patch("other", json!({"stateDelta": {"a": 1}})).await.expect(200);
+        server.post(S).json(json!({"sessionId": "s"})).await.expect(201);
+        let old = server.get(ONE).await.expect(200).etag();
+        let had = revision(server, USER_STATE).await;
+        assert_eq!(had, 3);
+        erase("user").await;
+
+        let stale = async || {
+            for n in 1..=had {
+                let tag = format!("\"{n}\"");
+                server.get(USER_STATE).header("if-none-match", &tag).await.expect(200);
+                let write = server.patch(USER_STATE).header("if-match", &tag).json(json!({"stateDelta": {"a": "stale"}}));
+                write.await.problem(412, "revision_mismatch");
+                // Of a key that is not there, and of one that may be.
+                for key in ["b", "a"] {
+                    let unchanged = json!({"preconditions": [{"key": key, "revision": n}], "stateDelta": {key: "stale"}});
+                    patch("user", unchanged).await.problem(412, "revision_mismatch");
+                }
+            }
+        };
+        stale().await;
+        let none = server.get(USER_STATE).await.expect(200);
+        assert_eq!((none.text().trim(), &*none.etag()), ("{}", "\"0\""));
+        assert_eq!(server.get(USER_STATE).header("if-none-match", "\"0\"").await.status(), 304);
+        // The first change goes above, by whatever way it comes.
+        patch("user", json!({"stateDelta": {"a": 1}})).await.expect(200);
+        let first = revision(server, USER_STATE).await;
+        assert!(first > had, "{first}");
+        stale().await;
+        server.post(S).json(json!({"sessionId": "s"})).await.expect(201);
+        server.get(ONE).header("if-none-match", &old).await.expect(200);
+        server.append_delta(r#"{"user:a":2}"#).await;
+        assert_eq!(revision(server, USER_STATE).await, first + 1);
+        stale().await;
+        assert_eq!(server.get(format!("{ONE}/state?atRevision=0")).await.expect(200).json()["user:a"], 1);
+        assert_eq!(server.get(format!("{ONE}/state?atRevision=1")).await.expect(200).json()["user:a"], 2);
+
+        erase("user").await;
+        let had = first + 1;
+        let event = json!({"author": "a", "actions": {"stateDelta": {"user:a": 3}}});
+        server.post(S).json(json!({"sessionId": "s", "events": [event]})).await.expect(201);
+        assert!(revision(server, USER_STATE).await > had);
+        // A user who was never erased begins in the same way, and two writers of different keys do not fail each other.
+        for key in ["a", "b"] {
+            let unchanged = json!({"preconditions": [{"key": key, "revision": 0}], "stateDelta": {key: 1}});
+            patch("new", unchanged).await.expect(200);
+        }
+        let unchanged = json!({"preconditions": [{"key": "a", "revision": 0}], "stateDelta": {"a": 2}});
+        patch("new", unchanged).await.problem(412, "revision_mismatch");
+        // One with state goes on where it is.
+        patch("other", json!({"stateDelta": {"a": 2}})).await.expect(200);
+        assert_eq!(revision(server, &state_of("other")).await, 2);
+        // And in another app nothing has happened.
+        server.patch("/v1/apps/second/users/user/state").json(json!({"stateDelta": {"a": 1}})).await.expect(200);
+        assert_eq!(revision(server, "/v1/apps/second/users/user/state").await, 1);
     }
 
     async fn a_request_is_made_once(server: &TestServer) {

@@ -1,6 +1,8 @@
 //! The change feed: one sequence of what was committed, for every reader and every process.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -163,20 +165,47 @@ on_both_databases! {
         server.create("{}").await;
         let (changes, end) = wait_for(server, ALL, &start, 1).await;
         let mut altered = end.clone().into_bytes();
-        let last = altered.last_mut().unwrap();
-        *last = if *last == b'0' { b'1' } else { b'0' };
-        for position in ["999999-00000000", std::str::from_utf8(&altered).unwrap()] {
+        altered[0] = if altered[0] == b'0' { b'1' } else { b'0' };
+        // Of no feed, and of another database.
+        for position in [std::str::from_utf8(&altered).unwrap(), &"A".repeat(43)] {
             let gone = server.get(format!("{APP}?after={position}")).await.problem(410, "position_gone");
             assert_eq!(read(server, APP, gone["oldest"].as_str().unwrap(), 10).await.0, changes);
             stream(server, APP, "").header("last-event-id", position).await.problem(410, "position_gone");
         }
-        for bad in ["x", "1", "-1", "1-2-3-4", "1-0000000G"] {
+        for bad in ["x", "1", "-1", "1-00000000", &end[1..], &format!("{end}A"), &format!("{end}=")] {
             server.get(format!("{APP}?after={bad}")).await.invalid(&["after"]);
             stream(server, APP, "").header("last-event-id", bad).await.invalid(&["Last-Event-ID"]);
         }
         server.get(format!("{APP}?kinds=event")).await.invalid(&["kinds"]);
         server.get(format!("{APP}?include=state")).await.invalid(&["include"]);
         stream(server, APP, "?wait=1").await.invalid(&["wait"]);
+    }
+
+    async fn positions_tell_nothing_of_what_others_write(server: &TestServer) with ["--feed-retention=1h"] {
+        let own = "/v1/apps/app/users/user/feed?after=now";
+        let mut positions = Vec::new();
+        for n in 0..30 {
+            // What a reader of one user cannot see.
+            server.patch(format!("/v1/apps/other{}/users/other/state", n % 3)).json(json!({"stateDelta": {"k": n}})).await.expect(200);
+            let page = server.get(own).await.expect(200).json();
+            assert_eq!(page["changes"], json!([]));
+            positions.push(page["position"].as_str().unwrap().to_owned());
+        }
+        for position in &positions {
+            assert_eq!(position.len(), 43, "{position}");
+            assert!(position.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'), "{position}");
+        }
+        // Neither do they grow, nor has one a beginning in common with the next.
+        let grows = positions.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((4..=25).contains(&grows), "{positions:#?}");
+        assert!(positions.windows(2).all(|pair| pair[0] != pair[1] && pair[0][..8] != pair[1][..8]), "{positions:#?}");
+        // The same place is the same text, and goes on where it was.
+        assert_eq!(server.get(own).await.json()["position"].as_str(), positions.last().map(String::as_str));
+        server.create("{}").await;
+        for position in &positions {
+            let page = server.get(format!("/v1/apps/app/users/user/feed?after={position}")).await.expect(200).json();
+            assert_eq!(page["changes"].as_array().unwrap().len(), 1);
+        }
     }
 
     async fn what_is_too_old_goes_and_the_last_position_stays(server: &TestServer) with ["--feed-retention=1h", "--sweep-interval=50ms"] {
@@ -376,21 +405,44 @@ async fn a_restored_dump_begins_a_new_feed() {
     server.stop().await;
 }
 
-/// What was committed is in the next read, also if nobody has followed the feed.
+/// What was answered is in the next read that says that it is up to date, by whatever process, also if nobody has followed the feed,
+/// or others read all the time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_has_what_was_committed_before() {
-    let server = TestServer::start(Place::postgres().await, &[FED]).await;
-    let mut position = now(&server).await;
-    server.create("{}").await;
-    for n in 1..=5 {
-        // Ticks are apart.
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let page = server.get(format!("{ALL}?after={position}")).await.expect(200).json();
-        assert_eq!((page["changes"].as_array().unwrap().len(), &page["upToDate"]), (1, &json!(true)), "{n}");
-        position = page["position"].as_str().unwrap().to_owned();
-        server.append_delta(r#"{"k":1}"#).await;
-    }
-    server.stop().await;
+    let first = TestServer::start(Place::postgres().await, &[FED]).await;
+    let second = first.replica_with(&[FED]).await;
+    first.create("{}").await;
+    let mut position = now(&second).await;
+    let reading = AtomicBool::new(true);
+    let others = async {
+        while reading.load(Relaxed) {
+            for server in [&first, &second] {
+                server.get(format!("{ALL}?after=now")).await.expect(200);
+            }
+        }
+    };
+    let rounds = async {
+        for n in 1..=60 {
+            let (writer, reader) = if n % 3 == 0 { (&first, &first) } else { (&first, &second) };
+            writer.append_delta(r#"{"k":1}"#).await;
+            let page = reader.get(format!("{ALL}?after={position}")).await.expect(200).json();
+            assert_eq!((page["changes"].as_array().unwrap().len(), &page["upToDate"]), (1, &json!(true)), "{n}");
+            position = page["position"].as_str().unwrap().to_owned();
+            if n % 10 == 0 {
+                writer.append_delta(r#"{"k":2}"#).await;
+                let mut live = Watch::open(stream(reader, ALL, &format!("?after={position}"))).await;
+                assert_eq!(
+                    live.expect("change").await.json()["lastSequence"],
+                    page["changes"][0]["lastSequence"].as_i64().unwrap() + 1
+                );
+                position = live.expect("caught_up").await.json()["position"].as_str().unwrap().to_owned();
+            }
+        }
+        reading.store(false, Relaxed);
+    };
+    tokio::join!(rounds, others);
+    second.stop().await;
+    first.stop().await;
 }
 
 /// Whether the database has statistics or not, ticks have few rows or many.

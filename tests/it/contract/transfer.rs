@@ -83,7 +83,7 @@ async fn fill_past(server: &Client, rounds: usize) {
         }
         server
             .patch("/v1/apps/app/state")
-            .json(format!(r#"{{"stateDelta":{{"own":{{"n":\n{n}}}}}}}"#))
+            .json(format!("{{\"stateDelta\":{{\"own\":{{\"n\":\n{n}}}}}}}"))
             .await
             .expect(200);
     }

@@ -255,8 +255,10 @@ on_both_databases! {
             let (owner, id) = (draw_name(), format!("{n}"));
             let (made, updated) = (Micros((n % 5 + 1) * 1_000_000), Micros((n * 7 % 6 + 1) * 1_000_000));
             let event = format!(r#"{{"events":[{{"timestamp":{}}}]}}"#, updated.0 / 1_000_000);
-            let creation = Creation { key: key_of("listed", &owner, &id), now: made, ..creation(&id, &event) };
+            let creation = Creation { key: key_of("listed", &owner, &id), ..creation(&id, &event) };
             created(store.create(&creation.into(), deadline()).await);
+            let made_at = format!("update sessions set create_time = {} where app_name = 'listed' and id = '{id}'", made.0);
+            store.place.execute(made_at).await;
             sessions.push((made, updated, owner, id));
         }
         apps.insert("listed".to_owned());

@@ -221,8 +221,9 @@ on_both_databases! {
             [("a", "user", 1, 9), ("b", "user", 2, 5), ("c", "other", 2, 7), ("d", "user", 3, 3), ("e", "other", 4, 4)]
         {
             let event = format!(r#"{{"events":[{{"timestamp":{}}}],"labels":{{"n":"{id}","u":"{user}"}}}}"#, at(update).0 / 1_000_000);
-            let creation = Creation { key: key_of("app", user, id), now: at(time), ..creation(id, &event) };
+            let creation = Creation { key: key_of("app", user, id), ..creation(id, &event) };
             created(store.create(&creation.into(), deadline()).await);
+            store.place.execute(format!("update sessions set create_time = {} where id = '{id}'", at(time).0)).await;
         }
         store.create(&Creation { key: key_of("elsewhere", "user", "x"), ..creation("x", "{}") }.into(), deadline()).await.unwrap();
         let one = |query: ListQuery| ListQuery { user: Some(user().user), ..query };

@@ -28,6 +28,7 @@ type command struct {
 		Timestamp                      float64
 		StateDelta                     map[string]any
 	}
+	To    string
 	Key   string
 	By    json.Number
 	Count int
@@ -106,6 +107,18 @@ func do(ctx context.Context, sessions *sessiond.Service, line []byte) (answer, e
 			Actions:      session.EventActions{StateDelta: c.Event.StateDelta},
 		})
 		return answer{"state": state(found.Session)}, err
+	case "copy":
+		to, err := sessions.Get(ctx, &session.GetRequest{AppName: c.App, UserID: c.User, SessionID: c.To})
+		if err != nil {
+			return nil, err
+		}
+		// What the framework has of each event, and nothing else, goes into the other session.
+		for event := range found.Session.Events().All() {
+			if err := sessions.AppendEvent(ctx, to.Session, event); err != nil {
+				return nil, err
+			}
+		}
+		return answer{}, nil
 	case "increment":
 		values, err := sessions.Apply(ctx, found.Session, sessiond.Change{
 			Ops: []sessiond.Op{{Op: "increment", Key: c.Key, Value: c.By}},

@@ -1,6 +1,7 @@
 """`python -m sessiond_adk.import`: brings the sessions of one of ADK's session services to sessiond.
 
-It only lists and reads the sessions of the source. (A service of ADK may create its tables when it is opened, if it has
+It reads the databases of ADK's own services in Python, Go and TypeScript as they are, and changes nothing in them. From
+any other service it lists and reads the sessions. (A service of ADK may create its tables when it is opened, if it has
 none.) A session that changes meanwhile is taken as it was read. The same command again changes nothing: run it again if
 it was interrupted.
 """
@@ -18,6 +19,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol, TextIO
 from urllib.parse import urlsplit
 
 import httpx
@@ -25,7 +27,20 @@ from google.adk.cli.service_registry import get_service_registry
 from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.state import State
 
-from ._lines import line, session_lines, shared
+from ._databases import Database, Name, NotAdk, is_database, open_database
+from ._lines import (
+    SHARED_REVISION,
+    Refused,
+    StoredSession,
+    Told,
+    is_id,
+    line,
+    of_session,
+    shared,
+    shared_line,
+    short,
+    stored_lines,
+)
 from ._token import Bearer
 from ._version import __version__
 
@@ -44,57 +59,174 @@ class Part:
     """How many events the session has; None of a state."""
     failed: dict[str, object] | None = None
     """Why there are no lines: as the server says it of a session that it refuses."""
+    replaced: tuple[dict[str, object], ...] = ()
+    """What was replaced in it, one by one."""
 
 
-async def parts(service: BaseSessionService, app: str, users: list[str] | None = None) -> AsyncIterator[Part]:
-    """Yields what a service has of an app: app state, then for each user the state and the sessions, by their names.
+class _Source(Protocol):
+    """Sessions of an app, wherever they are."""
+
+    async def names(self) -> list[tuple[str, str]]:
+        """Returns users and ids of sessions, sorted."""
+
+    async def session(self, user: str, id: str, told: list[Told]) -> tuple[StoredSession, dict[str, Any]] | None:
+        """Returns a session, and the merged state of which the shared scopes are read if `shared` is not."""
+
+    async def shared(self, user: str | None, shown: dict[str, Any]) -> dict[str, Any]:
+        """Returns the state of the app, or of a user, without prefixes."""
+
+    async def owners(self) -> list[str | None]:
+        """Returns who may have state without a session: users, and None for the app."""
+
+
+class _OfService:
+    """ADK shows app and user state through sessions only: there is none of an app or a user without a session."""
+
+    def __init__(self, service: BaseSessionService, app: str, users: list[str] | None) -> None:
+        self._service, self._app, self._users = service, app, users
+
+    async def names(self) -> list[tuple[str, str]]:
+        listed = []
+        for user in [None] if self._users is None else self._users:
+            listed += (await self._service.list_sessions(app_name=self._app, user_id=user)).sessions
+        return sorted({(session.user_id, session.id) for session in listed})
+
+    async def session(self, user: str, id: str, told: list[Told]) -> tuple[StoredSession, dict[str, Any]] | None:
+        session = await self._service.get_session(app_name=self._app, user_id=user, session_id=id)
+        return None if session is None else (of_session(session), session.state)
+
+    async def shared(self, user: str | None, shown: dict[str, Any]) -> dict[str, Any]:
+        return shared(shown, State.APP_PREFIX if user is None else State.USER_PREFIX)
+
+    async def owners(self) -> list[str | None]:
+        return []
+
+
+class _OfDatabase:
+    def __init__(self, database: Database, app: str, users: list[str] | None) -> None:
+        self._database, self._app, self._users = database, app, users
+
+    async def names(self) -> list[tuple[str, str]]:
+        listed = await self._database.sessions(self._app)
+        return [(name.user, name.id) for name in listed if self._users is None or name.user in self._users]
+
+    async def session(self, user: str, id: str, told: list[Told]) -> tuple[StoredSession, dict[str, Any]] | None:
+        session = await self._database.session(self._app, Name(user, id), told)
+        return None if session is None else (session, {})
+
+    async def shared(self, user: str | None, shown: dict[str, Any]) -> dict[str, Any]:
+        if user is None:
+            return await self._database.app_state(self._app)
+        return await self._database.user_state(self._app, user)
+
+    async def owners(self) -> list[str | None]:
+        owners = await self._database.owners(self._app)
+        return [None, *(user for user in owners if self._users is None or user in self._users)]
+
+
+def _source(source: BaseSessionService | Database, app: str, users: list[str] | None) -> _Source:
+    return _OfDatabase(source, app, users) if isinstance(source, Database) else _OfService(source, app, users)
+
+
+async def parts(
+    service: BaseSessionService | Database, app: str, users: list[str] | None = None, *, replace: bool = False
+) -> AsyncIterator[Part]:
+    """Yields what a source has of an app: app state, then for each user the state and the sessions, by their names.
 
     Args:
-      service: Any session service of ADK.
+      service: A database of ADK's own services, or any session service of ADK.
       app: The app's name.
       users: Whose sessions; None means everybody's. A service that cannot list those needs it.
-
-    ADK shows app and user state through sessions only: there is none of an app or a user without a session.
+      replace: Whether to replace what sessiond does not take, and to tell of each, rather than to leave the session.
     """
-    listed = []
-    for user in [None] if users is None else users:
-        listed += (await service.list_sessions(app_name=app, user_id=user)).sessions
-    app_revision = user_revision = 0
-    first, last_user = True, ""
-    for user, id in sorted({(session.user_id, session.id) for session in listed}):
-        session = await service.get_session(app_name=app, user_id=user, session_id=id)
-        if session is None:
-            continue  # Deleted since it was listed.
+    source = _source(service, app, users)
+    # By whom: the app is None.
+    revisions: dict[str | None, int] = {}
+    for user, id in await source.names():
+        named: dict[str, object] = {"app": app, "session": id, "userId": user}
+        told: list[Told] = []
         try:
-            shown = []
-            if first:
-                state = shared(session.state, State.APP_PREFIX)
-                app_revision = 1 if state else 0
-                if state:
-                    shown.append(Part(line({"type": "app.state", "revision": 1, "state": state})))
-            if first or user != last_user:
-                state = shared(session.state, State.USER_PREFIX)
-                user_revision = 1 if state else 0
-                if state:
-                    shown.append(Part(line({"type": "user.state", "userId": user, "revision": 1, "state": state})))
-            lines = list(session_lines(session, saw=(user_revision, app_revision)))
-        except ValueError as error:
-            # A value is none that JSON has, such as a NaN.
-            why = {"code": "invalid_json", "detail": str(error)}
-            yield Part(b"", failed={"session": id, "userId": user, "result": "failed", **why})
+            _check_names(app, user, id)
+            found = await source.session(user, id, told)
+            if found is None:
+                continue  # Deleted since it was listed.
+            session, shown = found
+            for owner in (None, user):
+                if owner not in revisions:
+                    state_part, revisions[owner] = await _shared(source, app, owner, shown, replace)
+                    if state_part is not None:
+                        yield state_part
+            lines = stored_lines(session, saw=(_seen(revisions[user]), _seen(revisions[None])), told=told)
+            if told and not replace:
+                raise Refused(told)
+        except (ValueError, RecursionError) as error:
+            yield Part(
+                b"", failed={**named, "result": "failed", "code": "invalid_json", "detail": str(error) or "too deep"}
+            )
             continue
-        for part in shown:
-            yield part
-        first, last_user = False, user
-        yield Part(b"".join(lines), len(lines) - 2)
+        replaced = tuple(_replaced(named, each) for each in told)
+        yield Part(b"".join(lines), len(lines) - 2, replaced=replaced)
+    for owner in await source.owners():
+        if owner not in revisions and (owner is None or is_id(owner)):
+            state_part, revisions[owner] = await _shared(source, app, owner, {}, replace)
+            if state_part is not None:
+                yield state_part
+
+
+def _seen(revision: int) -> int:
+    """Returns the revision that events saw of a shared scope: none, or the one before that of now."""
+    return max(0, revision - 1)
+
+
+async def _shared(
+    source: _Source, app: str, user: str | None, shown: dict[str, Any], replace: bool
+) -> tuple[Part | None, int]:
+    named: dict[str, object] = {"app": app, **({} if user is None else {"userId": user})}
+    told: list[Told] = []
+    try:
+        state = await source.shared(user, shown)
+        if not state:
+            return None, 0
+        text = shared_line(user, state, told)
+        if told and not replace:
+            raise Refused(told)
+    except (ValueError, RecursionError) as error:
+        of = "the app's state" if user is None else "the user's state"
+        failed = {**named, "result": "failed", "code": "invalid_json", "detail": f"{of}: {error}"}
+        return Part(b"", failed=failed), 0
+    return Part(text, replaced=tuple(_replaced(named, each) for each in told)), SHARED_REVISION
+
+
+def _check_names(app: str, user: str, id: str) -> None:
+    """Raises ValueError for names that sessiond does not take."""
+    for what, name in (("the app's name", app), ("the user's id", user), ("the session's id", id.strip())):
+        if not is_id(name):
+            raise ValueError(f"{what} is no id: 1 to 256 bytes without control characters, not `.` or `..`")
+
+
+def _replaced(named: dict[str, object], told: Told) -> dict[str, object]:
+    event = {} if told.event is None else {"event": told.event}
+    fault = told.fault
+    return {
+        **named,
+        **event,
+        "at": short(fault.at),
+        "result": "replaced",
+        "detail": f"{fault.what}; now {fault.became}",
+    }
 
 
 async def exports(
-    service: BaseSessionService, app: str, users: list[str] | None = None, failed: list[dict[str, object]] | None = None
+    service: BaseSessionService | Database,
+    app: str,
+    users: list[str] | None = None,
+    failed: list[dict[str, object]] | None = None,
+    *,
+    replace: bool = False,
 ) -> AsyncIterator[bytes]:
-    """Yields what a service has of an app as exports of sessiond, each of a bounded number of sessions.
+    """Yields what a source has of an app as exports of sessiond, each of a bounded number of sessions.
 
-    Sessions that cannot be written out are left out, and told of in `failed`.
+    Sessions that cannot be written out are left out, and told of in `failed`; so is each thing that was replaced.
     """
     head = line(
         {
@@ -107,9 +239,9 @@ async def exports(
         }
     )
     export, sessions, events = bytearray(head), 0, 0
-    async for part in parts(service, app, users):
-        if part.failed is not None and failed is not None:
-            failed.append(part.failed)
+    async for part in parts(service, app, users, replace=replace):
+        if failed is not None:
+            failed += [part.failed] if part.failed is not None else part.replaced
         if len(export) > _REQUEST_BYTES or sessions == _REQUEST_SESSIONS:
             yield bytes(export) + line({"type": "end", "sessions": sessions, "events": events})
             export, sessions, events = bytearray(head), 0, 0
@@ -173,34 +305,70 @@ def open_service(uri: str) -> BaseSessionService:
     return service
 
 
-async def _run(service: BaseSessionService, given: argparse.Namespace) -> int:
-    results: list[dict[str, object]] = []
-    if given.to == "-":
-        async for export in _read(exports(service, given.app, given.user, results)):
-            sys.stdout.buffer.write(export)
-        sys.stdout.buffer.flush()
+async def _run(source: BaseSessionService | Database, given: argparse.Namespace) -> int:
+    if given.app is not None:
+        apps = [given.app]
+    elif isinstance(source, Database):
+        apps = await source.apps()
     else:
-        auth = Bearer(token) if (token := os.environ.get("SESSIOND_TOKEN")) else None
-        async with httpx.AsyncClient(base_url=given.to, auth=auth, timeout=None) as client:
-            async for export in _read(exports(service, given.app, given.user, results)):
-                results += await bring(client, export, dry_run=given.dry_run, skip_existing=given.skip_existing)
-    became = Counter(str(result["result"]) for result in results)
-    for result in results:
-        if result["result"] not in ("created", "unchanged"):
-            print(json.dumps(result, ensure_ascii=False), file=sys.stderr if given.to == "-" else sys.stdout)
-    if given.to != "-":
-        words = ("created", "unchanged", "skipped", "failed")
+        raise NotAdk("a session service does not list its apps: name one with --app")
+    became: Counter[str] = Counter()
+    auth = Bearer(token) if (token := os.environ.get("SESSIOND_TOKEN")) else None
+    is_file = given.to == "-"
+    async with httpx.AsyncClient(base_url="" if is_file else given.to, auth=auth, timeout=None) as client:
+        for app in apps:
+            told: list[dict[str, object]] = []
+            async for export in _read(exports(source, app, given.user, told, replace=given.replace)):
+                if is_file:
+                    sys.stdout.buffer.write(export)
+                else:
+                    told += await bring(client, export, dry_run=given.dry_run, skip_existing=given.skip_existing)
+                _tell(told, became, sys.stderr if is_file else sys.stdout)
+            _tell(told, became, sys.stderr if is_file else sys.stdout)
+    sys.stdout.buffer.flush()
+    words = ("created", "unchanged", "skipped", "failed", *(["replaced"] if given.replace else []))
+    if not is_file:
         print(", ".join(f"{became[word]} {word}" for word in words), file=sys.stderr)
     return 1 if became["failed"] else 0
+
+
+def _tell(told: list[dict[str, object]], became: Counter[str], to: TextIO) -> None:
+    """Writes what was neither created nor unchanged, and counts all of it."""
+    for result in told:
+        became[str(result["result"])] += 1
+        if result["result"] not in ("created", "unchanged"):
+            # What is no character cannot be shown as one.
+            print(json.dumps(result, ensure_ascii=False).encode(errors="replace").decode(), file=to)
+    told.clear()
+
+
+async def _import(service: BaseSessionService | None, given: argparse.Namespace) -> int:
+    if service is not None:
+        return await _run(service, given)
+    try:
+        database = await open_database(given.uri)
+    except NotAdk:
+        raise
+    except Exception as error:  # Any driver has errors of its own.
+        raise SourceError(error) from error
+    print(f"reading a database of {database.kind.value}", file=sys.stderr)
+    try:
+        return await _run(database, given)
+    finally:
+        await database.close()
 
 
 def main() -> None:
     """Imports, and tells of sessions that are neither created nor unchanged; exit status 1 if one failed."""
     parser = argparse.ArgumentParser(prog="python -m sessiond_adk.import", description=(__doc__ or "").split("\n")[0])
     parser.add_argument(
-        "--from", dest="uri", required=True, help="a URI as ADK's command line takes, or module:attribute"
+        "--from",
+        dest="uri",
+        required=True,
+        help="a database of ADK for Python, Go or TypeScript: sqlite:///FILE or postgresql://USER@HOST/DATABASE; "
+        "or another URI as ADK's command line takes, or module:attribute",
     )
-    parser.add_argument("--app", required=True, help="the app's name")
+    parser.add_argument("--app", help="the app's name; by default, all apps of a database")
     parser.add_argument("--user", action="append", help="a user whose sessions are taken; by default, all")
     parser.add_argument(
         "--to",
@@ -211,19 +379,27 @@ def main() -> None:
     parser.add_argument(
         "--skip-existing", action="store_true", help="sessions of which there is another one are skipped"
     )
+    parser.add_argument(
+        "--replace",
+        action="store_true",
+        help="replace what sessiond does not take (half a character, NaN, what is too deep or too large), and tell of "
+        "each, so that the rest of its session comes along",
+    )
     given = parser.parse_args()
+    # A value may be nested as deeply as the source could write it.
+    sys.setrecursionlimit(5000)
     try:
-        service = open_service(given.uri)
+        service = None if is_database(given.uri) else open_service(given.uri)
     except ValueError as error:
         parser.error(str(error))
     except Exception as error:  # Any service has errors of its own.
         sys.exit(f"error: {SourceError(error)}")
     try:
-        sys.exit(asyncio.run(_run(service, given)))
-    except SourceError as error:
-        hint = "; try `sessiond import adk`, which reads ADK's own databases" if given.uri[:6] == "sqlite" else ""
-        sys.exit(f"error: {error}{hint}")
-    except httpx.HTTPError as error:
+        sys.exit(asyncio.run(_import(service, given)))
+    except NotAdk as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except (SourceError, httpx.HTTPError) as error:
         sys.exit(f"error: {error}")
 
 

@@ -21,6 +21,7 @@ from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
 from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig
 from google.adk.sessions.session import Session
+from pydantic_core import to_jsonable_python
 
 from ._http import Client, Reply, SessionBusyError, segments
 from ._lease import Leases
@@ -406,6 +407,7 @@ class SessiondSessionService(BaseSessionService):
         preconditions: Sequence[Mapping[str, Any]] = (),
         author: str = "user",
         invocation_id: str = "",
+        once: str | None = None,
     ) -> dict[str, Any]:
         """Changes state by operators, which the server applies to what is there: nothing is lost between writers.
 
@@ -419,6 +421,9 @@ class SessiondSessionService(BaseSessionService):
           preconditions: What must hold right before, or nothing is changed; see `sessiond_adk.ops` for what makes them.
           author: The author of the event.
           invocation_id: The invocation that the event is part of.
+          once: An id for this change, the same in every run of the program: the session makes a change of this id once.
+            It is the id of the event. Where it was made before, whoever made it, nothing is changed, and the values are
+            those that it had then.
 
         Returns:
           The values of the keys after it; a removed key is absent.
@@ -426,12 +431,14 @@ class SessiondSessionService(BaseSessionService):
         Raises:
           SessionNotFoundError: There is no such session.
           StaleSessionError: A precondition does not hold; it says which. Nothing was changed.
+          AlreadyExistsError: The session has another event, or another change, of the id `once`. Nothing was changed.
           SessiondInputError: An operator does not fit the value that is there, or is unknown. Nothing was changed.
           SessiondError: sessiond cannot be reached.
         """
-        event = {
-            "id": Event.new_id(),
-            "timestamp": time.time(),
+        event: dict[str, Any] = {
+            "id": Event.new_id() if once is None else once,
+            # A change that is made again has the time of the first one.
+            **({"timestamp": time.time()} if once is None else {}),
             "author": author,
             "invocationId": invocation_id,
             "actions": {
@@ -440,16 +447,34 @@ class SessiondSessionService(BaseSessionService):
             },
         }
         async with self._turn(session):
-            stored, _ = await self._append(session, event, if_seen=False)
-            appended = event_from_wire(stored, session.id)
+            seen = session.seen if isinstance(session, StoredSession) else 0
+            try:
+                stored, replayed = await self._append(session, event, if_seen=False)
+            except AlreadyExistsError:
+                made = once and await self._made(session, once, event["actions"])
+                if not made:
+                    raise
+                stored, replayed = made, True
             values: dict[str, Any] = stored["actions"].get("stateDelta") or {}
-            for op in ops:
-                if op["key"] not in values:
-                    session.state.pop(op["key"], None)
-            session.state.update(values)
-            session.events.append(appended)
-            session.last_update_time = appended.timestamp
+            # A session that was read after the change shows what became of it since.
+            shown = stored["sequence"] <= seen or any(known.id == stored["id"] for known in session.events)
+            if not (replayed and shown):
+                appended = event_from_wire(stored, session.id)
+                for op in ops:
+                    if op["key"] not in values:
+                        session.state.pop(op["key"], None)
+                session.state.update(values)
+                session.events.append(appended)
+                session.last_update_time = appended.timestamp
         return values
+
+    async def _made(self, session: Session, event_id: str, actions: dict[str, Any]) -> dict[str, Any] | None:
+        """Returns the event of a change that was made before, by another agent or in another invocation."""
+        path = _session(session.app_name, session.user_id, session.id) + "/events" + segments(event_id)
+        stored: dict[str, Any] = (await self._http.send("GET", path)).success()
+        said = stored.get("actions") or {}
+        same = all(said.get(name) == to_jsonable_python(actions.get(name)) for name in ("stateOps", "preconditions"))
+        return stored if same else None
 
     async def rewind_session(
         self, session: Session, *, before_invocation_id: str | None = None, to_revision: int | None = None

@@ -65,7 +65,7 @@ def _server() -> Iterator[str]:
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         start_new_session=True,
     )
     try:

@@ -66,7 +66,7 @@ class Server:
 
     def start(self) -> None:
         """Starts it; it is ready when this returns."""
-        with self._log.open("w") as log:
+        with self._log.open("w", encoding="utf-8") as log:
             self._process = subprocess.Popen(
                 [
                     _program(),
@@ -80,14 +80,14 @@ class Server:
         self._guard = Guard(self._process.pid)
         deadline = time.monotonic() + 30
         while not (line := self._listening()):
-            assert self._process.poll() is None and time.monotonic() < deadline, self._log.read_text()
+            assert self._process.poll() is None and time.monotonic() < deadline, self._log.read_text(encoding="utf-8")
             time.sleep(0.02)
         self._port = int(json.loads(line)["address"].rpartition(":")[2])
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs `sessiond ARGUMENTS` on its database."""
         env = {**os.environ, "SESSIOND_DATABASE_URL": self._database_url}
-        return subprocess.run([_program(), *arguments], env=env, capture_output=True, text=True, check=False)
+        return subprocess.run([_program(), *arguments], env=env, capture_output=True, encoding="utf-8", check=False)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         self._process.send_signal(how)
@@ -95,7 +95,10 @@ class Server:
         self._guard.leave()
 
     def _listening(self) -> str | None:
-        return next((line for line in self._log.read_text().splitlines() if '"message":"listening"' in line), None)
+        return next(
+            (line for line in self._log.read_text(encoding="utf-8").splitlines() if '"message":"listening"' in line),
+            None,
+        )
 
 
 class Program:
@@ -108,7 +111,7 @@ class Program:
         self._files = tempfile.TemporaryDirectory()
         self._stdout, self._stderr = (Path(self._files.name, name) for name in ("stdout", "stderr"))
         stdin = Path(self._files.name, "stdin")
-        stdin.write_text(said)
+        stdin.write_text(said, encoding="utf-8")
         streams = [str(path) for path in (stdin, self._stdout, self._stderr)]
         environment = {**os.environ, **(env or {})}
         self._process = _forks.Process(target=_run, args=(command, str(cwd or Path.cwd()), environment, streams))
@@ -123,11 +126,11 @@ class Program:
     @property
     def output(self) -> str:
         """What it printed so far."""
-        return self._stdout.read_text() if self._stdout.exists() else ""
+        return self._stdout.read_text(encoding="utf-8") if self._stdout.exists() else ""
 
     @property
     def errors(self) -> str:
-        return self._stderr.read_text() if self._stderr.exists() else ""
+        return self._stderr.read_text(encoding="utf-8") if self._stderr.exists() else ""
 
     def wait(self) -> int:
         """Waits for its end, and returns its exit code."""
@@ -149,7 +152,7 @@ def _run(command: Sequence[str], cwd: str, env: dict[str, str], streams: Sequenc
     for number, (path, mode) in enumerate(zip(streams, (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY), strict=True)):
         os.dup2(os.open(path, mode | os.O_CREAT), number)
     sys.stdin, sys.stdout, sys.stderr = (
-        open(number, mode, closefd=False) for number, mode in enumerate(("r", "w", "w"))
+        open(number, mode, closefd=False, encoding="utf-8") for number, mode in enumerate(("r", "w", "w"))
     )
     os.chdir(cwd)
     os.environ.clear()

@@ -16,7 +16,7 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 use sessiond_adk::{Concurrency, ErrorKind, SessiondSessionService, ops};
 
-use crate::support::{app, append, event, get_request, new_session, sessions, shared};
+use crate::support::{app, append, create, event, get_request, identity, new_session, sessions, shared};
 
 /// Answers with what it is told to, in order, in two chunks if it streams; keeps what it was asked.
 #[derive(Default)]
@@ -285,4 +285,84 @@ async fn an_operator_needs_the_service_of_the_runner() {
     let _services = (sessions(), sessions());
     let error = ops::increment(&Arc::new(Lonely), "app:n", 1).await.err().unwrap();
     assert_eq!(error.kind, ErrorKind::InvalidInput);
+}
+
+/// A tool that makes two changes, and dies where it is told to.
+struct Order(String);
+
+#[async_trait]
+impl Tool for Order {
+    fn name(&self) -> &str {
+        "order"
+    }
+
+    fn description(&self) -> &str {
+        "Takes an order."
+    }
+
+    async fn execute(&self, ctx: Arc<dyn ToolContext>, _args: Value) -> Result<Value> {
+        let number = ops::once("number of tea").increment(&ctx, "app:orders", 1).await?;
+        if self.0 == "in the middle" {
+            std::process::exit(9);
+        }
+        let items = ops::once("items of tea").append(&ctx, "user:items", ["tea"]).await?;
+        if self.0 == "at the end" {
+            std::process::exit(9);
+        }
+        assert_eq!((&number, &items), (&json!(1), &json!(["tea"])));
+        Ok(json!({"number": number}))
+    }
+}
+
+/// A process of the test below.
+#[tokio::test]
+async fn an_agent_that_dies() {
+    let told = ["TEST_DIES", "TEST_URL", "TEST_APP"].map(|name| std::env::var(name).ok());
+    let [Some(dies), Some(url), Some(app)] = told else { return };
+    let sessions = SessiondSessionService::new(url).unwrap();
+    let model = Scripted::of([call("order")]);
+    let agent = LlmAgentBuilder::new("waiter").model(model).tool(Arc::new(Order(dies))).build().unwrap();
+    let service = Arc::new(sessions.clone());
+    let runner = Runner::builder().app_name(&app).agent(Arc::new(agent)).session_service(service).build().unwrap();
+    run(&runner, &identity(&app, "ada", "s"), "Tea, please.").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_tool_that_dies_and_runs_again_changes_each_thing_once() {
+    let (sessions, app) = (sessions(), app());
+    let identity = new_session(&sessions, &app).await;
+    for (dies, code) in [("in the middle", 9), ("at the end", 9), ("nowhere", 0), ("nowhere", 0)] {
+        let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", "runner::an_agent_that_dies"]);
+        program.env("TEST_DIES", dies).env("TEST_URL", shared()).env("TEST_APP", &app);
+        let said = program.output().unwrap();
+        assert_eq!(said.status.code(), Some(code), "{dies}: {}", String::from_utf8_lossy(&said.stdout));
+    }
+    let session = sessions.get(get_request(&identity)).await.unwrap();
+    let expected = [("app:orders".to_owned(), json!(1)), ("user:items".to_owned(), json!(["tea"]))];
+    assert_eq!(session.state().all(), expected.into());
+}
+
+#[tokio::test]
+async fn a_change_that_has_an_id_is_made_once() {
+    let (sessions, app) = (sessions(), app());
+    let identity = identity(&app, "ada", "s");
+    create(&sessions, &app, "ada", Some("s"), json!({"n": 1})).await.unwrap();
+    let add = [ops::Op::increment("n", 1), ops::Op::remove("gone")];
+    let at_one = [json!({"key": "n", "equals": 1})];
+    let made = json!({"n": 2});
+    let first = sessions.apply_ops_once(&identity, "order 17", &at_one, &add, "user", "").await.unwrap();
+    assert_eq!(Value::Object(first), made);
+    sessions.apply_ops(&identity, &[ops::Op::set("n", 10)], "user", "").await.unwrap();
+    // Of the same agent, of another one, in another invocation; the precondition held then.
+    for (author, invocation) in [("user", ""), ("agent", "i2")] {
+        let again = sessions.apply_ops_once(&identity, "order 17", &at_one, &add, author, invocation).await.unwrap();
+        assert_eq!(Value::Object(again), made);
+    }
+    // Another change of the same id is none of ours.
+    let two = [ops::Op::increment("n", 2)];
+    let refused = sessions.apply_ops_once(&identity, "order 17", &[], &two, "user", "").await.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::EventIdConflict);
+    let session = sessions.get(get_request(&identity)).await.unwrap();
+    assert_eq!((session.state().get("n"), session.events().len()), (Some(json!(10)), 2));
 }

@@ -35,15 +35,31 @@ export interface Ops<Context> {
   apply(
     context: Context,
     operations: readonly Operation[],
-    options?: { preconditions?: readonly Precondition[] },
+    options?: { preconditions?: readonly Precondition[]; once?: string },
   ): Promise<Record<string, unknown>>;
+  /**
+   * Returns the operators for a change that has an id, the same in every run of the program: the session makes a change of
+   * this id once. So a tool that died in the middle may run again:
+   *
+   * ```ts
+   * const number = await ops.once(`number of ${order}`).increment(context, "app:orders");
+   * ```
+   *
+   * Made again, a change changes nothing, and returns what it returned the first time. Each call needs an id of its own: for
+   * another change of the same id it rejects with `AlreadyExistsError`.
+   */
+  once(id: string): Omit<Ops<Context>, "once">;
 }
 
 /** Returns the operators for the contexts of a framework. */
 export function opsOf<Context>(target: (context: Context) => Target): Ops<Context> {
+  return { ...operators(target), once: (id) => operators(target, id) };
+}
+
+function operators<Context>(target: (context: Context) => Target, id?: string): Omit<Ops<Context>, "once"> {
   const apply: Ops<Context>["apply"] = async (context, operations, options = {}) => {
     const { author, invocationId, ...found } = target(context);
-    return await found.apply(operations, { ...options, author, invocationId });
+    return await found.apply(operations, { once: id, ...options, author, invocationId });
   };
   const one = async (context: Context, operation: Operation): Promise<unknown> =>
     (await apply(context, [operation]))[operation.key];

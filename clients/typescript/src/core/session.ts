@@ -46,6 +46,9 @@ export interface Dialect<S extends SessionShape<E>, E extends EventShape> {
   state(session: S): JsonObject;
   /** Changes the session's state. */
   assign(session: S, set: JsonObject, removed: readonly string[]): void;
-  /** Applies an event that was stored to the session, as the framework's base class does; its `temp:` keys are gone. */
-  applied(session: S, event: E): void | Promise<void>;
+  /**
+   * Applies an event that was stored to the session, as the framework's base class does, and with it its `temp:` keys, which
+   * are not stored: the event loses them.
+   */
+  applied(session: S, event: E, temporary: JsonObject): void | Promise<void>;
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { AlreadyExistsError, SessiondInputError, SessionNotFoundError, StaleSessionError } from "./errors.js";
 import { codeOf, details, Http, type HttpOptions, type Reply, segments, success } from "./http.js";
-import { isObject, type JsonObject, record } from "./json.js";
+import { fromJson, isObject, type JsonObject, record, toJson } from "./json.js";
 import { busy, Leases } from "./lease.js";
 import type { Dialect, EventShape, SessionShape } from "./session.js";
 import { type WatchItem, type WatchRequest, watch } from "./watch.js";
@@ -54,6 +55,12 @@ export interface ApplyOptions {
   invocationId?: string | undefined;
   /** If one of them does not hold, nothing is written, and `StaleSessionError` is thrown. */
   preconditions?: readonly Precondition[] | undefined;
+  /**
+   * An id for this change, the same in every run of the program: the session makes a change of this id once. It is the id of
+   * the event. Where it was made before, whoever made it, nothing is changed, and the values are those that it had then. If
+   * the session has another change, or another event, of this id, `AlreadyExistsError` is thrown.
+   */
+  once?: string | undefined;
 }
 
 /** A token for one user of one app. */
@@ -124,10 +131,17 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
     return this.#session(success(reply));
   }
 
+  /** How the framework has its sessions and events. */
+  get dialect(): Dialect<S, E> {
+    return this.#dialect;
+  }
+
   /** Returns a session, with its events, after creating it if there is none: of several callers at once, one creates it. */
   async getOrCreate(appName: string, userId: string, state: JsonObject | undefined, sessionId: string): Promise<S> {
-    const path = paths.session({ appName, userId, sessionId: sessionId.trim() });
-    return this.#session(success(await this.#http.send("PUT", path, { body: { state: stateToWire(state ?? {}) } })));
+    const key = { appName, userId, sessionId: sessionId.trim() };
+    const path = paths.session(key);
+    const stored = success(await this.#http.send("PUT", path, { body: { state: stateToWire(state ?? {}) } }));
+    return this.#session((rewinds(stored) && (await this.#read(key, {}))) || stored);
   }
 
   /** Returns a session with its merged state and its events, as of one moment; undefined if there is none. */
@@ -170,8 +184,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
       const { stored, replayed } = await this.#store(session, eventToWire(this.#dialect, event), this.#ifSeen);
       if (replayed && session.events.some((known) => known.id === event.id)) return;
       event.timestamp ??= fromSeconds(Number(stored["timestamp"]), this.#dialect.ticks);
-      this.#dialect.assign(session, temp, []);
-      await this.#dialect.applied(session, event);
+      await this.#dialect.applied(session, event, temp);
       session.lastUpdateTime = event.timestamp;
     });
     return event;
@@ -179,25 +192,46 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
 
   /** Applies operators, in order, all or none, through one event that is appended. Returns the keys' values after it. */
   async apply(session: S, operations: readonly Operation[], options: ApplyOptions = {}): Promise<JsonObject> {
-    const { author = "user", invocationId = "", preconditions = [] } = options;
-    const event = {
-      id: randomUUID(),
-      timestamp: Date.now() / 1000,
+    const { author = "user", invocationId = "", preconditions = [], once } = options;
+    const event: JsonObject & { actions: JsonObject } = {
+      id: once ?? randomUUID(),
+      // A change that is made again has the time of the first one.
+      ...(once === undefined ? { timestamp: Date.now() / 1000 } : {}),
       author,
       invocationId,
       actions: { stateOps: operations, ...(preconditions.length === 0 ? {} : { preconditions }) },
     };
     return await this.#inTurn(session, async () => {
-      const { stored } = await this.#store(session, event, false);
-      const appended = eventFromWire(this.#dialect, stored);
+      const seen = this.#seen.get(session) ?? 0;
+      const { stored, replayed } = await this.#store(session, event, false).catch(async (error: unknown) => {
+        if (once === undefined || !(error instanceof AlreadyExistsError)) throw error;
+        return { stored: await this.#made(session, once, event.actions, error), replayed: true };
+      });
       const actions = isObject(stored["actions"]) ? stored["actions"] : {};
       const values = record(actions["stateDelta"] as JsonObject | undefined);
+      // A session that was read after the change shows what became of it since.
+      const shown = Number(stored["sequence"]) <= seen || session.events.some(({ id }) => id === stored["id"]);
+      if (replayed && shown) return values;
+      const appended = eventFromWire(this.#dialect, stored);
       const removed = operations.map((operation) => operation.key).filter((key) => !(key in values));
       this.#dialect.assign(session, values, removed);
       session.events.push(appended);
       session.lastUpdateTime = fromSeconds(Number(stored["timestamp"]), this.#dialect.ticks);
       return values;
     });
+  }
+
+  /** Returns the event of a change that was made before, by another agent or in another invocation. */
+  async #made(session: S, id: string, actions: JsonObject, conflict: AlreadyExistsError): Promise<JsonObject> {
+    const path = `${paths.session({ ...session, sessionId: session.id })}/events${segments(id)}`;
+    const stored = success(await this.#http.send("GET", path));
+    const said = isObject(stored["actions"]) ? stored["actions"] : {};
+    for (const name of ["stateOps", "preconditions"]) {
+      // As JSON has it: a field that is undefined is absent.
+      const asked = actions[name] === undefined ? undefined : fromJson(toJson(actions[name]));
+      if (!isDeepStrictEqual(asked, said[name])) throw conflict;
+    }
+    return stored;
   }
 
   /** Follows a session. */
@@ -242,8 +276,35 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
     if (filter.afterTimestamp !== undefined) {
       query["afterTimestamp"] = String(toSeconds(filter.afterTimestamp, this.#dialect.ticks));
     }
-    const reply = await this.#http.send("GET", paths.session({ ...key, sessionId }), { query });
-    return codeOf(reply) === "session_not_found" ? undefined : success(reply);
+    const path = paths.session({ ...key, sessionId });
+    for (;;) {
+      const reply = await this.#http.send("GET", path, { query });
+      if (codeOf(reply) === "session_not_found") return undefined;
+      const stored = success(reply);
+      // What was taken back comes before what took it back. So if that is not here, neither is the former.
+      if (!rewinds(stored)) return stored;
+      const { events, revision } = await this.#visible(path, filter.numRecentEvents, query["afterTimestamp"]);
+      if (revision === stored["revision"]) return { ...stored, events };
+    }
+  }
+
+  /** Returns the events of a session without what was taken back, first the last `recent`, of these those since `after`. */
+  async #visible(path: string, recent = Number.POSITIVE_INFINITY, after?: string): Promise<JsonObject> {
+    const query: Record<string, string> = { excludeRewound: "true", order: "desc" };
+    if (after !== undefined && recent === Number.POSITIVE_INFINITY) query["afterTimestamp"] = after;
+    const events: JsonObject[] = [];
+    // The later pages are about what was there at the first one.
+    let revision: unknown;
+    while (events.length < recent) {
+      query["pageSize"] = String(Math.min(recent - events.length, 1000));
+      const page = await this.#http.get(`${path}/events`, query);
+      revision ??= page["revision"];
+      events.push(...(page["events"] as JsonObject[]));
+      if (typeof page["nextPageToken"] !== "string") break;
+      query["pageToken"] = page["nextPageToken"];
+    }
+    const since = after === undefined ? Number.NEGATIVE_INFINITY : micros(Number(after));
+    return { revision, events: events.reverse().filter((event) => micros(Number(event["timestamp"])) >= since) };
   }
 
   #session(stored: JsonObject): S {
@@ -318,7 +379,10 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
       const seen = this.#seen.get(session);
       if (seen === undefined || seen >= revision) return;
       const missed = revision - seen;
-      const stored = await this.#read({ ...session, sessionId: session.id }, { numRecentEvents: missed });
+      const reply = await this.#http.send("GET", path, { query: { numRecentEvents: String(missed) } });
+      let stored = codeOf(reply) === "session_not_found" ? undefined : success(reply);
+      const taken = stored !== undefined && rewinds(stored);
+      if (taken) stored = await this.#read({ ...session, sessionId: session.id }, {});
       if (stored === undefined) throw new SessionNotFoundError(`Session ${session.id} not found.`);
       // Side writers may have appended more meanwhile.
       revision = Number(stored["revision"]);
@@ -328,6 +392,8 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
         (key) => !key.startsWith("temp:") && !(key in state),
       );
       this.#dialect.assign(session, state, old);
+      // Events that the session has may have been taken back.
+      if (taken) session.events.length = 0;
       for (const event of stored["events"] as JsonObject[]) session.events.push(eventFromWire(this.#dialect, event));
       session.lastUpdateTime = fromSeconds(Number(stored["lastUpdateTime"]), this.#dialect.ticks);
       this.#seen.set(session, revision);
@@ -343,6 +409,18 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
     );
     return await mine;
   }
+}
+
+/** Whether something is taken back by the events of a session. */
+function rewinds(stored: JsonObject): boolean {
+  return ((stored["events"] ?? []) as JsonObject[]).some(
+    ({ actions }) => isObject(actions) && typeof actions["rewindBeforeInvocationId"] === "string",
+  );
+}
+
+/** Whole microseconds, by which the server compares times. */
+function micros(seconds: number): number {
+  return Math.round(seconds * 1e6);
 }
 
 const paths = {

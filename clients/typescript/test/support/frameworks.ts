@@ -1,4 +1,6 @@
 import type { EventShape, SessiondOptions, SessionShape, Sessions } from "../../src/core/index.js";
+import type { JsonObject } from "../../src/core/json.js";
+import { eventFromWire, eventToWire } from "../../src/core/wire.js";
 
 /** A session of any of the frameworks. */
 export type AnySession = SessionShape<AnyEvent>;
@@ -46,6 +48,10 @@ export interface Framework {
   ticks: number;
   service(options: SessiondOptions | string): Service;
   event(fields: EventFields): AnyEvent;
+  /** Reads an event as it is stored. */
+  read(stored: JsonObject): AnyEvent;
+  /** Writes an event as it is to be stored. */
+  write(event: AnyEvent): JsonObject;
   /** The session's state as plain data. */
   state(session: AnySession): Record<string, unknown>;
 }
@@ -74,6 +80,7 @@ async function google(): Promise<Framework> {
   const { SessiondSessionService } = await import("../../src/index.js");
   return {
     name: "google",
+    ...wire(new SessiondSessionService("http://127.0.0.1:1").sessiond),
     ticks: 1000,
     service: (options) => {
       const service = new SessiondSessionService(options);
@@ -108,6 +115,7 @@ async function iqai(): Promise<Framework> {
   const { SessiondSessionService } = await import("../../src/iqai.js");
   return {
     name: "iqai",
+    ...wire(new SessiondSessionService("http://127.0.0.1:1").sessiond),
     ticks: 1,
     service: (options) => {
       const service = new SessiondSessionService(options);
@@ -133,6 +141,7 @@ async function adkTypescript(): Promise<Framework> {
   const { SessiondSessionService } = await import("../../src/adk-typescript.js");
   return {
     name: "adk-typescript",
+    ...wire(new SessiondSessionService("http://127.0.0.1:1").sessiond),
     ticks: 1,
     service: (options) => {
       const service = new SessiondSessionService(options);
@@ -157,6 +166,13 @@ async function adkTypescript(): Promise<Framework> {
     event: (fields) =>
       new Event({ ...common(fields, 1), actions: new EventActions({ stateDelta: fields.stateDelta ?? {} }) }) as Any,
     state: (session) => plain((session as Any as { state: { getAll(): object } }).state.getAll()),
+  };
+}
+
+function wire({ dialect }: { dialect: unknown }): Pick<Framework, "read" | "write"> {
+  return {
+    read: (stored) => eventFromWire(dialect as Any, stored) as Any,
+    write: (event) => eventToWire(dialect as Any, event as Any),
   };
 }
 

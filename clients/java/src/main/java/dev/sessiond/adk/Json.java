@@ -1,20 +1,26 @@
 package dev.sessiond.adk;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.module.SimpleModule;
+import com.fasterxml.jackson.databind.ser.std.StdSerializer;
 import com.google.adk.JsonBaseModel;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.IntStream;
 
 /** JSON as ADK writes it, and read without a loss of digits. */
 final class Json {
@@ -22,7 +28,11 @@ final class Json {
   static final ObjectMapper MAPPER =
       JsonBaseModel.getMapper()
           .copy()
-          .registerModule(new SimpleModule().addDeserializer(Object.class, new Exact()));
+          .registerModule(
+              new SimpleModule()
+                  .addDeserializer(Object.class, new Exact())
+                  .addDeserializer(byte[].class, new Bytes())
+                  .addSerializer(byte[].class, new Base64Text()));
 
   private Json() {}
 
@@ -82,6 +92,89 @@ final class Json {
   /** Returns the text of a value. */
   static String write(Object value) {
     return new String(bytes(value), java.nio.charset.StandardCharsets.UTF_8);
+  }
+
+  /** Whether two values of JSON are equal, numbers by their value. */
+  static boolean same(Object one, Object other) {
+    if (one instanceof Map<?, ?> map && other instanceof Map<?, ?> with) {
+      return map.keySet().equals(with.keySet())
+          && map.entrySet().stream().allMatch(e -> same(e.getValue(), with.get(e.getKey())));
+    }
+    if (one instanceof List<?> list && other instanceof List<?> with) {
+      return list.size() == with.size()
+          && IntStream.range(0, list.size()).allMatch(i -> same(list.get(i), with.get(i)));
+    }
+    if (one instanceof Number && other instanceof Number) {
+      return new BigDecimal(one.toString()).compareTo(new BigDecimal(other.toString())) == 0;
+    }
+    return Objects.equals(one, other);
+  }
+
+  /** Returns a copy of a value of JSON that may be changed at any depth. */
+  static Object copy(Object value) {
+    if (value instanceof Map<?, ?>) {
+      Map<String, Object> copy = new LinkedHashMap<>();
+      object(value).forEach((key, member) -> copy.put(key, copy(member)));
+      return copy;
+    }
+    if (value instanceof List<?> list) {
+      List<Object> copy = new ArrayList<>();
+      list.forEach(element -> copy.add(copy(element)));
+      return copy;
+    }
+    return value;
+  }
+
+  /** Returns bytes as the clients of all languages write them. */
+  static String base64(byte[] bytes) {
+    return Base64.getUrlEncoder().encodeToString(bytes);
+  }
+
+  /**
+   * Returns the bytes of a text in either alphabet of base64, padded or not.
+   *
+   * @throws IllegalArgumentException if they are none
+   */
+  static byte[] bytesOf(String text) {
+    boolean url = text.indexOf('-') >= 0 || text.indexOf('_') >= 0;
+    return (url ? Base64.getUrlDecoder() : Base64.getDecoder()).decode(text);
+  }
+
+  /** Reads bytes in both alphabets of base64. */
+  private static final class Bytes extends StdDeserializer<byte[]> {
+    private static final long serialVersionUID = 1;
+
+    Bytes() {
+      super(byte[].class);
+    }
+
+    @Override
+    public byte[] deserialize(JsonParser parser, DeserializationContext context)
+        throws IOException {
+      if (parser.currentToken() != JsonToken.VALUE_STRING) {
+        throw JsonMappingException.from(parser, "Bytes are a text.");
+      }
+      try {
+        return bytesOf(parser.getText());
+      } catch (IllegalArgumentException notBase64) {
+        throw JsonMappingException.from(parser, "Bytes are base64.");
+      }
+    }
+  }
+
+  /** Writes bytes in the alphabet for URLs, as ADK's own server does. */
+  private static final class Base64Text extends StdSerializer<byte[]> {
+    private static final long serialVersionUID = 1;
+
+    Base64Text() {
+      super(byte[].class);
+    }
+
+    @Override
+    public void serialize(byte[] bytes, JsonGenerator generator, SerializerProvider provider)
+        throws IOException {
+      generator.writeString(base64(bytes));
+    }
   }
 
   /**

@@ -17,13 +17,14 @@ import io.reactivex.rxjava3.core.Flowable;
 import io.reactivex.rxjava3.core.Maybe;
 import io.reactivex.rxjava3.core.Single;
 import io.reactivex.rxjava3.core.SingleOnSubscribe;
-import io.reactivex.rxjava3.internal.schedulers.NonBlockingThread;
 import io.reactivex.rxjava3.schedulers.Schedulers;
+import java.math.BigDecimal;
 import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -330,10 +331,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     // ADK's workflow agents begin the next agent when to emit an event returns, not when the runner
     // has stored it. So it returns when it is stored, unless its thread must not wait.
     return Single.defer(
-        () ->
-            Thread.currentThread() instanceof NonBlockingThread
-                ? io(work)
-                : Single.create(emit(work)));
+        () -> mustNotWait(Thread.currentThread()) ? io(work) : Single.create(emit(work)));
   }
 
   /**
@@ -360,10 +358,39 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
       List<Precondition> preconditions,
       String author,
       String invocationId) {
+    return applyOps(session, ops, preconditions, author, invocationId, null);
+  }
+
+  /**
+   * Changes state by operators, once.
+   *
+   * @param session the session whose state, user state and app state the keys are of
+   * @param ops what to do
+   * @param preconditions what must hold for that
+   * @param author the author of the event
+   * @param invocationId the invocation that the event is part of; may be empty
+   * @param once an id for this change, the same in every run of the program: the session makes a
+   *     change of this id once. It is the id of the event; null generates one
+   * @return the values of the keys after it. Where the change was made before, whoever made it,
+   *     nothing is changed, and the values are those that it had then. It fails as without an id,
+   *     and with the code {@code event_id_conflict} if the session has another change, or another
+   *     event, of this id
+   */
+  @CheckReturnValue
+  public Single<Map<String, Object>> applyOps(
+      Session session,
+      List<Op> ops,
+      List<Precondition> preconditions,
+      String author,
+      String invocationId,
+      String once) {
     String path = path(session);
     Map<String, Object> event = new LinkedHashMap<>();
-    event.put("id", Event.generateEventId());
-    event.put("timestamp", Wire.seconds(Instant.now().truncatedTo(ChronoUnit.MILLIS)));
+    event.put("id", once == null ? Event.generateEventId() : once);
+    if (once == null) {
+      // A change that is made again has the time of the first one.
+      event.put("timestamp", Wire.seconds(Instant.now().truncatedTo(ChronoUnit.MILLIS)));
+    }
     event.put("author", author);
     event.put("invocationId", invocationId);
     Map<String, Object> asked = new LinkedHashMap<>(Map.of("stateOps", Wire.ops(ops)));
@@ -375,13 +402,27 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
         turn(
             session,
             mine -> {
-              Http.Reply reply =
-                  append(session, path, mine, event, false, concurrency == Concurrency.LEASE);
+              long seen = mine.revision;
+              boolean leased = concurrency == Concurrency.LEASE;
+              Http.Reply reply;
+              boolean replayed;
+              try {
+                reply = append(session, path, mine, event, false, leased);
+                replayed = reply.headers().firstValue("Idempotent-Replayed").isPresent();
+              } catch (SessiondException conflict) {
+                if (once == null || !conflict.code().equals(Optional.of("event_id_conflict"))) {
+                  throw conflict;
+                }
+                reply = made(path, once, asked, conflict);
+                replayed = true;
+              }
               Map<String, Object> actions = Json.object(reply.body().get("actions"));
               Map<String, Object> values =
                   new LinkedHashMap<>(Json.object(actions.get("stateDelta")));
               Event appended = Wire.event(reply.body(), session.id());
-              if (!has(session, appended.id())) {
+              // A session that was read after the change shows what became of it since.
+              boolean shown = replayed && Json.number(reply.body(), "sequence") <= seen;
+              if (!shown && !has(session, appended.id())) {
                 for (Op op : ops) {
                   Wire.putOrRemove(session.state(), op.key(), values.get(op.key()));
                 }
@@ -390,6 +431,22 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
               }
               return values;
             }));
+  }
+
+  /**
+   * Returns the event of a change that was made before, by another agent or in another invocation.
+   */
+  private Http.Reply made(
+      String path, String id, Map<String, Object> asked, SessiondException conflict) {
+    Http.Reply reply = http.send(Http.Call.of("GET", path + "/events" + Http.path(id)));
+    Map<String, Object> said = Json.object(reply.success().get("actions"));
+    Map<String, Object> wanted = Json.object(Json.plain(asked));
+    for (String name : List.of("stateOps", "preconditions")) {
+      if (!Json.same(wanted.get(name), said.get(name))) {
+        throw conflict;
+      }
+    }
+    return reply;
   }
 
   /**
@@ -555,10 +612,18 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
       if (reply.code().equals("session_not_found")) {
         throw notFound(session.id(), reply);
       }
-      Session stored = Wire.session(reply.success());
+      boolean rewound = Wire.rewinds(reply.success());
+      Session stored = rewound ? load(path, Map.of()) : Wire.session(reply.body());
+      if (stored == null) {
+        throw notFound(session.id(), reply);
+      }
       // Side writers may have appended more meanwhile.
-      revision = Json.number(reply.body(), "revision");
-      if (revision - mine.revision == missed) {
+      revision = rewound ? known(stored).revision : Json.number(reply.body(), "revision");
+      if (rewound || revision - mine.revision == missed) {
+        if (rewound) {
+          // What the session has may have been taken back.
+          session.events().clear();
+        }
         Map<String, Object> state = session.state();
         state
             .keySet()
@@ -572,9 +637,68 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     }
   }
 
+  /** Returns a session without what was taken back; null if there is none. */
   private Session load(String path, Map<String, String> query) {
-    Http.Reply reply = http.send(Http.Call.of("GET", path).query(query));
-    return reply.code().equals("session_not_found") ? null : loaded(reply);
+    while (true) {
+      Http.Reply reply = http.send(Http.Call.of("GET", path).query(query));
+      if (reply.code().equals("session_not_found")) {
+        return null;
+      }
+      // What was taken back comes before what took it back. So if that is not here, neither is the
+      // former.
+      if (!Wire.rewinds(reply.success())) {
+        return loaded(reply);
+      }
+      Map<String, Object> stored = new LinkedHashMap<>(reply.body());
+      if (visible(path, query, stored)) {
+        Session session = Wire.session(stored);
+        known(session).revision = Json.number(stored, "revision");
+        return session;
+      }
+    }
+  }
+
+  /**
+   * Puts the events into a session that were not taken back: first the last ones, of these those
+   * since a time.
+   *
+   * @return whether the session was the same all the time
+   */
+  private boolean visible(String path, Map<String, String> limits, Map<String, Object> stored) {
+    Map<String, String> query = new LinkedHashMap<>();
+    query.put("excludeRewound", "true");
+    query.put("order", "desc");
+    String recent = limits.get("numRecentEvents");
+    String after = limits.get("afterTimestamp");
+    if (recent == null && after != null) {
+      query.put("afterTimestamp", after);
+    }
+    int wanted = recent == null ? Integer.MAX_VALUE : Integer.parseInt(recent);
+    List<Object> events = new ArrayList<>();
+    Long revision = null;
+    while (events.size() < wanted) {
+      query.put("pageSize", Integer.toString(Math.min(wanted - events.size(), 1000)));
+      Http.Reply reply = http.send(Http.Call.of("GET", path + "/events").query(query));
+      if (reply.code().equals("session_not_found")) {
+        return false;
+      }
+      Map<String, Object> page = reply.success();
+      // The later pages are about what was there at the first one.
+      revision = revision == null ? Json.number(page, "revision") : revision;
+      events.addAll(Json.list(page.get("events")));
+      String next = Json.text(page, "nextPageToken");
+      if (next == null) {
+        break;
+      }
+      query.put("pageToken", next);
+    }
+    if (after != null) {
+      Instant since = Wire.instant(new BigDecimal(after));
+      events.removeIf(event -> Wire.instant(Json.object(event).get("timestamp")).isBefore(since));
+    }
+    Collections.reverse(events);
+    stored.put("events", events);
+    return revision == null || revision == Json.number(stored, "revision");
   }
 
   private Session loaded(Http.Reply reply) {
@@ -625,6 +749,13 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   private static <T> Single<T> io(Callable<T> work) {
     return Single.defer(
         () -> Single.create(emit(Context.current().wrap(work))).subscribeOn(Schedulers.io()));
+  }
+
+  /** Whether a thread is one of the few on which all that is reactive runs. */
+  private static boolean mustNotWait(Thread thread) {
+    // RxJava documents these names, and tells it in no other public way.
+    return thread.getName().startsWith("RxComputationThreadPool-")
+        || thread.getName().startsWith("RxSingleScheduler-");
   }
 
   private static <T> SingleOnSubscribe<T> emit(Callable<T> work) {

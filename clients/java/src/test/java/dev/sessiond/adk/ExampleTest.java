@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,22 +32,25 @@ class ExampleTest {
         Path.of("target/classes").toAbsolutePath()
             + File.pathSeparator
             + Files.readString(Path.of("target/test.classpath")).strip();
-    List<String> arguments = new ArrayList<>(List.of("-d", classes.toString(), "-cp", path));
-    arguments.addAll(List.of("-proc:none", "--release", "17"));
+    List<String> compiler = new ArrayList<>(List.of(program("javac"), "-encoding", "UTF-8"));
+    compiler.addAll(List.of("-d", classes.toString(), "-cp", path));
+    compiler.addAll(List.of("-proc:none", "--release", "17", "-Werror"));
     try (var sources = Files.walk(EXAMPLE.resolve("src/main/java"))) {
-      sources.filter(Files::isRegularFile).map(Path::toString).forEach(arguments::add);
+      sources.filter(Files::isRegularFile).map(Path::toString).forEach(compiler::add);
     }
-    var compiler = ToolProvider.getSystemJavaCompiler();
-    assertEquals(0, compiler.run(null, null, null, arguments.toArray(String[]::new)));
+    Process compilation = plain(compiler).redirectErrorStream(true).start();
+    String said = new String(compilation.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, compilation.waitFor(), said);
 
     String readme = Files.readString(EXAMPLE.resolve("README.md"));
     int runs = 0;
     try (Server own = new Server()) {
       for (Matcher run = RUN.matcher(readme); run.find(); runs++) {
         List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.add(program("java"));
         command.addAll(
             List.of(
+                "-Dfile.encoding=UTF-8",
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "-cp",
@@ -64,9 +66,20 @@ class ExampleTest {
     assertEquals(4, runs);
   }
 
+  private static String program(String name) {
+    return Path.of(System.getProperty("java.home"), "bin", name).toString();
+  }
+
+  /** Returns a program that knows no locale, as in a container that sets none. */
+  private static ProcessBuilder plain(List<String> command) {
+    ProcessBuilder builder = new ProcessBuilder(command);
+    List.of("LANG", "LC_ALL", "LC_CTYPE").forEach(builder.environment()::remove);
+    return builder;
+  }
+
   /** Returns so many lines that a program prints; ends it if it does not. */
   private static String output(List<String> command, String url, long lines) throws IOException {
-    ProcessBuilder builder = new ProcessBuilder(command);
+    ProcessBuilder builder = plain(command);
     builder.environment().put("SESSIOND_URL", url);
     builder.redirectError(ProcessBuilder.Redirect.DISCARD);
     Process process = builder.start();

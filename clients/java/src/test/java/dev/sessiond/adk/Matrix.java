@@ -89,6 +89,13 @@ final class Matrix {
         service.appendEvent(session, event(Json.object(asked.get("event")))).blockingGet();
         yield Map.of("state", session.state());
       }
+      case "copy" -> {
+        String to = Json.text(asked, "to");
+        Session target = service.getSession(app, user, to, Optional.empty()).blockingGet();
+        // What the framework has of each event, and nothing else, goes into the other session.
+        session.events().forEach(event -> service.appendEvent(target, event).blockingGet());
+        yield Map.of();
+      }
       case "increment" -> {
         String key = Json.text(asked, "key");
         Op op = Op.increment(key, (Number) asked.get("by"));

@@ -1,5 +1,6 @@
 package dev.sessiond.adk;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -9,6 +10,8 @@ import com.google.adk.sessions.Session;
 import com.google.adk.sessions.State;
 import io.reactivex.rxjava3.core.Single;
 import java.math.BigInteger;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -144,5 +147,63 @@ class OpsTest {
         .applyOps(session, List.of(op), List.of(conditions), "agent", "inv")
         .ignoreElement()
         .blockingAwait();
+  }
+
+  @Test
+  void aChangeThatHasAnIdIsMadeOnce() {
+    Session session = create(Map.of("n", 1));
+    List<Op> add = List.of(Op.increment("n", 1), Op.remove("gone"));
+    List<Precondition> atOne = List.of(Precondition.isValue("n", 1));
+    assertEquals(Map.of("n", 2), once(session, add, atOne, "user", ""));
+    apply(session, Op.set("n", 10));
+    // Of the same agent, of another one, in another invocation, through another object; the
+    // precondition held then.
+    Session other = load();
+    assertEquals(Map.of("n", 2), once(session, add, atOne, "user", ""));
+    assertEquals(Map.of("n", 2), once(session, add, atOne, "agent", "i2"));
+    assertEquals(Map.of("n", 2), once(other, add, atOne, "agent", "i3"));
+    for (Session each : List.of(session, other, load())) {
+      assertEquals(Map.of("n", 10), each.state());
+      assertEquals(2, each.events().size());
+    }
+    // Another change of the same id is none of ours.
+    List<Op> two = List.of(Op.increment("n", 2));
+    var error =
+        assertThrows(SessiondException.class, () -> once(session, two, List.of(), "user", ""));
+    assertEquals("event_id_conflict", error.code().orElseThrow());
+    assertEquals(10, load().state().get("n"));
+  }
+
+  private Map<String, Object> once(
+      Session session, List<Op> ops, List<Precondition> held, String author, String invocation) {
+    return service.applyOps(session, ops, held, author, invocation, "order 17").blockingGet();
+  }
+
+  @Test
+  void aToolThatDiesAndRunsAgainChangesEachThingOnce() throws Exception {
+    Session session = create(Map.of());
+    String made = "made: 1 [tea]";
+    var runs =
+        List.of(
+            Map.entry("in the middle", ""),
+            Map.entry("at the end", ""),
+            Map.entry("nowhere", made),
+            Map.entry("nowhere", made));
+    for (var run : runs) {
+      List<String> command = new ArrayList<>();
+      command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+      command.addAll(List.of("-XX:TieredStopAtLevel=1", "-cp"));
+      command.add(System.getProperty("java.class.path"));
+      command.add(Crash.class.getName());
+      command.addAll(List.of(session.appName(), session.id(), run.getKey()));
+      var builder = new ProcessBuilder(command);
+      builder.redirectError(ProcessBuilder.Redirect.DISCARD);
+      builder.environment().put("SESSIOND_URL", Server.shared().url());
+      Process process = builder.start();
+      String printed = new String(process.getInputStream().readAllBytes(), UTF_8);
+      assertEquals(run.getValue().isEmpty() ? 9 : 0, process.waitFor(), run.getKey());
+      assertTrue(printed.contains(run.getValue()), printed);
+    }
+    assertEquals(Map.of("app:orders", 1, "user:items", List.of("tea")), load().state());
   }
 }

@@ -8,6 +8,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -92,7 +93,7 @@ final class Server implements AutoCloseable {
       while (true) {
         for (String line : Files.readAllLines(log)) {
           if (line.contains("\"message\":\"listening\"")) {
-            Map<String, Object> said = Json.object(line.getBytes());
+            Map<String, Object> said = Json.object(line.getBytes(StandardCharsets.UTF_8));
             String address = String.valueOf(said.get("address"));
             port = Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
             return;
@@ -157,8 +158,7 @@ final class Server implements AutoCloseable {
   }
 
   Map<String, Object> get(String path) {
-    return Json.object(
-        ask("GET", path, null).body().getBytes(java.nio.charset.StandardCharsets.UTF_8));
+    return Json.object(ask("GET", path, null).body().getBytes(StandardCharsets.UTF_8));
   }
 
   static String session(String app, String user, String session) {

@@ -574,4 +574,60 @@ class ServiceTest {
     assertTrue(other.startsWith("RxCachedThreadScheduler"), other);
     assertEquals(2, load("s").events().size());
   }
+
+  @Test
+  void whatWasTakenBackIsLeftOut() {
+    Session session = create(Map.of("k", 0), "s");
+    for (int turn = 1; turn <= 3; turn++) {
+      service.appendEvent(session, said("i" + turn, turn)).blockingGet();
+    }
+    rewind("i2");
+    service.appendEvent(load("s"), said("i4", 4)).blockingGet();
+    assertEquals(List.of("i1", "i4"), ids(load("s")));
+    assertEquals(Map.of("k", 4), load("s").state());
+    for (int recent : List.of(1, 2, 9)) {
+      List<String> last = recent == 1 ? List.of("i4") : List.of("i1", "i4");
+      assertEquals(last, ids(load(GetSessionConfig.builder().numRecentEvents(recent).build())));
+    }
+    var since = GetSessionConfig.builder().afterTimestamp(Instant.ofEpochSecond(2)).build();
+    assertEquals(List.of("i4"), ids(load(since)));
+    // All that is stored is the log.
+    assertEquals(5, service.listEvents(app, "ada", "s").blockingGet().events().size());
+    // It has seen all events of the store, so it may be appended to.
+    try (var strict = server.client().concurrency(Concurrency.SESSION).build()) {
+      Session mine = strict.getSession(app, "ada", "s", Optional.empty()).blockingGet();
+      strict.appendEvent(mine, said("i5", 5)).blockingGet();
+    }
+    // One that waits for its turn sees no more what is taken back meanwhile.
+    try (var leased = server.client().concurrency(Concurrency.LEASE).build()) {
+      Session waiting = leased.getSession(app, "ada", "s", Optional.empty()).blockingGet();
+      rewind("i1");
+      leased.appendEvent(waiting, said("i6", 6)).blockingGet();
+      assertEquals(List.of("i6"), ids(waiting));
+      assertEquals(Map.of("k", 6), waiting.state());
+    }
+    assertEquals(List.of("i6"), ids(load("s")));
+  }
+
+  private static Event said(String invocation, int k) {
+    return Events.event()
+        .id(invocation)
+        .invocationId(invocation)
+        .timestamp(k * 1000L)
+        .actions(EventActions.builder().stateDelta(Map.of("k", k)).build())
+        .build();
+  }
+
+  private void rewind(String invocation) {
+    String body = "{\"beforeInvocationId\": \"%s\"}".formatted(invocation);
+    assertEquals(200, server.ask("POST", path("s") + "/rewind", body).statusCode());
+  }
+
+  private Session load(GetSessionConfig config) {
+    return service.getSession(app, "ada", "s", Optional.of(config)).blockingGet();
+  }
+
+  private static List<String> ids(Session session) {
+    return session.events().stream().map(Event::id).toList();
+  }
 }

@@ -1,0 +1,406 @@
+"""The databases of ADK's own session services, in Python, Go and TypeScript: read as they are, never changed.
+
+Whose a database is, its tables say, and nothing is read from it before that is known. Nothing in it is executed: the
+pickled objects of the schema v0 are refused.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Any, Protocol, cast
+from urllib.parse import quote, unquote, urlsplit
+
+from ._exact import Fault, Number, read
+from ._lines import LAST_SECOND, Refused, StoredEvent, StoredSession, Told, seconds_of_millis
+
+_SCHEMES = ("sqlite", "postgresql", "postgres")
+
+# Columns of the events of ADK for Go which the schema v0 of ADK for Python does not have; older ones have neither.
+_GO = {"routes_json", "isolation_scope", "output_json", "node_info_json", "requested_input_json"}
+
+_SESSIONS = {"app_name", "user_id", "id", "state", "create_time", "update_time"}
+_EVENTS = {"app_name", "user_id", "session_id", "id", "invocation_id", "timestamp"}
+
+# A column of an event in a database of ADK for Go, and the field that it is.
+_GO_FIELDS = {
+    "invocation_id": "invocationId",
+    "author": "author",
+    "branch": "branch",
+    "isolation_scope": "isolationScope",
+    "turn_complete": "turnComplete",
+    "interrupted": "interrupted",
+    "error_code": "errorCode",
+    "error_message": "errorMessage",
+    "content": "content",
+    "grounding_metadata": "groundingMetadata",
+    "citation_metadata": "citationMetadata",
+    "usage_metadata": "usageMetadata",
+    "custom_metadata": "customMetadata",
+    "long_running_tool_ids_json": "longRunningToolIds",
+    "routes_json": "routes",
+    "requested_input_json": "requestedInput",
+    "output_json": "output",
+    "node_info_json": "nodeInfo",
+    "actions": "actions",
+}
+_GO_TEXTS = {"invocation_id", "author", "branch", "isolation_scope", "error_code", "error_message"}
+_GO_FLAGS = {"turn_complete", "interrupted"}
+
+
+class Kind(Enum):
+    """Whose a database is."""
+
+    PYTHON = "google-adk's DatabaseSessionService"
+    SQLITE = "google-adk's SqliteSessionService"
+    GO = "ADK for Go"
+    TYPESCRIPT = "ADK for TypeScript"
+
+
+class NotAdk(Exception):
+    """The database is none that is read here; the message says what it is, and what to do."""
+
+
+def is_database(uri: str) -> bool:
+    """Whether a URI is that of a database which is read here: of SQLite or PostgreSQL, with any driver of Python."""
+    scheme, found, _ = uri.partition("://")
+    return bool(found) and scheme.partition("+")[0] in _SCHEMES
+
+
+class _Connection(Protocol):
+    async def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]: ...
+    async def tables(self) -> list[str]: ...
+    async def columns(self, table: str) -> dict[str, str]: ...
+    async def begin(self) -> None: ...
+    async def end(self) -> None: ...
+    async def close(self) -> None: ...
+
+    collate: str
+    is_sqlite: bool
+
+
+class _Sqlite:
+    collate = ""
+    is_sqlite = True
+
+    def __init__(self, path: str) -> None:
+        self._db = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None)
+        # What is no UTF-8 is half a character, too, and is told of as one.
+        self._db.text_factory = lambda data: data.decode(errors="surrogateescape")
+
+    async def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
+        return self._db.execute(sql, values).fetchall()
+
+    async def tables(self) -> list[str]:
+        return [
+            name for (name,) in await self.rows("select name from sqlite_master where type = 'table' order by name")
+        ]
+
+    async def columns(self, table: str) -> dict[str, str]:
+        return dict(await self.rows("select name, type from pragma_table_info(?)", table))
+
+    async def begin(self) -> None:
+        self._db.execute("begin")
+
+    async def end(self) -> None:
+        self._db.execute("commit")
+
+    async def close(self) -> None:
+        self._db.close()
+
+
+class _Postgres:
+    collate = ' collate "C"'
+    is_sqlite = False
+
+    def __init__(self, connection: Any) -> None:
+        self._db = connection
+
+    async def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
+        place = iter(range(1, 1 + len(values)))
+        sql = re.sub(r"\?", lambda _: f"${next(place)}", sql)
+        return [tuple(row.values()) for row in await self._db.fetch(sql, *values)]
+
+    async def tables(self) -> list[str]:
+        sql = "select table_name::text from information_schema.tables where table_schema = any(current_schemas(false))"
+        return [name for (name,) in await self.rows(f"{sql} order by 1")]
+
+    async def columns(self, table: str) -> dict[str, str]:
+        sql = "select column_name::text, data_type::text from information_schema.columns"
+        where = "where table_schema = any(current_schemas(false)) and table_name = ?"
+        return dict(await self.rows(f"{sql} {where}", table))
+
+    async def begin(self) -> None:
+        await self._db.execute("begin isolation level repeatable read read only")
+
+    async def end(self) -> None:
+        await self._db.execute("commit")
+
+    async def close(self) -> None:
+        await self._db.close()
+
+
+def _file(uri: str) -> str:
+    path = unquote(urlsplit(f"sqlite://{uri.partition('://')[2]}").path)[1:]
+    if not Path(path).is_file():
+        raise NotAdk(f"there is no file {path!r}")
+    return path
+
+
+async def _connect(uri: str) -> _Connection:
+    scheme, _, rest = uri.partition("://")
+    if scheme.partition("+")[0] == "sqlite":
+        return _Sqlite(_file(uri))
+    try:
+        import asyncpg  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError:
+        raise NotAdk("PostgreSQL is read with asyncpg, which is not installed: pip install asyncpg") from None
+    # SQLAlchemy's name for the parameter.
+    url = re.sub(r"([?&])ssl=", r"\1sslmode=", f"postgresql://{rest}")
+    return _Postgres(await asyncpg.connect(url))
+
+
+@dataclass(frozen=True)
+class Name:
+    """A session's place."""
+
+    user: str
+    id: str
+
+
+class Database:
+    """A database of sessions that ADK's own services wrote, open for reading.
+
+    Attributes:
+      kind: Whose it is.
+    """
+
+    def __init__(self, connection: _Connection, kind: Kind, columns: dict[str, str]) -> None:
+        """Takes what `open_database` found: also the columns of events, and how each is read."""
+        self.kind = kind
+        self._db = connection
+        self._columns = columns
+
+    async def close(self) -> None:
+        """Closes it."""
+        await self._db.close()
+
+    async def apps(self) -> list[str]:
+        """Returns the names of all apps."""
+        sql = "select app_name from sessions union select app_name from app_states"
+        return sorted(app for (app,) in await self._db.rows(sql))
+
+    async def sessions(self, app: str) -> list[Name]:
+        """Returns the names of an app's sessions, by user and id."""
+        order = f"user_id{self._db.collate}, id{self._db.collate}"
+        rows = await self._db.rows(f"select user_id, id from sessions where app_name = ? order by {order}", app)
+        return [Name(user, id) for user, id in rows]
+
+    async def owners(self, app: str) -> list[str]:
+        """Returns the users who have state in an app."""
+        rows = await self._db.rows("select user_id from user_states where app_name = ?", app)
+        return sorted(user for (user,) in rows)
+
+    async def app_state(self, app: str) -> dict[str, Any]:
+        """Returns an app's state."""
+        return await self._shared("select cast(state as text) from app_states where app_name = ?", app)
+
+    async def user_state(self, app: str, user: str) -> dict[str, Any]:
+        """Returns a user's state."""
+        where = "app_name = ? and user_id = ?"
+        return await self._shared(f"select cast(state as text) from user_states where {where}", app, user)
+
+    async def _shared(self, sql: str, *names: str) -> dict[str, Any]:
+        rows = await self._db.rows(sql, *names)
+        return _object(rows[0][0]) if rows else {}
+
+    async def session(self, app: str, name: Name, told: list[Told]) -> StoredSession | None:
+        """Returns a session as of one moment, in ADK's order; None if it is no more there.
+
+        A state or an event that is no object of JSON is empty; `told` is told of it.
+        """
+        await self._db.begin()
+        try:
+            where = "app_name = ? and user_id = ?"
+            sql = f"select cast(state as text), create_time, update_time from sessions where {where} and id = ?"
+            rows = await self._db.rows(sql, app, name.user, name.id)
+            if not rows:
+                return None
+            columns = ", ".join(self._columns.values())
+            events = await self._db.rows(
+                f"select {self._place()}, {columns} from events where {where} and session_id = ?",
+                app,
+                name.user,
+                name.id,
+            )
+        finally:
+            await self._db.end()
+        (text, created, updated), *_ = rows
+        state: dict[str, Any] = {}
+        try:
+            state = _object(text)
+        except Refused as error:
+            told += error.told
+        session = StoredSession(app, name.user, name.id, state, self._moment(created), self._moment(updated))
+        for place, *values in events:
+            row = dict(zip(self._columns, values, strict=True))
+            session.events.append(self._go(row, place, told) if self.kind is Kind.GO else self._json(row, place, told))
+        # By time; not by the column's, which may be that of a clock on a wall: it shows some hours twice.
+        session.events.sort(key=lambda event: (_seconds(event.time), *event.order))
+        return session
+
+    def _place(self) -> str:
+        """Returns what decides between events of the same time: that one was appended later; or its id, as in ADK."""
+        if self.kind is Kind.PYTHON:
+            return "0"
+        return "rowid" if self._db.is_sqlite else "ctid"
+
+    def _json(self, row: dict[str, Any], place: Any, told: list[Told]) -> StoredEvent:
+        id = row["id"]
+        fields: dict[str, Any] = {}
+        try:
+            if row["event_data"] is not None:
+                fields = _object(row["event_data"])
+        except Refused as error:
+            told += [Told(each.fault, id) for each in error.told]
+        # What the column says counts.
+        fields.pop("invocation_id", None)
+        invocation = fields.pop("invocationId", None) if not row["invocation_id"] else row["invocation_id"]
+        said = fields.pop("timestamp", None)
+        if not isinstance(said, Number) or not Decimal(said).is_finite():
+            said = Number(f"{self._moment(row['timestamp']).normalize():f}")
+        # ADK for TypeScript counts milliseconds, in a column of SQLite as an integer.
+        elif self.kind is Kind.TYPESCRIPT or type(row["timestamp"]) is int or Decimal(said) > LAST_SECOND:
+            said = seconds_of_millis(Decimal(said))
+        return StoredEvent(id, ({"invocationId": invocation} if invocation else {}) | fields, said, (place, id))
+
+    def _go(self, row: dict[str, Any], place: Any, told: list[Told]) -> StoredEvent:
+        id = row["id"]
+        fields: dict[str, Any] = {}
+        for column, name in _GO_FIELDS.items():
+            value = row.get(column)
+            if value is None or value in ("", b"", 0):
+                continue
+            if column in _GO_TEXTS:
+                fields[name] = value
+            elif column in _GO_FLAGS:
+                fields[name] = True
+            else:
+                try:
+                    read_value = read(value.decode(errors="surrogateescape") if isinstance(value, bytes) else value)
+                except ValueError as error:
+                    told.append(Told(Fault(f"/{name}", f"is no JSON: {error}", "nothing"), id))
+                    continue
+                if read_value is not None:
+                    fields[name] = read_value
+        return StoredEvent(id, fields, Number(f"{self._moment(row['timestamp']).normalize():f}"), (place, id))
+
+    def _moment(self, value: Any) -> Decimal:
+        """Returns a time of a column, in seconds, with microseconds."""
+        if isinstance(value, datetime):
+            return _micros(value if value.tzinfo else value.replace(tzinfo=timezone.utc))
+        if isinstance(value, str):
+            return _written(value)
+        number = Decimal(repr(value))
+        return number / 1000 if type(value) is int and self.kind is not Kind.SQLITE else number
+
+
+def _seconds(time: str | Number) -> Decimal:
+    number = Decimal(time)
+    # What is no time at all comes last, and is told of where it is written.
+    return number if number.is_finite() else Decimal("Infinity")
+
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d+))?\s*(?:(Z)|([+-])(\d\d):?(\d\d))?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def _micros(moment: datetime) -> Decimal:
+    return Decimal((moment - _EPOCH) // timedelta(microseconds=1)) / 1_000_000
+
+
+def _written(text: str) -> Decimal:
+    """Returns a time as SQLite has it: with the offset of its clock, or else of UTC."""
+    match = _TIME.match(text)
+    if match is None:
+        raise Refused([Told(Fault("", f"a time of the source is none: {text[:40]!r}", ""))])
+    day, clock, fraction, _, sign, hours, minutes = match.groups()
+    moment = datetime.fromisoformat(f"{day}T{clock}+00:00")
+    if sign:
+        offset = timedelta(hours=int(hours), minutes=int(minutes))
+        moment -= offset if sign == "+" else -offset
+    return _micros(moment) + Decimal(f"0.{(fraction or '0')[:6]}")
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Returns the object of a text.
+
+    Raises:
+      Refused: It is none.
+    """
+    try:
+        value = read(text)
+    except ValueError as error:
+        raise Refused([Told(Fault("", f"is no JSON: {error}", "an empty object"))]) from None
+    if not isinstance(value, dict):
+        raise Refused([Told(Fault("", "is no object of JSON", "an empty object"))])
+    return cast(dict[str, Any], value)
+
+
+async def open_database(uri: str) -> Database:
+    """Opens the database of a URI, and finds out whose it is.
+
+    Raises:
+      NotAdk: It is none of ADK's, or of a schema that is not read.
+    """
+    connection = await _connect(uri)
+    try:
+        kind = await _kind(connection)
+        there = await connection.columns("events")
+    except BaseException:
+        await connection.close()
+        raise
+    columns = {"id": "id", "timestamp": "timestamp", "invocation_id": "invocation_id"}
+    if kind is Kind.GO:
+        columns |= {name: name for name in _GO_FIELDS if name in there}
+    else:
+        columns["event_data"] = "cast(event_data as text)"
+    return Database(connection, kind, columns)
+
+
+async def _kind(db: _Connection) -> Kind:
+    tables = await db.tables()
+    sessions, events = await db.columns("sessions"), await db.columns("events")
+    shown = ", ".join(tables[:8]) + (", …" if len(tables) > 8 else "") if tables else "none"
+    if not sessions.keys() >= _SESSIONS or not events.keys() >= _EVENTS:
+        raise NotAdk(f"no session service of ADK made this database: its tables are {shown}")
+    when = events["timestamp"]
+    if "event_data" in events:
+        if "adk_internal_metadata" in tables:
+            versions = await db.rows("select value from adk_internal_metadata where key = ?", "schema_version")
+            if versions and versions[0][0] != "1":
+                raise NotAdk(f"its schema is version {versions[0][0]}, and this importer reads 1")
+        elif when.upper() != "REAL":
+            # The first databases of the schema v1 lack the table; ADK for TypeScript has always made it.
+            return Kind.PYTHON
+        if when.upper() == "REAL":
+            return Kind.SQLITE
+        # MikroORM writes its types so, SQLAlchemy `DATETIME` and `TEXT`.
+        of_typescript = "datetime" if db.is_sqlite else "timestamp with time zone"
+        return Kind.TYPESCRIPT if when == of_typescript else Kind.PYTHON
+    if "actions" in events:
+        if events.keys() & _GO:
+            return Kind.GO
+        written = await db.rows("select actions from events where actions is not null limit 1")
+        if written and bytes(written[0][0])[:1] == b"{":
+            return Kind.GO
+        raise NotAdk(
+            "its schema is v0 of google-adk, with pickled actions, which are never read here: convert it with "
+            "`adk migrate session --source_db_url=FROM --dest_db_url=TO`, then import TO"
+        )
+    raise NotAdk(f"no session service of ADK made this database: its tables are {shown}")

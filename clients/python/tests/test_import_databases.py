@@ -1,0 +1,439 @@
+"""`python -m sessiond_adk.import` reads the databases of ADK's own services, which these services made here."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import uuid
+from contextlib import ExitStack
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.sessions.base_session_service import BaseSessionService
+from google.adk.sessions.database_session_service import DatabaseSessionService
+from google.adk.sessions.schemas import v0
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.genai import types
+from sqlalchemy import create_engine
+
+from sessiond_adk._exact import camel, read, same
+from sessiond_adk._lines import StoredEvent, StoredSession, stored_lines
+
+from .support import postgres
+from .support.process import Server
+from .test_import import assert_same, fill, said
+
+# The tests' own programs, which `run-tests` builds where there is a Go and an npm.
+PORTS = Path(__file__).parent.parent / ".venv/ports"
+
+
+def run(server: Server | None, uri: str, *options: str, zone: str = "UTC") -> subprocess.CompletedProcess[str]:
+    """Runs the importer against a server, or writes the lines."""
+    command = [sys.executable, "-m", "sessiond_adk.import", "--from", uri, "--to", server.url if server else "-"]
+    environment = {**os.environ, "TZ": zone}
+    return subprocess.run([*command, *options], env=environment, capture_output=True, text=True, check=False)
+
+
+def counts(done: subprocess.CompletedProcess[str]) -> str:
+    """The last line, which counts."""
+    return done.stderr.strip().splitlines()[-1]
+
+
+def told(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in done.stdout.splitlines()]
+
+
+def events_of(server: Server, app: str, user: str, id: str) -> list[dict[str, Any]]:
+    with httpx.Client(base_url=server.url) as client:
+        answer = client.get(f"/v1/apps/{app}/users/{user}/sessions/{id}/events")
+        assert answer.status_code == 200, answer.text
+        events: list[dict[str, Any]] = answer.json()["events"]
+        return events
+
+
+def state_of(server: Server, app: str, user: str, id: str) -> dict[str, Any]:
+    with httpx.Client(base_url=server.url) as client:
+        state: dict[str, Any] = client.get(f"/v1/apps/{app}/users/{user}/sessions/{id}/state").json()
+        return state
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "database", "postgres"])
+async def test_a_database_of_python(kind: str, server: Server, tmp_path: Path) -> None:
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    with ExitStack() as stack:
+        if kind == "postgres":
+            uri = "postgresql+asyncpg://" + stack.enter_context(postgres.database()).partition("://")[2]
+            source: BaseSessionService = DatabaseSessionService(uri)
+        else:
+            uri = f"sqlite:///{path}"
+            source = (
+                DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
+                if kind == "database"
+                else SqliteSessionService(str(path))
+            )
+        names = await fill(source, app)
+        await fill(source, f"{app}_2")
+        before = path.read_bytes() if path.exists() else b""
+        assert counts(run(server, uri, "--app", app, "--dry-run")) == "5 created, 0 unchanged, 0 skipped, 0 failed"
+        assert counts(run(server, uri, "--app", app)) == "5 created, 0 unchanged, 0 skipped, 0 failed"
+        assert counts(run(server, uri)) == "5 created, 5 unchanged, 0 skipped, 0 failed"
+        assert (path.read_bytes() if path.exists() else b"") == before
+        await assert_same(source, server, app, names)
+        session = await source.get_session(app_name=app, user_id="bob", session_id="s1")
+        assert session is not None
+        await source.append_event(session, said("e9", 2000.0, {}))
+        again = run(server, uri, "--app", app)
+        assert (again.returncode, counts(again)) == (1, "0 created, 4 unchanged, 0 skipped, 1 failed")
+        assert run(server, uri, "--app", app, "--skip-existing").returncode == 0
+        if isinstance(source, DatabaseSessionService):
+            await source.close()
+
+
+def planned(app: str) -> list[dict[str, Any]]:
+    """Sessions with everything that ADK's ports write; in an hour that clocks in Berlin showed twice."""
+    fold = 1761438600  # 2025-10-26 02:30 in summer, and 3600 s later in winter
+    call = {"functionCall": {"id": "c1", "name": "look_up", "args": {"some_key": {"inner_key": [1, 2.5, None]}}}}
+    back = {"functionResponse": {"id": "c1", "name": "look_up", "response": {"a_result": None, "b_c": "\u0001\u2028"}}}
+    first = {"kept": {"a_b": [1, None]}, "n": 1, "user:name": "Zoë", "app:motd": "hi"}
+    rich: dict[str, Any] = {
+        "id": "e1",
+        "author": "agent",
+        "invocationId": "i1",
+        "branch": "a.b",
+        "timestamp": fold + 0.5,
+        "content": {"role": "model", "parts": [call, back, {"text": "Olá ü", "thoughtSignature": "+//+"}]},
+        "actions": {
+            "stateDelta": {"n": 2, "deep_key": {"in_it": True}, "k": "late"},
+            "artifactDelta": {"a_file.txt": 1},
+        },
+        "longRunningToolIds": ["c1"],
+        "customMetadata": {"my_key": {"other_key": 1}},
+        "usageMetadata": {"promptTokenCount": 7},
+        "errorCode": "E1",
+        "turnComplete": True,
+    }
+    later = {
+        "id": "e2",
+        "author": "user",
+        "invocationId": "i2",
+        "timestamp": fold + 3600.25,
+        "content": {"role": "user", "parts": [{"text": "Zwei"}]},
+        "actions": {"stateDelta": {"user:name": "Ada", "winter": 1}},
+    }
+    # Written last, and earlier than the others: what is stored is what it wrote.
+    dated = {**later, "id": "e0", "timestamp": fold - 60, "actions": {"stateDelta": {"k": "early", "app:motd": "ho"}}}
+    return [
+        {"appName": app, "userId": "ada", "id": "s 1/ü", "state": first, "events": [rich, later]},
+        {"appName": app, "userId": "ada", "id": "s2", "state": first, "events": [rich, later, dated]},
+        {"appName": app, "userId": "bob", "id": "empty", "state": {"only": 1}, "events": []},
+    ]
+
+
+def port(name: str) -> list[str]:
+    """The program that writes a database with ADK for this language. The test is skipped if its tool is missing."""
+    tool, program = {"go": ("go", PORTS / "go"), "typescript": ("npm", PORTS / "typescript/make.mjs")}[name]
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed: databases of ADK for {name} were not made")
+    assert program.exists(), f"{program} is missing: run-tests builds it"
+    return [str(program)] if name == "go" else ["node", str(program)]
+
+
+def make(name: str, path: Path, plan: list[dict[str, Any]]) -> None:
+    environment = {**os.environ, "TZ": "Europe/Berlin"}
+    subprocess.run([*port(name), str(path)], input=json.dumps(plan), env=environment, text=True, check=True)
+
+
+@pytest.mark.parametrize(("name", "owner"), [("go", "ADK for Go"), ("typescript", "ADK for TypeScript")])
+def test_a_database_of_another_port(name: str, owner: str, server: Server, tmp_path: Path) -> None:
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    plan = planned(app)
+    make(name, path, plan)
+    # Here the clocks are others than those of the programs that wrote it.
+    done = run(server, f"sqlite:///{path}", zone="America/New_York")
+    assert counts(done) == "3 created, 0 unchanged, 0 skipped, 0 failed", done
+    assert f"reading a database of {owner}" in done.stderr
+    assert counts(run(server, f"sqlite:///{path}")) == "0 created, 3 unchanged, 0 skipped, 0 failed"
+    assert server.command("verify").returncode == 0
+
+    events = events_of(server, app, "ada", "s%201%2F%C3%BC")
+    assert [event["id"] for event in events] == ["e1", "e2"], "an hour that came twice is in order"
+    for event, wanted in zip(events, plan[0]["events"], strict=True):
+        assert event["timestamp"] == wanted["timestamp"]
+        for field in wanted.keys() - {"actions"}:
+            assert event[field] == wanted[field], field
+        assert event["actions"]["stateDelta"] == wanted["actions"]["stateDelta"]
+    assert events[0]["actions"]["artifactDelta"] == {"a_file.txt": 1}
+    shared = {"app:motd": "ho", "user:name": "Ada"}
+    own = {"kept": {"a_b": [1, None]}, "n": 2, "deep_key": {"in_it": True}, "winter": 1}
+    assert state_of(server, app, "ada", "s%201%2F%C3%BC") == {**own, "k": "late", **shared}
+    # By their times, and then what is stored.
+    dated = events_of(server, app, "ada", "s2")
+    assert [event["id"] for event in dated[:3]] == ["e0", "e1", "e2"]
+    assert dated[3]["author"] == "sessiond" and dated[3]["actions"]["stateDelta"] == {"k": "early"}
+    assert state_of(server, app, "ada", "s2") == {**own, "k": "early", **shared}
+    assert state_of(server, app, "bob", "empty") == {"only": 1, "app:motd": "ho"}
+
+
+def test_an_older_database_of_go(server: Server, tmp_path: Path) -> None:
+    """The first versions of ADK for Go had none of the columns that tell it from pickled ones: the actions do."""
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    make("go", path, planned(app))
+    with sqlite3.connect(path) as db:
+        for column in ("routes_json", "output_json", "node_info_json", "requested_input_json", "isolation_scope"):
+            db.execute(f"alter table events drop column {column}")
+    assert counts(run(server, f"sqlite:///{path}")) == "3 created, 0 unchanged, 0 skipped, 0 failed"
+
+
+async def test_the_hour_that_a_clock_shows_twice(server: Server, tmp_path: Path) -> None:
+    """Versions of google-adk before 2 wrote what a clock on the wall showed into the column of times."""
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    source = DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
+    session = await source.create_session(app_name=app, user_id="u", session_id="s")
+    await source.append_event(session, said("summer", 1761438600.5, {"k": 1}))
+    await source.append_event(session, said("winter", 1761442200.25, {"k": 2}))
+    await source.close()
+    with sqlite3.connect(path) as db:
+        db.execute("update events set timestamp = '2025-10-26 02:30:00.500000' where id = 'summer'")
+        db.execute("update events set timestamp = '2025-10-26 02:30:00.250000' where id = 'winter'")
+    assert counts(run(server, f"sqlite:///{path}")).startswith("1 created")
+    events = events_of(server, app, "u", "s")
+    assert [(event["id"], event["timestamp"]) for event in events] == [
+        ("summer", 1761438600.5),
+        ("winter", 1761442200.25),
+    ]
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = {"d": value}
+    return value
+
+
+def result(id: str, timestamp: float, response: dict[str, Any], **delta: Any) -> Event:
+    part = types.Part(function_response=types.FunctionResponse(id="c", name="f", response=response))
+    return Event(
+        id=id,
+        author="agent",
+        invocation_id="i",
+        timestamp=timestamp,
+        content=types.Content(role="user", parts=[part]),
+        actions=EventActions(state_delta=delta),
+    )
+
+
+RESPONSE = "/content/parts/0/functionResponse/response"
+
+
+async def test_what_is_not_allowed_is_named_and_can_be_replaced(server: Server, tmp_path: Path) -> None:
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    source = DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
+    session = await source.create_session(app_name=app, user_id="u", session_id="s", state={"first": 1})
+    long = "k" * 600
+    for event in (
+        result("half", 1000, {"text": "half \ud83d", "list": ["ok", "\udc00"]}),
+        result("nul", 1001, {"a\0b": 1, "a\ufffdb": 2}),
+        result("deep", 1002, {"d": nested(80)}),
+        result("key", 1003, {}, **{long: 1}),
+        result("large", 1004, {"text": "x" * (5 << 20), "other": 1}),
+        result("nan", 1005, {"n": 1.5}, k=2),
+        result("good", 1006, {"ok": True}, done=1),
+    ):
+        await source.append_event(session, event)
+    other = await source.create_session(app_name=app, user_id="u", session_id="good")
+    await source.append_event(other, said("e", 1000, {"k": 1}))
+    await source.close()
+    with sqlite3.connect(path) as db:
+        # As its versions before 2 stored it.
+        db.execute("update events set event_data = replace(event_data, '1.5', 'NaN') where id = 'nan'")
+        db.execute("update sessions set state = replace(state, '\"k\": 2', '\"k\": -Infinity') where id = 's'")
+        db.execute("update events set event_data = replace(event_data, '\"k\": 2', '\"k\": 1e400') where id = 'nan'")
+
+    uri = f"sqlite:///{path}"
+    refused = run(server, uri)
+    assert (refused.returncode, counts(refused)) == (1, "1 created, 0 unchanged, 0 skipped, 1 failed")
+    (failed,) = told(refused)
+    assert (failed["session"], failed["userId"], failed["result"]) == ("s", "u", "failed")
+    for place in (
+        f"event half, {RESPONSE}/text: half a character",
+        f"event half, {RESPONSE}/list/1: half a character",
+        f"event nul, {RESPONSE}/a\0b: a NUL in a name",
+        f"event deep, {RESPONSE}/d/d/",
+        "nested deeper than 64",
+        "event key, /actions/stateDelta/kkk",
+        "a key of 600 bytes",
+        f"event large, {RESPONSE}/text: an event of 52",
+        f"event nan, {RESPONSE}/n: NaN",
+        "event nan, /actions/stateDelta/k: a number beyond",
+    ):
+        assert place in failed["detail"], place
+
+    replaced = run(server, uri, "--replace")
+    assert replaced.returncode == 0, replaced
+    assert counts(replaced) == "1 created, 1 unchanged, 0 skipped, 0 failed, 10 replaced"
+    places = [(each.get("event"), each["at"]) for each in told(replaced) if each["result"] == "replaced"]
+    assert [event for event, _ in places] == ["half", "half", "nul", "deep", "key", "large", "nan", "nan", None, None]
+    assert places[8][1] == "/state/k" and places[9][1].startswith("/state/kkk")
+    events = {event["id"]: event for event in events_of(server, app, "u", "s")}
+
+    def response(id: str) -> Any:
+        return events[id]["content"]["parts"][0]["functionResponse"]["response"]
+
+    assert response("half") == {"text": "half \ufffd", "list": ["ok", "\ufffd"]}
+    assert response("nul") == {"a\ufffdb~": 1, "a\ufffdb": 2}
+    assert "[5242882 bytes" in response("large")["text"] and response("large")["other"] == 1
+    assert response("nan") == {"n": None}
+    inner, depth = response("deep"), 0
+    while isinstance(inner, dict):
+        (inner,), depth = inner.values(), depth + 1
+    assert depth < 64 and json.loads(inner) == nested(81 - depth)
+    state = state_of(server, app, "u", "s")
+    (short,) = (key for key in state if key.startswith("kkk"))
+    assert len(short) == 512 and state == {"first": 1, "k": None, "done": 1, short: 1}
+    # Which is the same again.
+    assert counts(run(server, uri, "--replace")) == "0 created, 2 unchanged, 0 skipped, 0 failed, 10 replaced"
+    assert server.command("verify").returncode == 0
+
+
+def test_an_event_that_is_no_json_is_named(server: Server, tmp_path: Path) -> None:
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    make("go", path, planned(app))
+    with sqlite3.connect(path) as db:
+        db.execute("update events set content = '{' where id = 'e1' and session_id = 's2'")
+        db.execute("update sessions set state = '[]' where id = 'empty'")
+    done = run(server, f"sqlite:///{path}")
+    details = {each["session"]: each["detail"] for each in told(done)}
+    assert details["s2"].startswith("event e1, /content: is no JSON")
+    assert details["empty"] == "all of it: is no object of JSON"
+    assert (
+        counts(run(server, f"sqlite:///{path}", "--replace"))
+        == "2 created, 1 unchanged, 0 skipped, 0 failed, 2 replaced"
+    )
+
+
+def test_state_without_a_session_comes_along(server: Server, tmp_path: Path) -> None:
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    make("go", path, planned(app))
+    with sqlite3.connect(path) as db:
+        db.execute("delete from events")
+        db.execute("delete from sessions")
+    assert run(server, f"sqlite:///{path}").returncode == 0
+    with httpx.Client(base_url=f"{server.url}/v1/apps/{app}") as client:
+        assert client.get("/state").json() == {"motd": "ho"}
+        assert client.get("/users/ada/state").json() == {"name": "Ada"}
+
+
+@pytest.mark.parametrize(
+    ("statements", "words"),
+    [
+        ([], "its tables are none"),
+        (["create table t (a)"], "its tables are t"),
+        (["create table sessions (id, data)", "create table events (id, name)"], "its tables are events, sessions"),
+    ],
+)
+def test_a_database_of_nobody_is_refused(statements: list[str], words: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as db:
+        for statement in statements:
+            db.execute(statement)
+    before = path.read_bytes()
+    done = run(None, f"sqlite:///{path}")
+    assert (done.returncode, done.stdout) == (2, "") and words in done.stderr
+    assert path.read_bytes() == before and [each.name for each in tmp_path.iterdir()] == ["other.db"]
+
+
+async def test_other_schemas_are_refused_before_anything_is_read(tmp_path: Path) -> None:
+    pickled = tmp_path / "pickled.db"
+    engine = create_engine(f"sqlite:///{pickled}")
+    v0.Base.metadata.create_all(engine)
+    engine.dispose()
+    done = run(None, f"sqlite:///{pickled}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "adk migrate session --source_db_url=" in done.stderr and "Traceback" not in done.stderr
+
+    newer = tmp_path / "newer.db"
+    source = DatabaseSessionService(f"sqlite+aiosqlite:///{newer}")
+    await source.create_session(app_name="app", user_id="u", session_id="s", state={"app:k": 1})
+    await source.close()
+    with sqlite3.connect(newer) as db:
+        db.execute("update adk_internal_metadata set value = '2'")
+    done = run(None, f"sqlite:///{newer}")
+    assert (done.returncode, done.stdout) == (2, "") and "version 2" in done.stderr
+    missing = run(None, f"sqlite:///{tmp_path}/typo.db")
+    assert (missing.returncode, missing.stdout) == (2, "") and "there is no file" in missing.stderr
+    wrong = run(None, "postgresql://u:secret@127.0.0.1:1/d")
+    assert wrong.returncode == 1 and "secret" not in wrong.stderr and "Traceback" not in wrong.stderr
+
+
+def lines(state: str, *events: tuple[str, str]) -> list[dict[str, Any]]:
+    stored = [StoredEvent(id, read(fields), "7") for id, fields in events]
+    session = StoredSession("a", "u", "s", read(state), Decimal(1), Decimal(9), stored)
+    written = stored_lines(session, saw=(1, 0), told=[])
+    assert written == stored_lines(session, saw=(1, 0), told=[])
+    return [json.loads(text, parse_float=str, parse_int=str) for text in written]
+
+
+def test_names_are_camel_case_and_keys_of_data_and_numbers_stay() -> None:
+    (_, event, _) = lines(
+        "{}",
+        (
+            "e",
+            '{"id":"x","author":"a","long_running_tool_ids":["t_1"],"partial":false,"timestamp":1.50,'
+            '"content":{"parts":[{"function_call":{"args":{"a_b":{"c_d":-0.0}}},"part_metadata":{"e_f":1E2}}]},'
+            '"actions":{"state_delta":{"temp:t":1,"user:g_h":{"i_j":1.10}},"requested_tool_confirmations":'
+            '{"k_l":{"some_field":123456789012345678901234567890,"payload":{"m_n":1}}},'
+            '"compaction":{"start_timestamp":1795579734880,"end_timestamp":1795579735.5}}}',
+        ),
+    )
+    assert event["event"] == {
+        "id": "e",
+        "timestamp": "7",
+        "author": "a",
+        "longRunningToolIds": ["t_1"],
+        "content": {
+            "parts": [{"functionCall": {"args": {"a_b": {"c_d": "-0.0"}}}, "partMetadata": {"e_f": "1E2"}}],
+        },
+        "actions": {
+            "stateDelta": {"user:g_h": {"i_j": "1.10"}},
+            "requestedToolConfirmations": {
+                "k_l": {"someField": "123456789012345678901234567890", "payload": {"m_n": "1"}}
+            },
+            "compaction": {"startTimestamp": "1795579734.88", "endTimestamp": "1795579735.5"},
+        },
+        "sequence": "1",
+        "commitTime": "7.000000",
+    }
+    names = ("session_id", "session_Id", "id_", "_id", "session__id", "a1_2b")
+    assert [camel(name) for name in names] == ["sessionId", "session_Id", "id_", "_id", "session__id", "a12b"]
+
+
+def test_what_no_event_explains_is_the_base_or_the_last_event() -> None:
+    def event(delta: str) -> tuple[str, str]:
+        return "e", f'{{"actions":{{"state_delta":{delta}}}}}'
+
+    start, _, end = lines('{"b": 2.0, "a": [1]}', event('{"b":2,"user:x":1,"temp:y":1}'))
+    assert start["baseState"] == {"a": ["1"]}
+    assert end["state"] == {"a": ["1"], "b": "2"}, "as the event wrote it"
+    _, _, closing, end = lines('{"b":3}', event('{"b":2,"gone":1}'))
+    assert closing["event"]["author"] == "sessiond"
+    assert closing["event"]["actions"] == {"stateDelta": {"b": "3"}, "stateOps": [{"op": "remove", "key": "gone"}]}
+    assert (end["revision"], end["state"]) == ("2", {"b": "3"})
+    assert same("[1, 1E2]", "[1.0,100]") and not same("1", "true") and not same("1", '"1"')
+
+
+@pytest.mark.parametrize("name", ["", "x" * 257, "a\nb", ".."])
+def test_names_that_are_no_ids_are_told_of(name: str, tmp_path: Path, server: Server) -> None:
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    make("go", path, planned(app))
+    with sqlite3.connect(path) as db:
+        db.execute("update sessions set user_id = ? where id = 'empty'", (name,))
+    done = run(server, f"sqlite:///{path}")
+    assert counts(done) == "2 created, 0 unchanged, 0 skipped, 1 failed"
+    assert told(done)[0]["detail"].startswith("the user's id is no id")
