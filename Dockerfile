@@ -1,11 +1,14 @@
 # Needs nothing newer than Docker 20.10 and no BuildKit: no `# syntax=` line (it would fetch a front end from a registry), no
 # `RUN --mount=type=cache` (its cache stays on one builder, whereas a layer can be pushed and shared by CI).
 
+# Base images by digest: a tag may be moved, by whoever can. The tag beside it is for people, and Docker pulls by the digest. To renew
+# one: `docker buildx imagetools inspect IMAGE:TAG`, here and, of postgres, in docker-compose.yml.
+
 # -- build ------------------------------------------------------------------------------------------------------------------
 # The compiler of rust-toolchain.toml, on the Debian release of the final stage: a newer glibc here would not load there. The file
 # itself stays out (.dockerignore), or rustup would fetch components for lints.
 # The slim image has what the C parts (SQLite, ring) need: gcc and libc6-dev.
-FROM rust:1.95.0-slim-trixie AS build
+FROM rust:1.95.0-slim-trixie@sha256:e14e87345b4d5964ddcc3491d27ee046a0f23820f340c3c1e24da6880141f7c0 AS build
 WORKDIR /build
 
 # Dependencies in a layer of their own, which only a change of Cargo.toml or Cargo.lock makes anew. `cargo clean -p` drops what
@@ -32,7 +35,7 @@ RUN cargo build --locked --release --bin sessiond \
 # -- run --------------------------------------------------------------------------------------------------------------------
 # glibc, libgcc and the public CA certificates (TLS to a managed PostgreSQL reads them from the system); no shell, no package
 # manager, nothing else to patch. Not a static musl binary: its allocator is slow under many threads, its resolver differs.
-FROM gcr.io/distroless/cc-debian13:nonroot
+FROM gcr.io/distroless/cc-debian13:nonroot@sha256:e792ab3d241a468a4fd7519ddbbebe66b49b5f365771716ea688ad40b6c6f1c2
 
 COPY --from=build /out/sessiond /usr/local/bin/sessiond
 COPY --from=build --chown=65532:65532 /out/data /data
@@ -49,11 +52,12 @@ VOLUME /data
 # no SESSIOND_INSECURE_NO_AUTH: whoever runs the image chooses one (docs/access.md); until then sessiond refuses to start.
 # Variables rather than flags in CMD, because `sessiond healthcheck` reads them too.
 # The delay is for whoever balances load over containers: it looks at /readyz every few seconds.
-# glibc gives large blocks back at once: else it keeps what large answers took at their peak.
+# glibc gives blocks of 64 KiB and more back at once, and has two arenas: else it keeps what large answers took at their peak.
 ENV SESSIOND_LISTEN=0.0.0.0:8080 \
     SESSIOND_METRICS_LISTEN=0.0.0.0:9464 \
     SESSIOND_SHUTDOWN_DELAY=5s \
-    MALLOC_MMAP_THRESHOLD_=1048576
+    MALLOC_ARENA_MAX=2 \
+    MALLOC_MMAP_THRESHOLD_=65536
 EXPOSE 8080 9464
 
 # SIGTERM: 5 s of delay, and a drain of up to 25 s, more than the 10 s that `docker stop` grants: use `--stop-timeout 40`.
@@ -71,4 +75,5 @@ LABEL org.opencontainers.image.title="sessiond" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
-      org.opencontainers.image.base.name="gcr.io/distroless/cc-debian13:nonroot"
+      org.opencontainers.image.base.name="gcr.io/distroless/cc-debian13:nonroot" \
+      org.opencontainers.image.base.digest="sha256:e792ab3d241a468a4fd7519ddbbebe66b49b5f365771716ea688ad40b6c6f1c2"

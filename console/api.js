@@ -10,6 +10,12 @@ export const credential = {
   clear: () => sessionStorage.removeItem(SLOT),
 };
 
+/** Where the server is: a proxy may have put it below a path. With a slash at its end. */
+const BASE = new URL('..', import.meta.url).href;
+
+/** The URL of a path of the server. */
+export const urlOf = (address) => BASE + address.replace(/^\//, '');
+
 /** An answer that is no success, or none at all (status 0). */
 export class Problem extends Error {
   constructor(status, body, fallback) {
@@ -58,7 +64,7 @@ export async function send({ method = 'GET', path: address, body, headers = {}, 
   let answer;
   let text;
   try {
-    answer = await fetch(address, { method, body, signal, headers: { ...authorization(), ...content, ...headers } });
+    answer = await fetch(urlOf(address), { method, body, signal, headers: { ...authorization(), ...content, ...headers } });
     text = await answer.text();
   } catch (error) {
     if (error.name === 'AbortError') throw error;
@@ -80,7 +86,7 @@ export function curl({ method = 'GET', path: address, body, headers = {} }) {
   if (credential.get()) parts.push('-H "Authorization: Bearer $SESSIOND_TOKEN"');
   for (const [name, value] of Object.entries(headers)) parts.push(`-H ${shell(`${name}: ${value}`)}`);
   if (body !== undefined) parts.push(`-H ${shell('Content-Type: application/json')}`, `-d ${shell(body)}`);
-  parts.push(shell(location.origin + address));
+  parts.push(shell(urlOf(address)));
   return parts.join(parts.length > 2 ? ' \\\n  ' : ' ');
 }
 

@@ -36,7 +36,7 @@ export async function openKeys({ root, signal }) {
 function noSignIn() {
   return h('div.plain', h('h1', 'Keys'),
     h('p', 'This server asks for no credential: everybody who reaches it may do everything. The first key switches sign-in on, within 5 s:'),
-    h('pre.example', 'sessiond keys create --name me --role admin'));
+    h('pre.example', 'sessiond keys create --name me --role admin --apps \'*\''));
 }
 
 function keyTable(signal) {

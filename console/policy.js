@@ -6,7 +6,7 @@ import { read } from './json.js';
 import { tree } from './jsonview.js';
 import { ask, curlButton, problemText } from './request.js';
 
-const EXAMPLE = '{"sessions":{"idleTtl":"30d"},"events":{"maxAge":"90d","keepLast":50}}';
+const EXAMPLE = '{"sessions":{"idleTtl":"30d"},"events":{"keepLast":50},"limits":{"sessionsPerUser":99}}';
 
 export class Policy {
   constructor(app, signal) {

@@ -24,7 +24,7 @@ export async function openServer({ root, signal }) {
       ['Database', DATABASES[database] ?? database],
       ['Readiness', readiness],
       ['Features', who.features.map((feature) => [h('span.label', feature), ' '])],
-      ['Reference', [h('a', { href: '/docs' }, 'All operations'), ' · ', h('a', { href: '/openapi.yaml' }, 'openapi.yaml')]],
+      ['Reference', [h('a', { href: '../docs' }, 'All operations'), ' · ', h('a', { href: '../openapi.yaml' }, 'openapi.yaml')]],
     ], '.wide'),
     h('h2', 'Limits'),
     facts(info.get('limits').members.map(({ key, value }) => [key.string(), limit(key.string(), value)]), '.wide.many'),

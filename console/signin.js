@@ -23,6 +23,6 @@ export function openSignIn({ root, wasRefused, done }) {
     h('form', { submit },
       field('API key, token or JWT', input, 'It stays in this tab and is forgotten when the tab is closed.'),
       h('footer', h('button.primary', { type: 'submit' }, 'Sign in'))),
-    h('div.dim', 'Whoever runs the server makes a key:', h('pre.example', 'sessiond keys create'))));
+    h('div.dim', 'Whoever runs the server makes a key:', h('pre.example', "sessiond keys create --role=operator --apps='*' --name=console"))));
   input.focus();
 }

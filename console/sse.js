@@ -1,6 +1,6 @@
 // Server-sent events over fetch (EventSource cannot send a credential): frames from a stream, resumed after its last id.
 
-import { authorization, Problem } from './api.js';
+import { authorization, Problem, urlOf } from './api.js';
 import { read } from './json.js';
 
 const SILENCE = 45_000; // the server says something every 15 s
@@ -72,7 +72,7 @@ async function once(address, last, signal, onFrame, onOpen) {
   try {
     const headers = { ...authorization(), Accept: 'text/event-stream' };
     if (last) headers['Last-Event-ID'] = last;
-    const answer = await fetch(address, { headers, signal: AbortSignal.any([signal, silence.signal]), cache: 'no-store' });
+    const answer = await fetch(urlOf(address), { headers, signal: AbortSignal.any([signal, silence.signal]), cache: 'no-store' });
     if (!answer.ok) throw new Problem(answer.status, read(await answer.text()), 'The stream was refused.');
     onOpen();
     const frames = new Frames();

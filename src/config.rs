@@ -176,15 +176,15 @@ pub struct AdkArgs {
 /// What `sessiond erasures` does.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ErasuresCommand {
-    /// Write the ledger to stdout: a line of JSON for each erasure, which names no user
+    /// Write the ledger to stdout: a line of JSON for each erasure, and for each revocation of a key or of tokens
     ///
-    /// Keep it apart from the backups. It can be written while servers run.
+    /// It names no user and holds no secret. Keep it apart from the backups. It can be written while servers run.
     Export,
-    /// Erase again whoever is in the ledger, on a database that was restored from an older backup
+    /// Erase and revoke again what is in the ledger, on a database that was restored from an older backup
     ///
     /// Everything goes of each user whose erasure the database does not know of; blocks are set and lifted in the order of the
-    /// ledger. Run it before anybody uses the restored database: what a user has made since the restore goes too. Again does no
-    /// harm. A ledger of another database is refused.
+    /// ledger. Run it before anybody uses the restored database: what a user has made since the restore goes too.
+    /// Keys that were revoked are revoked, and so are tokens; keys that were changed are named. Again does no harm. A ledger of another database is refused.
     Replay { file: PathBuf },
 }
 
@@ -212,14 +212,14 @@ pub enum ReceiptsCommand {
 pub enum KeysCommand {
     /// Create a key and print it: it is shown here and never again
     Create {
-        /// For people
-        #[arg(long, default_value = "created on the command line", value_parser = key_name)]
+        /// For people: who or what holds it
+        #[arg(long, value_parser = key_name)]
         name: String,
         /// reader, user, agent, operator or admin
         #[arg(long, value_parser = role)]
         role: Role,
-        /// Names, or prefixes with a trailing `*`, separated by commas
-        #[arg(long, value_delimiter = ',', default_value = "*")]
+        /// Names, or prefixes with a trailing `*`, separated by commas; '*' for all apps
+        #[arg(long, value_delimiter = ',', required = true)]
         apps: Vec<String>,
         /// As --apps; of the role `user` exactly one name
         #[arg(long, value_delimiter = ',', default_value = "*")]
@@ -239,6 +239,8 @@ pub enum KeysCommand {
         #[arg(long, default_value = "24h", value_parser = long_period)]
         overlap: Duration,
     },
+    /// Replace the secret that signs the tokens of users: within 5 s no token from before is taken by any process
+    RotateTokenSecret,
 }
 
 /// The settings. The doc comments are the texts of `--help`.
@@ -250,8 +252,9 @@ pub struct Config {
     /// other users of the machine can read the command line. The URL is never logged.
     ///
     /// What a PostgreSQL URL leaves out is taken from the variables of libpq, if they are set: PGHOST, PGHOSTADDR,
-    /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY, PGOPTIONS; and a password
-    /// from the file that PGPASSFILE names, or ~/.pgpass. Unknown parameters of the URL are refused.
+    /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY, PGOPTIONS, PGAPPNAME; and a
+    /// password from the file that PGPASSFILE names, or ~/.pgpass. A parameter that cannot be honoured is refused, with what to
+    /// write instead.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://sessiond.db")]
     // Cannot fail, because clap would quote the value in its message; `validate` looks at it.
     #[arg(value_name = "URL", value_parser = secret, global = true, help_heading = DATABASE)]
@@ -611,7 +614,8 @@ pub struct Config {
 
     /// A collector of OpenTelemetry that takes spans of requests, OTLP over HTTP: http://HOST:4318 [default: none]
     ///
-    /// The variable SESSIOND_OTLP_ENDPOINT wins over OTEL_EXPORTER_OTLP_ENDPOINT. The variables OTEL_SDK_DISABLED, OTEL_SERVICE_NAME,
+    /// This and the variable SESSIOND_OTLP_ENDPOINT win over OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, which is taken with its path, and
+    /// that over OTEL_EXPORTER_OTLP_ENDPOINT. The variables OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER (`none`), OTEL_SERVICE_NAME,
     /// OTEL_RESOURCE_ATTRIBUTES, OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG and OTEL_BSP_* count. Of
     /// traces that begin here, one in ten is recorded; a caller's traceparent decides about its own. A collector that is slow or away
     /// costs requests nothing: spans are dropped.
@@ -626,6 +630,10 @@ pub struct Config {
     /// `metrics_listen` was asked for, by flag or variable, so failing to bind it is an error.
     #[arg(skip)]
     metrics_explicit: bool,
+
+    /// `otlp_endpoint` is that of `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    #[arg(skip)]
+    otlp_is_general: bool,
 }
 
 /// What the HTTP face needs to know.
@@ -725,6 +733,9 @@ impl Cli {
         let mut cli = Self::from_arg_matches(&matches)?;
         cli.config.metrics_explicit =
             matches.value_source("metrics_listen").is_some_and(|source| source != ValueSource::DefaultValue);
+        let has_own_otlp = std::env::var_os("SESSIOND_OTLP_ENDPOINT").is_some_and(|url| !url.is_empty());
+        cli.config.otlp_is_general =
+            matches.value_source("otlp_endpoint") == Some(ValueSource::EnvVariable) && !has_own_otlp;
         // No other command sends spans.
         let traces = if matches!(cli.command(), Command::Serve) { cli.config.traces().map(drop) } else { Ok(()) };
         match cli.config.validate().and(traces) {
@@ -744,10 +755,32 @@ fn command() -> clap::Command {
             _ => arg,
         });
     }
-    command.mut_args(|arg| match arg.get_env().and_then(value) {
+    let mut command = command.mut_args(|arg| match arg.get_env().and_then(value) {
         Some(empty) if empty.is_empty() => arg.env(Resettable::Reset),
         _ => arg,
+    });
+    // Gives each subcommand the settings, which they all take.
+    command.build();
+    let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    names.iter().filter(|name| !["serve", "help"].contains(&name.as_str())).fold(command, |command, name| {
+        let shown = match name.as_str() {
+            "healthcheck" => "listen",
+            "openapi" => "",
+            _ => "database_url",
+        };
+        command.mut_subcommand(name, |command| with_own_help(command, shown))
     })
+}
+
+/// The help of a subcommand: its own options, and of the settings the one that is shown.
+fn with_own_help(command: clap::Command, shown: &str) -> clap::Command {
+    let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let command = names
+        .iter()
+        .fold(command, |command, name| command.mut_subcommand(name, |command| with_own_help(command, shown)));
+    command
+        .mut_args(|arg| if arg.is_global_set() && arg.get_id() != shown { arg.hide(true) } else { arg })
+        .after_help("All settings count here, too, as flags and as variables: `sessiond --help` has them.")
 }
 
 /// The settings whose variable has a name that other programs have, too, and the name that wins over it.
@@ -876,8 +909,9 @@ impl Config {
     /// # Errors
     /// `--otlp-endpoint` or a variable of OpenTelemetry makes no sense; says which.
     pub fn traces(&self) -> Result<Option<traces::Settings>, String> {
-        let endpoint = self.otlp_endpoint.as_deref();
-        Ok(endpoint.map(|endpoint| traces::Settings::new(endpoint, self.trace_names)).transpose()?.flatten())
+        let is_general = self.otlp_is_general;
+        let endpoint = self.otlp_endpoint.as_deref().map(|url| traces::Endpoint { url, is_general });
+        traces::Settings::new(endpoint, self.trace_names)
     }
 
     pub fn limits(&self) -> Limits {
@@ -1200,6 +1234,37 @@ mod tests {
     #[test]
     fn the_command_is_well_formed() {
         <Cli as CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn a_subcommand_shows_its_own_options_and_takes_all_settings() {
+        let help = |args: &[&str]| {
+            let error = command().try_get_matches_from([&["sessiond"], args, &["--help"]].concat()).expect_err("help");
+            assert_eq!(error.kind(), ErrorKind::DisplayHelp, "{error}");
+            error.to_string()
+        };
+        for (args, own) in [
+            (&["export"][..], &["--output", "--app", "--database-url"][..]),
+            (&["import"], &["--skip-existing", "--database-url"]),
+            (&["import", "adk"], &["--from"]),
+            (&["keys", "create"], &["--role", "--users", "--database-url"]),
+            (&["erasures", "replay"], &["--database-url"]),
+            (&["receipts", "verify"], &["--key"]),
+            (&["verify"], &["--database-url"]),
+            (&["healthcheck"], &["--listen"]),
+            (&["openapi"], &["--adk"]),
+        ] {
+            let text = help(args);
+            assert!(own.iter().all(|option| text.contains(option)), "{args:?}: {text}");
+            assert!(text.lines().count() < 80, "{args:?}: {text}");
+            assert!(!text.contains("--max-body-bytes") && text.contains("sessiond --help"), "{args:?}: {text}");
+        }
+        for args in [&[][..], &["serve"]] {
+            assert!(help(args).contains("--max-body-bytes"));
+        }
+        for args in [["export", "--max-connections=3"], ["--max-connections=3", "export"]] {
+            assert_eq!(config(&args).max_connections, 3);
+        }
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::domain::time::Micros;
 use crate::service::SystemClock;
 use crate::startup::{StartError, open_beside};
 
+/// Said of a key that no server asks for yet: it may have been made in the wrong place.
+const NOT_SERVED: &str = "no process serves this database: one that is started on it asks for a key\n";
+
 /// Why a command failed.
 #[derive(Debug)]
 pub enum Error {
@@ -50,12 +53,19 @@ pub struct Printed {
 /// # Errors
 /// The database cannot be had; there is no such key; a name or a pattern breaks a rule.
 pub async fn run(config: &Config, command: KeysCommand) -> Result<Printed, Error> {
-    let store = open_beside(config).await.map_err(Error::Start)?;
+    let store = open_beside(config, false).await.map_err(Error::Start)?;
     let settings = Settings { required: true, admin_key: None, jwt: None };
     let started = Authenticator::start(store.clone(), Arc::new(SystemClock), settings).await;
     let authenticator = started.map_err(|error| Error::Start(error.into()))?;
     let deadline = Instant::now() + config.request_timeout;
-    let done = perform(&authenticator, command, deadline).await;
+    let makes_key = matches!(command, KeysCommand::Create { .. });
+    let mut done = perform(&authenticator, command, deadline).await;
+    if let Ok(printed) = &mut done
+        && makes_key
+        && store.is_open_elsewhere(deadline).await.is_ok_and(|is_open| is_open == Some(false))
+    {
+        printed.note += NOT_SERVED;
+    }
     store.close().await;
     done
 }
@@ -82,6 +92,11 @@ async fn perform(authenticator: &Authenticator, command: KeysCommand, deadline: 
         KeysCommand::Revoke { id } => {
             authenticator.revoke_key(&client, &id, deadline).await?;
             Ok(Printed { note: format!("{id} is revoked\n"), ..Printed::default() })
+        }
+        KeysCommand::RotateTokenSecret => {
+            authenticator.replace_token_secret(deadline).await?;
+            let note = "all tokens of users from before are void, in every process within 5 s\n".to_owned();
+            Ok(Printed { note, ..Printed::default() })
         }
         KeysCommand::Rotate { id, overlap } => {
             let (key, text, until) = authenticator.rotate_key(&client, &id, micros(overlap), deadline).await?;

@@ -1,7 +1,7 @@
 //! Reads the settings and dispatches; what is started, and in which order, is in `sessiond::startup`.
 //!
-//! Exit status: 0 for success and for a drained server, 1 for a failure, 2 for settings that make no sense. `verify`
-//! exits with 1 if it found differences, and with 2 if it failed.
+//! Exit status: 0 for success and for a drained server, 1 for a failure, 2 for settings that make no sense, and of a command that
+//! finds no database of sessiond. `verify` exits with 1 if it found differences, and with 2 if it failed.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use sessiond::config::{Cli, Command, Config, KeysCommand, ListenError};
 use sessiond::erasures;
 use sessiond::keys::{self, Printed};
 use sessiond::startup::{self, StartError};
-use sessiond::store::error::StoreError;
+use sessiond::store::error::{Cause, StoreError};
 use sessiond::store::inspect::Inspector;
 use sessiond::{telemetry, transfer, verify};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -37,12 +37,45 @@ impl Failure {
     fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), status: 1 }
     }
+
+    /// Of a command that needs a database: one that is not there, or not sessiond's, is a setting that makes no sense.
+    fn of_command(error: StartError) -> Self {
+        let makes_no_sense = matches!(&error, StartError::Database(error) if error.cause == Cause::Config);
+        Self { status: if makes_no_sense { 2 } else { 1 }, ..error.into() }
+    }
 }
 
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
         let status = if matches!(error, StartError::Listen(ListenError::Exposed(_))) { 2 } else { 1 };
         Self { message: error.to_string(), status }
+    }
+}
+
+impl From<transfer::Error> for Failure {
+    fn from(error: transfer::Error) -> Self {
+        match error {
+            transfer::Error::Start(error) => Self::of_command(error),
+            error => Self::new(error.to_string()),
+        }
+    }
+}
+
+impl From<keys::Error> for Failure {
+    fn from(error: keys::Error) -> Self {
+        match error {
+            keys::Error::Start(error) => Self::of_command(error),
+            error @ keys::Error::Access(_) => Self::new(error.to_string()),
+        }
+    }
+}
+
+impl From<erasures::Error> for Failure {
+    fn from(error: erasures::Error) -> Self {
+        match error {
+            erasures::Error::Start(error) => Self::of_command(error),
+            error => Self::new(error.to_string()),
+        }
     }
 }
 
@@ -77,10 +110,10 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Healthcheck => healthcheck(cli.config).await,
             Command::Verify => verify(cli.config).await,
             Command::Keys(command) => keys(cli.config, command).await,
-            Command::Export(args) => told(transfer::export(&cli.config, args).await),
-            Command::Import(args) => told(transfer::import(&cli.config, args).await),
-            Command::Erasures(command) => printed(erasures::run(&cli.config, command).await),
-            Command::Receipts(command) => printed(erasures::receipts(&cli.config, command).await),
+            Command::Export(args) => Ok(transfer::export(&cli.config, args).await?),
+            Command::Import(args) => Ok(transfer::import(&cli.config, args).await?),
+            Command::Erasures(command) => print(erasures::run(&cli.config, command).await?),
+            Command::Receipts(command) => print(erasures::receipts(&cli.config, command).await?),
             Command::Openapi { .. } => Ok(()),
         }
     });
@@ -142,20 +175,11 @@ async fn verify(config: Config) -> Result<(), Failure> {
 }
 
 async fn keys(config: Config, command: KeysCommand) -> Result<(), Failure> {
-    let Printed { output, note } =
-        keys::run(&config, command).await.map_err(|error| Failure::new(error.to_string()))?;
+    let Printed { output, note } = keys::run(&config, command).await?;
     print(output)?;
     // If nobody reads it, the key above is made all the same.
     let _ = io::stderr().lock().write_all(note.as_bytes());
     Ok(())
-}
-
-fn told(done: Result<(), impl std::fmt::Display>) -> Result<(), Failure> {
-    done.map_err(|error| Failure::new(error.to_string()))
-}
-
-fn printed(done: Result<String, erasures::Error>) -> Result<(), Failure> {
-    print(done.map_err(|error| Failure::new(error.to_string()))?)
 }
 
 async fn healthcheck(config: Config) -> Result<(), Failure> {

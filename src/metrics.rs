@@ -144,6 +144,7 @@ pub struct Metrics {
     fenced: Counter,
     background_failures: Family<Label, Counter>,
     sweep_completed: Gauge<f64, AtomicU64>,
+    erasures_waiting: Gauge,
     spans: Family<Label, Counter>,
     nodes: OnceLock<Box<dyn Fn() -> Option<Nodes> + Send + Sync>>,
     pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
@@ -256,6 +257,12 @@ impl Metrics {
             Unit::Seconds,
             sweep_completed.clone(),
         );
+        let erasures_waiting = Gauge::default();
+        registry.register(
+            "sessiond_erasures_waiting",
+            "Erasures that wait for a reader of the SQLite file, which holds its log",
+            erasures_waiting.clone(),
+        );
         let spans = Family::default();
         registry.register("sessiond_spans", "Spans for the collector, by result", spans.clone());
         let build_info = Family::<Label, Gauge>::default();
@@ -288,6 +295,7 @@ impl Metrics {
             fenced,
             background_failures,
             sweep_completed,
+            erasures_waiting,
             spans,
             nodes: OnceLock::new(),
             pool: OnceLock::new(),
@@ -446,6 +454,11 @@ impl Metrics {
     /// A sweep has left nothing to do, or is yet to come.
     pub fn swept(&self, now: Micros) {
         self.sweep_completed.set(now.0 as f64 / 1e6);
+    }
+
+    /// So many erasures wait for a reader of the database file.
+    pub fn erasures_wait(&self, count: usize) {
+        self.erasures_waiting.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// So many spans had this result, which is one of [`SPAN_RESULTS`].

@@ -19,8 +19,9 @@
 //! at the head's first byte (`Conn::poll_read_head` in hyper 1.12), so it would also close every
 //! idle keep-alive connection after that short time, behind the back of the client's pool.
 //!
-//! A peer that closes or half-closes its side before its answer is complete has cancelled its
-//! request: hyper drops the handler's future then, as under `axum::serve`.
+//! A peer that has sent whole requests and then closes its sending side is answered, as one that closes both sides cannot be told
+//! from it until a write fails: see [`HalfClosed`]. One that closes in the middle of a request, or resets the connection, has
+//! cancelled its request: hyper drops the handler's future then, as under `axum::serve`.
 
 mod framing;
 
@@ -43,6 +44,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -77,6 +79,12 @@ const ABORT_GRACE: Duration = Duration::from_secs(1);
 /// Room for a query that names many keys of 512 bytes, percent-encoded. (hyper panics below 8 KiB.)
 const LEAST_HEADER_BYTES: usize = 64 * 1024;
 
+/// How often a peer that takes nothing, as far as the kernel says, is asked anew: see [`Wire::ask`].
+const ASK: Duration = Duration::from_secs(1);
+
+/// The part of the drain for which a peer may take nothing of its answer: clients that do not read do not hold the drain up.
+const DRAIN_STALL: u32 = 4;
+
 /// Times are cut to a year, so that `now + limit` cannot overflow on a setting that means "never".
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -96,12 +104,13 @@ pub struct ConnectionLimits {
     pub stall_timeout: Duration,
     /// Bytes per second.
     pub min_rate: usize,
-    /// Paths that are served to `GET` and `HEAD` on connections beyond `max_connections` too, one request each.
+    /// Paths that are served to `GET`, `HEAD` and `OPTIONS` on connections beyond `max_connections` too, one request each.
     pub always_served: &'static [&'static str],
     /// The request line and headers together; a larger head is 431. Taken as 64 KiB if smaller.
     /// It is also the size to which hyper's read and write buffers may grow, per connection.
     pub max_header_bytes: usize,
-    /// From the shutdown signal until the connections that remain are aborted.
+    /// From the shutdown signal until the connections that remain are aborted. In a drain, a peer may take no byte of its answer for
+    /// a quarter of it at most.
     pub drain_deadline: Duration,
 }
 
@@ -117,6 +126,21 @@ pub struct TwoLengths;
 /// Who is at the other end of a request's connection: among its extensions.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
+
+/// Among the extensions of a request: whether its peer sends nothing more. It may still read, or may have gone: what waits for
+/// something to happen, and sends nothing meanwhile, should end.
+#[derive(Debug, Clone)]
+pub struct HalfClosed(watch::Receiver<bool>);
+
+impl HalfClosed {
+    /// Resolves once the peer has closed its sending side. Cancel-safe.
+    pub async fn wait(&mut self) {
+        if self.0.wait_for(|closed| *closed).await.is_err() {
+            // The connection is gone, and with it whoever waits here.
+            std::future::pending().await
+        }
+    }
+}
 
 /// Told of every connection's coming and going, for the metrics. Called on the hot path: be quick.
 ///
@@ -335,14 +359,14 @@ async fn spare(
 async fn asks_for_one_of(stream: &TcpStream, paths: &[&str]) -> bool {
     const PAUSE: Duration = Duration::from_millis(10);
     let longest = paths.iter().map(|path| path.len()).max().unwrap_or(0);
-    let mut start = vec![0; "HEAD ".len() + longest + 1];
+    let mut start = vec![0; "OPTIONS ".len() + longest + 1];
     loop {
         let length = match stream.peek(&mut start).await {
             Ok(0) | Err(_) => return false,
             Ok(length) => length,
         };
         let line = &start[..length];
-        let asked = [&b"GET "[..], b"HEAD "].iter().find_map(|method| line.strip_prefix(*method));
+        let asked = [&b"GET "[..], b"HEAD ", b"OPTIONS "].iter().find_map(|method| line.strip_prefix(*method));
         if let Some(target) = asked
             && let Some(end) = target.iter().position(|byte| matches!(byte, b' ' | b'?'))
         {
@@ -416,10 +440,16 @@ async fn connection(
             if let Some(peer) = peer {
                 request.extensions_mut().insert(peer);
             }
+            let mut half_closed = HalfClosed(pulse.half_closed.subscribe());
+            request.extensions_mut().insert(half_closed.clone());
             let (pulse, router) = (pulse.clone(), router.clone());
             async move {
                 if let Some(until) = pulse.paused() {
-                    sleep_until(until).await;
+                    // Whoever sends nothing more, and may have gone, does not come back on this connection.
+                    tokio::select! {
+                        () = sleep_until(until) => {}
+                        () = half_closed.wait() => {}
+                    }
                 }
                 let mut answer = router.call(request).await?;
                 pulse.pause(answer.extensions_mut().remove().map(|Pause(pause)| pause));
@@ -434,7 +464,8 @@ async fn connection(
         }
     });
     let framing = Framing::default();
-    let io = TokioIo::new(Wire { stream, pulse: pulse.clone(), framing, own_answer: Vec::new(), refusal });
+    let io =
+        TokioIo::new(Wire { stream, pulse: pulse.clone(), framing, own_answer: Vec::new(), refusal, has_room: false });
     let mut connection = pin!(
         http1::Builder::new()
             .header_read_timeout(None)
@@ -472,14 +503,22 @@ async fn connection(
         }
         // Activity moves the deadline later far more often than sooner. The timer follows only the
         // latter, and looks again when it fires, so that a busy connection hardly ever sets it.
-        if pulse.deadline() < timer.deadline() {
-            timer.as_mut().reset(pulse.deadline());
+        let due = pulse.due();
+        if due < timer.deadline() {
+            timer.as_mut().reset(due);
         }
         while timer.as_mut().poll(cx).is_ready() {
-            if pulse.deadline() <= Instant::now() {
+            let now = Instant::now();
+            if pulse.deadline() <= now {
                 return Poll::Ready(Err(format!("timed out in {:?}", pulse.phase())));
             }
-            timer.as_mut().reset(pulse.deadline());
+            if pulse.is_blocked() {
+                // hyper then writes what is left, which asks the peer anew.
+                cx.waker().wake_by_ref();
+                timer.as_mut().reset(pulse.deadline().min(now + ASK));
+            } else {
+                timer.as_mut().reset(pulse.deadline());
+            }
         }
         Poll::Pending
     })
@@ -511,7 +550,10 @@ struct Pulse {
     idle_timeout: Duration,
     /// That of each answer at its beginning.
     allowance: Allowance,
+    /// For how long a peer may take nothing in a drain.
+    drain_stall: Duration,
     beat: Mutex<Beat>,
+    half_closed: watch::Sender<bool>,
 }
 
 #[derive(Clone, Copy)]
@@ -526,9 +568,12 @@ struct Beat {
     allowance: Allowance,
     /// Since when it takes none, if it does not.
     blocked: Option<Instant>,
+    /// When it was last asked whether it takes any, while it does not.
+    asked: Instant,
     /// Until when the next request is left alone.
     paused: Option<Instant>,
-    draining: bool,
+    /// Since when the server stops, if it does.
+    draining: Option<Instant>,
 }
 
 impl Pulse {
@@ -541,15 +586,18 @@ impl Pulse {
             moved: now,
             allowance,
             blocked: None,
+            asked: now,
             paused: None,
-            draining: false,
+            draining: None,
             two_lengths: None,
         };
         Self {
             header_read_timeout: limits.header_read_timeout.min(LONGEST),
             idle_timeout: limits.idle_timeout.min(LONGEST),
             allowance,
+            drain_stall: limits.drain_deadline.min(LONGEST) / DRAIN_STALL,
             beat: Mutex::new(beat),
+            half_closed: watch::channel(false).0,
         }
     }
 
@@ -580,7 +628,24 @@ impl Pulse {
 
     /// There is something to write, and the peer does not take it.
     fn blocked(&self) {
-        self.beat(|beat| beat.blocked = beat.blocked.or_else(|| Some(Instant::now())));
+        let now = Instant::now();
+        self.beat(|beat| {
+            if beat.blocked.is_none() {
+                (beat.blocked, beat.asked) = (Some(now), now);
+            }
+        });
+    }
+
+    /// Whether a peer that takes nothing is to be asked again, which this notes.
+    fn may_ask(&self) -> bool {
+        let now = Instant::now();
+        self.beat(|beat| {
+            let is_due = beat.blocked.is_some() && now >= beat.asked + ASK;
+            if is_due {
+                beat.asked = now;
+            }
+            is_due
+        })
     }
 
     fn is_blocked(&self) -> bool {
@@ -597,7 +662,8 @@ impl Pulse {
     }
 
     fn drain(&self) {
-        self.beat(|beat| beat.draining = true);
+        let now = Instant::now();
+        self.beat(|beat| beat.draining = beat.draining.or(Some(now)));
     }
 
     fn enter(&self, phase: Phase) {
@@ -640,6 +706,18 @@ impl Pulse {
         self.beat(|beat| beat.phase)
     }
 
+    /// When the connection is to be looked at again, if nothing happens before.
+    fn due(&self) -> Instant {
+        let deadline = self.deadline();
+        let ask = self.beat(|beat| beat.blocked.map(|_| beat.asked + ASK));
+        ask.map_or(deadline, |ask| deadline.min(ask))
+    }
+
+    /// A request was taken, and its answer has not left as a whole.
+    fn owes_answer(&self) -> bool {
+        matches!(self.phase(), Phase::Serving { .. } | Phase::Flushing)
+    }
+
     fn is_between_requests(&self) -> bool {
         matches!(self.phase(), Phase::Quiet | Phase::Head { .. })
     }
@@ -649,8 +727,11 @@ impl Pulse {
         let idle = moved + self.idle_timeout;
         match phase {
             Phase::Quiet => idle,
-            Phase::Serving { .. } | Phase::Flushing => blocked.map_or(idle, |since| idle.min(since + allowance.left())),
-            Phase::Head { since } if draining => idle.min(since + self.header_read_timeout.min(HEAD_GRACE)),
+            Phase::Serving { .. } | Phase::Flushing => blocked.map_or(idle, |since| {
+                let in_drain = draining.map(|begun| begun.max(since) + self.drain_stall);
+                idle.min(since + allowance.left()).min(in_drain.unwrap_or(idle))
+            }),
+            Phase::Head { since } if draining.is_some() => idle.min(since + self.header_read_timeout.min(HEAD_GRACE)),
             Phase::Head { since } => idle.min(since + self.header_read_timeout),
             Phase::Closing { since } => since + LINGER,
         }
@@ -698,9 +779,26 @@ struct Wire {
     /// What is still to be written instead of an answer of hyper's own.
     own_answer: Vec<u8>,
     refusal: Refusal,
+    /// The kernel took something although it had not said that there is room.
+    has_room: bool,
 }
 
 impl Wire {
+    /// Writes, although the kernel has not said that there is room again. Linux says so when a third of the socket's buffer is free,
+    /// which may have grown to megabytes: a peer that takes some KiB a second would seem to take nothing for minutes. But it takes
+    /// what there is room for.
+    fn ask(&mut self, written: Poll<io::Result<usize>>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        if written.is_pending() && (self.has_room || self.pulse.may_ask()) {
+            let sent = SockRef::from(&self.stream).send_vectored(bufs);
+            // As long as it takes something, the rest is asked for at once.
+            self.has_room = sent.is_ok();
+            if let Ok(bytes) = sent {
+                return Poll::Ready(Ok(bytes));
+            }
+        }
+        written
+    }
+
     /// Notes what came of a write.
     fn wrote(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &written {
@@ -725,6 +823,11 @@ impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        if buf.filled().len() == before && buf.remaining() > 0 && self.pulse.owes_answer() && self.framing.is_whole() {
+            // hyper would take it for the end of the connection. It comes to see it behind the answer, whose flush wakes it.
+            self.pulse.half_closed.send_replace(true);
+            return Poll::Pending;
+        }
         if buf.filled().len() > before {
             self.pulse.read();
             if let Some(turn) = self.framing.read(&buf.filled()[before..]) {
@@ -746,6 +849,7 @@ impl AsyncWrite for Wire {
             return Poll::Ready(Ok(buf.len()));
         }
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        let written = self.ask(written, &[IoSlice::new(buf)]);
         self.wrote(written)
     }
 
@@ -759,6 +863,7 @@ impl AsyncWrite for Wire {
             return self.poll_write(cx, first.map_or(&[], |buf| &**buf));
         }
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        let written = self.ask(written, bufs);
         self.wrote(written)
     }
 
@@ -780,6 +885,9 @@ impl AsyncWrite for Wire {
         }
         ready!(Pin::new(&mut wire.stream).poll_flush(cx))?;
         wire.pulse.flushed();
+        if *wire.pulse.half_closed.borrow() && !wire.pulse.owes_answer() {
+            cx.waker().wake_by_ref();
+        }
         Poll::Ready(Ok(()))
     }
 
@@ -993,6 +1101,65 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn whoever_has_sent_whole_requests_and_closes_its_sending_side_is_answered() {
+        let (router, begun, gate) = gated();
+        let (uploads, _) = upload();
+        let server = start(
+            router.merge(Router::new().nest("/up", uploads)).route("/fast", routing::get(async || "fast")),
+            generous(),
+        )
+        .await;
+        // At once, with requests behind it, with a body of either kind, and while it is worked on.
+        let fast = "GET /fast HTTP/1.1\r\nhost: a\r\n\r\n";
+        let long = "POST /up HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc";
+        let chunked = "POST /up HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+        for (requests, answers) in [
+            (fast.repeat(1), 1),
+            (fast.repeat(3), 3),
+            (long.repeat(2), 2),
+            (chunked.repeat(2), 2),
+            (chunked.to_owned() + fast, 2),
+        ] {
+            for _ in 0..20 {
+                let mut stream = server.connect().await;
+                send(&mut stream, &requests).await;
+                stream.shutdown().await.unwrap();
+                let text = rest(&mut stream).await;
+                assert_eq!(text.matches("HTTP/1.1 200").count(), answers, "{requests:?}: {text}");
+            }
+        }
+        let mut stream = server.connect().await;
+        send(&mut stream, GET).await;
+        soon(begun.notified()).await;
+        stream.shutdown().await.unwrap();
+        sleep(Duration::from_millis(50)).await;
+        gate.notify_one();
+        assert!(rest(&mut stream).await.ends_with("done"));
+        // It has no request that is not whole.
+        let mut stream = server.connect().await;
+        send(&mut stream, &long[..long.len() - 1]).await;
+        stream.shutdown().await.unwrap();
+        assert!(!rest(&mut stream).await.ends_with("\r\n\r\n3"));
+        let opened = server.counts.opened.load(Ordering::SeqCst);
+        soon(server.until_closed(opened)).await;
+    }
+
+    #[tokio::test]
+    async fn a_handler_hears_that_its_peer_sends_nothing_more() {
+        let handler = async |request: Request<axum::body::Body>| {
+            let mut closed = request.extensions().get::<HalfClosed>().cloned().expect("told of every request");
+            closed.wait().await;
+            "heard"
+        };
+        let server = start(Router::new().route("/", routing::get(handler)), generous()).await;
+        let mut stream = server.connect().await;
+        send(&mut stream, GET).await;
+        sleep(Duration::from_millis(50)).await;
+        stream.shutdown().await.unwrap();
+        assert!(rest(&mut stream).await.ends_with("heard"));
+    }
+
+    #[tokio::test]
     async fn serves_many_requests_on_a_connection() {
         let router = Router::new().route("/", routing::get(async || "here"));
         let server = start(router, generous()).await;
@@ -1110,6 +1277,45 @@ mod tests {
         })
         .await;
         soon(server.until_closed(1)).await;
+    }
+
+    /// A connection whose client takes little at a time, of which its kernel tells the server at once.
+    async fn narrow(server: &Running) -> TcpStream {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        socket.connect(server.address).await.unwrap()
+    }
+
+    /// The kernel says that there is room when a third of its buffer is free, which is a megabyte or more.
+    #[tokio::test]
+    async fn a_reader_of_little_who_is_steady_is_not_closed() {
+        let limits = ConnectionLimits { stall_timeout: Duration::from_secs(4), min_rate: 8 << 10, ..generous() };
+        let server = start(endless(), limits).await;
+        let mut stream = narrow(&server).await;
+        send(&mut stream, GET).await;
+        let mut some = vec![0; 8 << 10];
+        for _ in 0..48 {
+            sleep(Duration::from_millis(250)).await;
+            soon(stream.read_exact(&mut some)).await.unwrap();
+        }
+        // It is sent more than the buffers held when it began.
+        let mut more = vec![0; 16 << 20];
+        soon(stream.read_exact(&mut more)).await.unwrap();
+        assert_eq!(server.counts.closed.load(Ordering::SeqCst), 0);
+    }
+
+    #[tokio::test]
+    async fn a_drain_does_not_wait_for_who_takes_nothing() {
+        let limits = ConnectionLimits { drain_deadline: Duration::from_secs(8), ..generous() };
+        let server = start(endless(), limits).await;
+        let mut streams = Vec::new();
+        for _ in 0..2 {
+            let mut stream = narrow(&server).await;
+            send(&mut stream, GET).await;
+            soon(stream.readable()).await.unwrap();
+            streams.push(stream);
+        }
+        assert_eq!(server.stop().await, Drained { closed_cleanly: 2, aborted: 0 });
     }
 
     #[tokio::test]

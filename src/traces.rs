@@ -52,26 +52,80 @@ pub enum SetupError {
 /// Where spans are sent, and which.
 #[derive(Debug)]
 pub struct Settings {
-    endpoint: Url,
+    /// With its path.
+    endpoint: String,
     sampler: Sampler,
     /// Spans have the names of apps, users and sessions.
     has_names: bool,
+    /// Variables with a value that is not known, and so says nothing (OpenTelemetry, "Environment Variable Specification").
+    warnings: Vec<String>,
+}
+
+/// A collector that the settings name.
+#[derive(Debug, Clone, Copy)]
+pub struct Endpoint<'a> {
+    pub url: &'a str,
+    /// It is that of the variable `OTEL_EXPORTER_OTLP_ENDPOINT`, over which the one for spans alone wins.
+    pub is_general: bool,
 }
 
 impl Settings {
-    /// `None` if `OTEL_SDK_DISABLED` says so.
+    /// `None` if nothing says where to, or `OTEL_SDK_DISABLED` or `OTEL_TRACES_EXPORTER` that nothing is to be sent.
     ///
     /// # Errors
     /// The endpoint is no URL of HTTP; `OTEL_TRACES_SAMPLER` or `OTEL_TRACES_SAMPLER_ARG` makes no sense. Says which.
-    pub fn new(endpoint: &str, has_names: bool) -> Result<Option<Self>, String> {
-        if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-            return Ok(None);
+    pub fn new(endpoint: Option<Endpoint<'_>>, has_names: bool) -> Result<Option<Self>, String> {
+        Self::read(endpoint, has_names, variable)
+    }
+
+    fn read(
+        endpoint: Option<Endpoint<'_>>,
+        has_names: bool,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Self>, String> {
+        const OF_SPANS: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+        let of_spans = variable(OF_SPANS).filter(|_| endpoint.is_none_or(|endpoint| endpoint.is_general));
+        let (name, url, path) = match (&of_spans, endpoint) {
+            // Taken as it is.
+            (Some(url), _) => (OF_SPANS, url.as_str(), None),
+            (None, Some(Endpoint { url, .. })) => ("--otlp-endpoint", url, Some("/v1/traces")),
+            (None, None) => return Ok(None),
+        };
+        let mut warnings = Vec::new();
+        let mut unknown =
+            |name: &str, value: &str, then: &str| warnings.push(format!("{name}={value:.64} is not known: {then}"));
+        if let Some(value) = variable("OTEL_SDK_DISABLED") {
+            match value.to_ascii_lowercase().as_str() {
+                "true" => return Ok(None),
+                "false" => {}
+                _ => unknown("OTEL_SDK_DISABLED", &value, "write true or false"),
+            }
         }
-        let url = Url::parse(endpoint).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let endpoint = url.ok_or("--otlp-endpoint: must be a URL like http://127.0.0.1:4318")?;
+        let exporters = variable("OTEL_TRACES_EXPORTER").unwrap_or_default();
+        for exporter in exporters.split(',').map(str::trim).filter(|exporter| !exporter.is_empty()) {
+            match exporter {
+                "none" => return Ok(None),
+                "otlp" => {}
+                other => unknown("OTEL_TRACES_EXPORTER", other, "spans are sent by `otlp`, or not at all with `none`"),
+            }
+        }
+        let protocols = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+        if let Some((name, protocol)) = protocols.iter().find_map(|name| Some((name, variable(name)?)))
+            && protocol != "http/protobuf"
+        {
+            unknown(name, &protocol, "spans are sent as http/protobuf");
+        }
+        let is_http = Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        if !is_http {
+            return Err(format!(
+                "{name}: must be a URL like http://127.0.0.1:4318{}",
+                if path.is_none() { "/v1/traces" } else { "" }
+            ));
+        }
+        let endpoint = path.map_or_else(|| url.to_owned(), |path| format!("{}{path}", url.trim_end_matches('/')));
         let (name, argument) = (variable("OTEL_TRACES_SAMPLER"), variable("OTEL_TRACES_SAMPLER_ARG"));
         let sampler = sampler(name.as_deref(), argument.as_deref())?;
-        Ok(Some(Self { endpoint, sampler, has_names }))
+        Ok(Some(Self { endpoint, sampler, has_names, warnings }))
     }
 }
 
@@ -120,7 +174,10 @@ impl Traces {
     /// # Errors
     /// The exporter cannot be set up. A collector that is away is none.
     pub fn start(settings: Settings, metrics: Arc<Metrics>) -> Result<Self, SetupError> {
-        let Settings { endpoint, sampler, has_names } = settings;
+        let Settings { endpoint, sampler, has_names, warnings } = settings;
+        for warning in warnings {
+            tracing::warn!("{warning}");
+        }
         let client = Collector {
             http: outgoing::client(redirect::Policy::none())?,
             runtime: Handle::current(),
@@ -130,7 +187,7 @@ impl Traces {
             .with_http()
             .with_http_client(client)
             .with_protocol(Protocol::HttpBinary)
-            .with_endpoint(format!("{}/v1/traces", endpoint.as_str().trim_end_matches('/')))
+            .with_endpoint(endpoint)
             .build()?;
         // What comes later wins.
         let mut resource = Resource::builder_empty()

@@ -5,6 +5,7 @@ mod adk;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,12 +73,17 @@ impl From<io::Error> for Error {
     }
 }
 
-/// The service of a database, without a server.
+/// The error with the name of the file that it is about.
+fn named(path: &Path, error: &io::Error) -> Error {
+    Error::File(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+/// The service of a database, without a server. `creates`: a database that is missing is made.
 ///
 /// # Errors
 /// The database cannot be had.
-pub async fn service(config: &Config) -> Result<Arc<Service>, Error> {
-    let store = open_beside(config).await.map_err(Error::Start)?;
+pub async fn service(config: &Config, creates: bool) -> Result<Arc<Service>, Error> {
+    let store = open_beside(config, creates).await.map_err(Error::Start)?;
     Ok(Arc::new(Service::new(store, Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()))))
 }
 
@@ -86,9 +92,10 @@ pub async fn service(config: &Config) -> Result<Arc<Service>, Error> {
 /// # Errors
 /// The database fails, the file cannot be written, a session was deleted or trimmed meanwhile.
 pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
-    let service = service(config).await?;
+    let service = service(config, false).await?;
     // Nothing else runs here, so a file may be waited for.
-    let mut file = args.output.as_deref().map(Beside::create).transpose()?;
+    let create = |path: &Path| Beside::create(path).map_err(|error| named(path, &error));
+    let mut file = args.output.as_deref().map(create).transpose()?;
     let mut out: Box<dyn Write + '_> = match &mut file {
         Some(file) => Box::new(BufWriter::new(&mut file.file)),
         None => Box::new(BufWriter::new(io::stdout())),
@@ -135,7 +142,8 @@ impl Beside {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.part", std::process::id()));
         let beside = path.with_file_name(name);
-        let file = File::create(&beside)?;
+        // It holds all that there is of people: nobody else reads it, whatever the umask.
+        let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
         let made = Self { file, paths: Some((beside, path)) };
         if let Some(before) = before {
             made.file.set_permissions(before.permissions())?;
@@ -193,7 +201,7 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
     if let Some(ImportCommand::Adk(args)) = args.other {
         return adk::import(config, args).await;
     }
-    let service = service(config).await?;
+    let service = service(config, !args.dry_run).await?;
     let options = ImportOptions {
         on_conflict: if args.skip_existing { OnConflict::Skip } else { OnConflict::Fail },
         app: args.app_name,
@@ -203,7 +211,12 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
     let done = if args.file.as_os_str() == "-" {
         lines(import, args.dry_run, io::stdin().lock()).await
     } else {
-        lines(import, args.dry_run, BufReader::with_capacity(1 << 20, File::open(&args.file)?)).await
+        lines(
+            import,
+            args.dry_run,
+            BufReader::with_capacity(1 << 20, File::open(&args.file).map_err(|error| named(&args.file, &error))?),
+        )
+        .await
     };
     service.close().await;
     done

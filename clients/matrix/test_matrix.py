@@ -275,6 +275,17 @@ def test_each_leaves_out_what_was_taken_back(world: tuple[list[Program], Proxy])
         # ADK for Python has all events, and leaves these out when it asks a model.
         if program.name != "python":
             assert program.do("get", session)["events"] == [kept["id"], later["id"]], program.name
+    # Of an invocation that a rewind cuts in two, its beginning is there, behind the event that takes it back.
+    cut = [event("cut", "stays"), event("cut", "is taken back")]
+    for said in cut:
+        programs[0].do("append", session, event=said)
+    revision = plainly(f"{proxy.url}{path(session)}?numRecentEvents=0")["revision"]
+    plainly(f"{proxy.url}{path(session)}/rewind", {"toRevision": revision - 1})
+    seen = plainly(f"{proxy.url}{path(session)}/events?excludeRewound=true")["events"]
+    assert seen[-1]["customMetadata"] == {"rewindCopyOf": cut[0]["id"]}
+    for program in programs:
+        if program.name != "python":
+            assert program.do("get", session)["events"] == [one["id"] for one in seen], program.name
 
 
 def test_a_lost_answer_loses_and_doubles_nothing(world: tuple[list[Program], Proxy]) -> None:

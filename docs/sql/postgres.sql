@@ -76,7 +76,7 @@ select sequence, commit_time, body from events where app_name = $1 and user_id =
 
 -- first_of_invocation
 select min(sequence) from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and invocation_id = $5;
+    and invocation_id = $5 and sequence > $6;
 
 -- rewinds
 select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
@@ -509,12 +509,28 @@ with recursive names(name) as (select min(n) from (select min(user_id) as n from
 -- policy
 select revision, policy from policies where app_name = $1;
 
+-- log_cost
+select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1
+    end), 0) from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.base_revision and e.sequence <= $4
+    where s.app_name = $1 and s.user_id = $2 and s.id = $3;
+
+-- bounds
+select sessions_per_user, events_per_session from policies where app_name = $1;
+
+-- count_sessions
+select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is
+    null or s.expire_time > coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $3)) limit
+    0 + $4) as counted;
+
 -- policies
 select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
 
 -- set_policy
-insert into policies (app_name, revision, policy) values ($1, $2, $3) on conflict (app_name) do update set
-    revision = excluded.revision, policy = excluded.policy where policies.revision = excluded.revision - 1;
+insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) values ($1, $2, $3,
+    $4, $5) on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy,
+    sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session where
+    policies.revision = excluded.revision - 1;
 
 -- walk
 select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $7
@@ -663,6 +679,13 @@ select secret from token_secrets where name = 'current';
 -- insert_token_secret
 insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
 
+-- replace_token_secret
+insert into token_secrets (name, secret) values ('current', $1) on conflict (name) do update set secret =
+    excluded.secret;
+
+-- revoked_api_keys
+select id, revoke_time from api_keys where id > $1 and revoke_time is not null order by id limit 0 + $2;
+
 -- feed_tick
 select tick, time, snapshot::text as snapshot from ticks where pg_snapshot_xmax(snapshot) <=
     pg_snapshot_xmax(pg_current_snapshot()) and epoch = (select l.epoch from ticks l order by l.tick desc limit
@@ -723,6 +746,14 @@ select revision, key, value from app_log where app_name = $1 and revision >= $2 
 update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null where
     hashtextextended(user_id, hashtextextended(app_name, 0)) = hashtextextended($2, hashtextextended($1, 0))
     and app_name = $1 and user_id = $2;
+
+-- token_epochs
+select app_name, subject, epoch from token_epochs where (subject, app_name) > ($1, $2) order by subject,
+    app_name limit 0 + $3;
+
+-- raise_token_epoch
+insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) on conflict (subject, app_name) do
+    update set epoch = excluded.epoch where token_epochs.epoch < excluded.epoch;
 
 -- token_epoch
 select epoch from token_epochs where app_name = $1 and subject = $2;
@@ -941,6 +972,7 @@ select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_
     <= (extract(epoch from statement_timestamp()) * 1000000)::bigint then '-9223372036854775808'::bigint end as
     expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire,
     case when s.lease_all then (extract(epoch from statement_timestamp()) * 1000000)::bigint end as lease_now,
+    s.base_revision + (select p.events_per_session from policies p where p.app_name = $1) as most_revision,
     e.sequence, e.event_time, e.commit_time, e.digest, case when e.sequence > s.base_revision then e.body end
     as body from unnest($2::text[], $3::text[], $4::text[]) with ordinality as k(user_id, session_id, id, n)
     cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id =

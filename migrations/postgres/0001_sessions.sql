@@ -312,6 +312,9 @@ create table policies (
     app_name text collate "C" not null,
     revision bigint not null,
     policy   text,
+    -- What the policy bounds of what is stored, for those who write: null for no bound.
+    sessions_per_user  bigint,
+    events_per_session bigint,
     constraint policies_pkey primary key (app_name)
 );
 
@@ -406,7 +409,9 @@ begin
     end if;
     return not exists (select 1 from blocked_users b where b.app_name = p_app and b.subject = p_subject)
         and p_revision = coalesce((select u.revision from user_scopes u
-                                   where u.app_name = p_app and u.user_id = p_user), 0);
+                                   where u.app_name = p_app and u.user_id = p_user), 0)
+        -- Who counts sessions counts alone.
+        and not exists (select 1 from policies p where p.app_name = p_app and p.sessions_per_user is not null);
 end
 $$;
 
@@ -414,8 +419,8 @@ $$;
 -- Losing a race is a result, and nothing that the server would log. `verdict` is
 --
 --     ok        all of it is written
---     conflict  a head has changed, its session has expired, a lease excludes the write, or an event id is taken; nothing is
---               written
+--     conflict  a head has changed, its session has expired, a lease excludes the write, its policy allows no such revision, or
+--               an event id is taken; nothing is written
 --     locked    somebody else has a head locked; nothing is written. Nobody is waited for, as the caller may hold others up
 --
 -- Heads are locked and compared before anything is written: sessions, then users, then the app, rows of one kind in the
@@ -473,6 +478,8 @@ declare
     committed bigint;
     found_rows bigint;
     r record;
+    -- How many events a session may have, if the app has a policy that says so.
+    most bigint;
     -- Scopes of which there was no row. One of revision 0 says the same, and can be locked.
     made_users text[] := '{}';
     made_app boolean := false;
@@ -488,9 +495,10 @@ begin
     commit_times := '{}';
 
     if cardinality(h_user) > 0 then
+        select p.events_per_session into most from policies p where p.app_name = p_app;
         perform 1
-        from unnest(h_user, h_session, h_incarnation, h_was, h_metadata, h_lease, h_side)
-            as h(user_id, id, incarnation, was, metadata, lease, side)
+        from unnest(h_user, h_session, h_incarnation, h_was, h_metadata, h_revision, h_lease, h_side)
+            as h(user_id, id, incarnation, was, metadata, revision, lease, side)
         cross join lateral (
             select 1 from sessions l
             where l.app_name = p_app and l.user_id = h.user_id and l.id = h.id and l.incarnation = h.incarnation
@@ -498,19 +506,21 @@ begin
               and (l.expire_time is null or l.expire_time > present)
               and (h.lease is null or l.lease_epoch = h.lease)
               and (h.side is false or not l.lease_all or l.lease_expire <= present)
+              and (most is null or h.revision - l.base_revision <= most)
             for no key update skip locked) as s;
         get diagnostics found_rows = row_count;
         if found_rows < cardinality(h_user) then
             perform 1
-            from unnest(h_user, h_session, h_incarnation, h_was, h_metadata, h_lease, h_side)
-                as h(user_id, id, incarnation, was, metadata, lease, side)
+            from unnest(h_user, h_session, h_incarnation, h_was, h_metadata, h_revision, h_lease, h_side)
+                as h(user_id, id, incarnation, was, metadata, revision, lease, side)
             cross join lateral (
                 select 1 from sessions l
                 where l.app_name = p_app and l.user_id = h.user_id and l.id = h.id and l.incarnation = h.incarnation
                   and l.revision = h.was and l.metadata_revision = h.metadata
                   and (l.expire_time is null or l.expire_time > present)
                   and (h.lease is null or l.lease_epoch = h.lease)
-                  and (h.side is false or not l.lease_all or l.lease_expire <= present) offset 0) as s;
+                  and (h.side is false or not l.lease_all or l.lease_expire <= present)
+                  and (most is null or h.revision - l.base_revision <= most) offset 0) as s;
             get diagnostics found_rows = row_count;
             verdict := case when found_rows < cardinality(h_user) then 'conflict' else 'locked' end;
             return;

@@ -355,6 +355,9 @@ create table policies (
     app_name text not null,
     revision integer not null,
     policy   text,
+    -- What the policy bounds of what is stored, for those who write: null for no bound.
+    sessions_per_user  integer,
+    events_per_session integer,
     constraint policies_pkey primary key (app_name)
 ) without rowid;
 

@@ -1,5 +1,6 @@
 //! The key in `--admin-key-file`: what an operator mounts, read again when it changes.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::RwLock;
 use std::time::Duration;
@@ -7,13 +8,17 @@ use std::{fs, io};
 
 use tokio::time::sleep;
 
-use super::key;
+use super::{key, keyed};
+use crate::domain::erasure::hex;
 use crate::metrics::Metrics;
 
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_secs(2);
 
 const LENGTHS: std::ops::RangeInclusive<usize> = 32..=256;
+
+/// Whatever 0640 does not have: a group may read it, as in a container whose secrets belong to one.
+const TOO_WIDE: u32 = 0o037;
 
 /// Of the file's content, trimmed, only the digest is kept.
 pub struct AdminKey {
@@ -26,6 +31,11 @@ impl AdminKey {
     /// The file cannot be read, or does not hold 32 to 256 characters of `A-Za-z0-9_-`; says which.
     pub fn open(path: &Path) -> Result<Self, String> {
         let digest = read(path).map_err(|error| format!("--admin-key-file: {error}"))?;
+        let mode = fs::metadata(path).map_or(0, |found| found.permissions().mode());
+        if mode & TOO_WIDE != 0 {
+            let mode = format!("{:04o}", mode & 0o7777);
+            tracing::warn!(file = %path.display(), mode, "others may open the file of the admin key: chmod 640, or narrower");
+        }
         Ok(Self { path: path.to_owned(), digest: RwLock::new(digest) })
     }
 
@@ -51,14 +61,18 @@ impl AdminKey {
         }
     }
 
-    /// The id under which tokens name this key, if it has this digest.
-    pub fn id_if(&self, digest: &[u8; 32]) -> Option<String> {
-        let held = self.held()?;
-        key::is_same(&held, digest).then(|| id(&held))
+    /// Whether this is its digest.
+    pub fn is(&self, digest: &[u8; 32]) -> bool {
+        self.held().is_some_and(|held| key::is_same(&held, digest))
     }
 
-    pub fn has_id(&self, asked: &str) -> bool {
-        self.held().is_some_and(|held| id(&held) == asked)
+    /// The id under which tokens and the access log name this key, if it has this digest; `salt` is that of the database.
+    pub fn id_if(&self, digest: &[u8; 32], salt: &[u8; 32]) -> Option<String> {
+        self.is(digest).then(|| id(salt, digest))
+    }
+
+    pub fn has_id(&self, asked: &str, salt: &[u8; 32]) -> bool {
+        self.held().is_some_and(|held| id(salt, &held) == asked)
     }
 
     fn held(&self) -> Option<[u8; 32]> {
@@ -66,10 +80,13 @@ impl AdminKey {
     }
 }
 
-/// Another key has another id, so the tokens of one that was replaced end with it.
-fn id(digest: &[u8; 32]) -> String {
-    let bytes: Vec<String> = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    format!("admin-{}", bytes.concat())
+/// What an id begins with. No id of another key has the `-`.
+pub const PREFIX: &str = "admin-";
+
+/// Another key has another id, so the tokens of one that was replaced end with it. Every token shows it, so it tells nothing of the
+/// key to whoever does not have the database.
+fn id(salt: &[u8; 32], digest: &[u8; 32]) -> String {
+    format!("{PREFIX}{}", hex(keyed(salt, "admin key", digest).get(..8).unwrap_or_default()))
 }
 
 fn read(path: &Path) -> Result<[u8; 32], String> {
@@ -82,5 +99,20 @@ fn read(path: &Path) -> Result<[u8; 32], String> {
     match LENGTHS.contains(&text.len()) && text.bytes().all(is_allowed) {
         true => Ok(key::digest(text)),
         false => Err("the file must hold 32 to 256 characters of A-Z, a-z, 0-9, `_` and `-`".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_of_the_key_and_of_the_database() {
+        let (digest, other) = (key::digest("a"), key::digest("b"));
+        let named = id(&[1; 32], &digest);
+        assert_eq!(named, id(&[1; 32], &digest));
+        assert_ne!(named, id(&[2; 32], &digest));
+        assert_ne!(named, id(&[1; 32], &other));
+        assert!(!hex(&digest).starts_with(&named[PREFIX.len()..]), "{named}");
     }
 }

@@ -164,7 +164,8 @@ impl Audit {
 
 /// Readable by its owner and group alone: it has the names of users.
 fn appending(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(0o640).open(path)
+    let opened = OpenOptions::new().append(true).create(true).mode(0o640).open(path);
+    opened.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 impl Line<'_> {

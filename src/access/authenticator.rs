@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use moka::future::Cache;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::admin::AdminKey;
+use super::admin::{self, AdminKey};
 use super::jwt::{Jwt, LEEWAY, Reason};
 use super::{Client, Kind, NoRandomness, key, random, token};
 use crate::domain::access::{ApiKey, Grant, Names};
@@ -22,6 +22,14 @@ use crate::store::error::{Cause, StoreError};
 /// For how long a credential is taken for what it was found to be. What is revoked or narrowed is so on every replica within
 /// 5 s (contract, section 11): this, and the time to look it up.
 const REMEMBERED: Duration = Duration::from_secs(3);
+
+/// How old the secret of tokens may be that one is judged by; with [`REMEMBERED`], below the 5 s within which tokens from before a
+/// rotation are void.
+const SECRET_AGE: Duration = Duration::from_secs(1);
+
+/// How old it may be to refuse one: it may have been minted elsewhere with the next secret. Made up tokens cost no more than a
+/// look-up in this time.
+const SECRET_AGE_TO_REFUSE: Duration = Duration::from_millis(100);
 
 /// How many credentials are remembered, valid and invalid ones.
 const MOST_REMEMBERED: u64 = 10_000;
@@ -74,7 +82,8 @@ pub struct Authenticator {
     known: Cache<String, [u8; 32]>,
     strangers: Semaphore,
     strangers_waiting: Semaphore,
-    secret: OnceCell<[u8; 32]>,
+    /// The secret of tokens, and since when it is known to be that.
+    secret: Mutex<Option<(Instant, [u8; 32])>>,
 }
 
 impl Authenticator {
@@ -96,7 +105,7 @@ impl Authenticator {
             known: Cache::new(MOST_REMEMBERED),
             strangers: Semaphore::new(STRANGERS),
             strangers_waiting: Semaphore::new(STRANGERS_WAITING),
-            secret: OnceCell::new(),
+            secret: Mutex::new(None),
         })
     }
 
@@ -179,12 +188,16 @@ impl Authenticator {
     }
 
     async fn look_up(&self, credential: &str, digest: [u8; 32], deadline: Instant) -> Result<Found, Refusal> {
-        let found = if let Some(id) = self.admin_key(&digest) {
-            Some(Client { kind: Kind::AdminKey, id: Some(id), grant: Grant::unlimited(), expire_time: None })
+        let failed = |error| Refusal::Store(Arc::new(error));
+        let found = if let Some(admin_key) = self.settings.admin_key.as_ref().filter(|key| key.is(&digest)) {
+            let salt = self.store.erasure_salt(deadline).await.map_err(failed)?;
+            let client =
+                |id| Client { kind: Kind::AdminKey, id: Some(id), grant: Grant::unlimited(), expire_time: None };
+            admin_key.id_if(&digest, &salt).map(client)
         } else if let Some(id) = key::id_of(credential) {
             self.of_key(id, &digest, deadline).await?
         } else if credential.starts_with(token::PREFIX) {
-            self.of_token(credential, deadline).await.map_err(|error| Refusal::Store(Arc::new(error)))?
+            self.of_token(credential, deadline).await.map_err(failed)?
         } else if let Some(jwt) = &self.settings.jwt {
             let verified = jwt.verify(credential, self.clock.now()).await;
             if let Err(Reason::Busy) = verified {
@@ -198,11 +211,6 @@ impl Authenticator {
             None
         };
         Ok(found.map(Arc::new).ok_or("invalid"))
-    }
-
-    /// The id of the admin key, if this is its digest.
-    fn admin_key(&self, digest: &[u8; 32]) -> Option<String> {
-        self.settings.admin_key.as_ref()?.id_if(digest)
     }
 
     async fn of_key(&self, id: &str, digest: &[u8; 32], deadline: Instant) -> Result<Option<Client>, Refusal> {
@@ -234,10 +242,12 @@ impl Authenticator {
     }
 
     async fn of_token(&self, text: &str, deadline: Instant) -> Result<Option<Client>, StoreError> {
-        let secret = self.secret(deadline).await?;
-        let Some(token::Claims { key, app, user, role, epoch, expires, .. }) = token::read(&secret, text) else {
-            return Ok(None);
-        };
+        let mut claims = token::read(&self.secret(SECRET_AGE, deadline).await?, text);
+        if claims.is_none() {
+            claims = token::read(&self.secret(SECRET_AGE_TO_REFUSE, deadline).await?, text);
+        }
+        let Some(claims) = claims.filter(|claims| claims.is_short_lived(self.clock.now())) else { return Ok(None) };
+        let token::Claims { key, app, user, role, epoch, expires, .. } = claims;
         // What its key may no longer do, it may not either.
         let Some((of_key, until)) = self.minter(&key, deadline).await? else { return Ok(None) };
         let grant = Grant { role, apps: Names::literal([app.as_str()]), users: Names::literal([user.as_str()]) };
@@ -251,19 +261,31 @@ impl Authenticator {
 
     /// The grant and the expiry of the key that minted a token, if it still holds.
     async fn minter(&self, id: &str, deadline: Instant) -> Result<Option<(Grant, Option<Micros>)>, StoreError> {
-        if self.settings.admin_key.as_ref().is_some_and(|key| key.has_id(id)) {
-            return Ok(Some((Grant::unlimited(), None)));
+        if id.starts_with(admin::PREFIX) {
+            let Some(admin_key) = &self.settings.admin_key else { return Ok(None) };
+            let is_held = admin_key.has_id(id, &self.store.erasure_salt(deadline).await?);
+            return Ok(is_held.then(|| (Grant::unlimited(), None)));
         }
         Ok(self.store.api_key(id, deadline).await?.map(|key| (key.grant, key.expire_time)))
     }
 
-    /// The secret of all tokens, which lies in the database, so that each replica knows it.
-    pub(super) async fn secret(&self, deadline: Instant) -> Result<[u8; 32], StoreError> {
-        let secret = self.secret.get_or_try_init(async || {
-            let draw = random().map_err(no_randomness)?;
-            self.store.token_secret(draw, deadline).await
-        });
-        Ok(*secret.await?)
+    /// The secret of all tokens as it was `age` ago or later. It lies in the database, so that each replica knows it.
+    pub(super) async fn secret(&self, age: Duration, deadline: Instant) -> Result<[u8; 32], StoreError> {
+        let asked = Instant::now();
+        // One looks, and whoever waits for that takes what it finds.
+        let held = timeout_at(deadline, self.secret.lock()).await;
+        let late = |_| StoreError::new(Cause::Timeout, "the secret of tokens was not read within the time limit");
+        let mut held = held.map_err(late)?;
+        if let Some((since, secret)) = *held
+            && since + age >= asked
+        {
+            return Ok(secret);
+        }
+        let since = Instant::now();
+        let draw = random().map_err(no_randomness)?;
+        let secret = self.store.token_secret(draw, deadline).await?;
+        *held = Some((since, secret));
+        Ok(secret)
     }
 
     /// How often the tokens of a user were revoked.

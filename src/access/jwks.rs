@@ -348,7 +348,9 @@ async fn fetch(client: &Client, url: &Url) -> Result<Vec<u8>, LoadError> {
 
 fn read_file(path: &Path) -> Result<Vec<u8>, LoadError> {
     let mut text = Vec::new();
-    std::fs::File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut text)?;
+    let file = std::fs::File::open(path);
+    let file = file.map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut text)?;
     if text.len() > MAX_BYTES { Err(LoadError::TooLarge) } else { Ok(text) }
 }
 

@@ -157,6 +157,10 @@ impl Jwt {
         let claims = decode::<Map<String, Value>>(text, key.decoding(), &self.validation(header.alg))
             .map_err(|error| reason(error.kind()))?
             .claims;
+        // The library also takes a list that has it, which RFC 7519 (section 4.1.1) does not know.
+        if claims.get("iss").and_then(Value::as_str) != Some(&*self.settings.issuer) {
+            return Err(Reason::Issuer);
+        }
 
         let expire_time = time(&claims, "exp")?.ok_or(Reason::NoExpiry)?;
         if expire_time.plus(LEEWAY) <= now {
@@ -490,6 +494,9 @@ mod tests {
             (json!({"iss": "https://ISSUER.example"}), Reason::Issuer),
             (json!({"iss": null}), Reason::Issuer),
             (json!({"iss": 1}), Reason::Issuer),
+            (json!({"iss": ["https://issuer.example"]}), Reason::Issuer),
+            (json!({"iss": ["https://issuer.example", "https://other.example"]}), Reason::Issuer),
+            (json!({"iss": []}), Reason::Issuer),
             (json!({"aud": "sessiond2"}), Reason::Audience),
             (json!({"aud": ["other"]}), Reason::Audience),
             (json!({"aud": []}), Reason::Audience),

@@ -1,10 +1,12 @@
 //! Keys and tokens: made, listed, changed and revoked, never beyond what the client that asks may do.
 
+use std::time::Duration;
+
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
 
 use super::authenticator::{no_randomness, seconds};
-use super::{Authenticator, Client, Kind, key, token};
+use super::{Authenticator, Client, Kind, key, random, token};
 use crate::domain::Rejected;
 use crate::domain::access::{ApiKey, Grant, KeyDraft, Names, Place, Role, TokenDraft};
 use crate::domain::ids::UserKey;
@@ -15,7 +17,9 @@ use crate::store::error::StoreError;
 /// Why a request about credentials is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("no credential is asked for here, so there are none: `sessiond keys create` makes the first key")]
+    #[error(
+        "no credential is asked for here, so there are none: `sessiond keys create --name NAME --role ROLE --apps APPS` makes the first key"
+    )]
     Off,
     /// It would go beyond what the client may do.
     #[error("{0}")]
@@ -212,7 +216,7 @@ impl Authenticator {
             // Down: it must not outlive its key.
             expires: until.0.div_euclid(1_000_000),
         };
-        let secret = self.secret(deadline).await?;
+        let secret = self.secret(Duration::ZERO, deadline).await?;
         Ok((token::mint(&secret, &claims), seconds(claims.expires)))
     }
 
@@ -224,6 +228,17 @@ impl Authenticator {
         self.must_be_on()?;
         reaches(client, user)?;
         self.store.revoke_tokens(user, deadline).await?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Replaces the secret that signs the tokens of users: those from before are void, everywhere within 5 s.
+    ///
+    /// # Errors
+    /// Only of the database.
+    pub async fn replace_token_secret(&self, deadline: Instant) -> Result<()> {
+        let draw = random().map_err(no_randomness)?;
+        self.store.replace_token_secret(draw, deadline).await?;
         self.forget();
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! - `key`, `token`, `jwt`: the forms of credentials; `jwks`: the keys of an issuer; `admin`: the key in a file
 //! - `authenticator`: from a credential to a client
 //! - `audit`: the access log
-//! - `manage`: keys and tokens are made, changed and revoked
+//! - `manage`: keys and tokens are made, changed and revoked; `revocations`: what a restored backup must be told again
 
 mod admin;
 pub mod audit;
@@ -12,6 +12,7 @@ pub(crate) mod jwks;
 pub(crate) mod jwt;
 pub(crate) mod key;
 mod manage;
+mod revocations;
 mod signature;
 #[cfg(test)]
 mod testing;
@@ -20,7 +21,9 @@ pub(crate) mod token;
 pub use admin::AdminKey;
 pub use authenticator::{Authenticator, Refusal, Settings};
 pub use manage::Error;
+pub use revocations::{Replayed, Revocation};
 
+use ring::hmac;
 use ring::rand::{SystemRandom, generate};
 
 use crate::domain::access::{Grant, Names, Role};
@@ -88,6 +91,17 @@ where
     [u8; N]: ring::rand::RandomlyConstructable,
 {
     generate(&SystemRandom::new()).map(|bytes| bytes.expose()).map_err(|_| NoRandomness)
+}
+
+/// What stands for something where the thing itself must not be told: HMAC-SHA256 under the salt of the database.
+pub(crate) fn keyed(salt: &[u8; 32], kind: &str, of: &[u8]) -> [u8; 32] {
+    let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, salt));
+    for part in [kind.as_bytes(), b"\0", of] {
+        context.update(part);
+    }
+    let mut bytes = [0; 32];
+    bytes.iter_mut().zip(context.sign().as_ref()).for_each(|(to, from)| *to = *from);
+    bytes
 }
 
 /// The operating system gives no random numbers.

@@ -10,8 +10,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::access::Role;
+use crate::domain::access::{MAX_TOKEN_TTL, Role};
 use crate::domain::ids::{AppName, UserId};
+use crate::domain::time::Micros;
 
 /// What every user token begins with.
 pub(crate) const PREFIX: &str = "sdu_";
@@ -32,6 +33,19 @@ pub(crate) struct Claims {
     pub issued: i64,
     /// Until when it is good, in Unix seconds.
     pub expires: i64,
+}
+
+/// By how much the clock of the process that minted a token and ours may differ, in microseconds.
+const SKEW: i64 = 60_000_000;
+
+impl Claims {
+    /// Whether it lives no longer than any token that is minted, by its own times and from now on. One that does was made by somebody
+    /// who has read the secret.
+    pub(crate) fn is_short_lived(&self, now: Micros) -> bool {
+        let longest = MAX_TOKEN_TTL / 1_000_000;
+        let ends = self.expires.saturating_mul(1_000_000);
+        self.expires.saturating_sub(self.issued) <= longest && ends <= now.plus(MAX_TOKEN_TTL).plus(SKEW).0
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -147,6 +161,23 @@ mod tests {
         }
         for json in ["", "{}", "null", "[]", r#"{"v":1}"#] {
             assert_eq!(read(&SECRET, &signed(json)), None, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_token_lives_for_a_day_at_most() {
+        let now = Micros(1_800_000_000_000_000);
+        let lives = |issued: i64, expires: i64| {
+            Claims { issued: 1_800_000_000 + issued, expires: 1_800_000_000 + expires, ..claims("a", "u") }
+                .is_short_lived(now)
+        };
+        assert!(lives(0, 86_400) && lives(-86_000, 400) && lives(30, 86_430) && lives(0, -1));
+        for (issued, expires) in [(0, 86_401), (-10, 86_391), (61, 86_461), (1_000_000, 1_000_060), (-90_000, 1)] {
+            assert!(!lives(issued, expires), "{issued} {expires}");
+        }
+        for extreme in [i64::MIN, i64::MAX] {
+            let claims = |issued, expires| Claims { issued, expires, ..claims("a", "u") };
+            assert!(!claims(extreme, i64::MAX).is_short_lived(now));
         }
     }
 

@@ -7,6 +7,7 @@ use std::fmt;
 
 use super::Rejected;
 use super::envelope::Fields;
+use super::erasure::Subject;
 use super::ids::{AppName, UserId, UserKey};
 use super::json::Json;
 use super::scope::Scope;
@@ -161,6 +162,19 @@ impl Names {
             Pattern::Prefix(prefix) => NameRange::of_prefix(prefix),
         };
         self.0.iter().map(range).collect()
+    }
+
+    /// As [`Names::to_patterns`], and told apart: of a name that ends with `*`, which keys and settings cannot have, a backslash is
+    /// before the `*`.
+    pub fn to_shown(&self) -> Vec<String> {
+        let text = |pattern: &Pattern| match pattern {
+            Pattern::Exact(name) => match name.strip_suffix('*') {
+                Some(rest) => format!("{rest}\\*"),
+                None => name.to_string(),
+            },
+            Pattern::Prefix(prefix) => format!("{prefix}*"),
+        };
+        self.0.iter().map(text).collect()
     }
 
     /// As they are written: a prefix with a trailing `*`.
@@ -324,6 +338,14 @@ pub struct ApiKey {
     pub last_used_time: Option<Micros>,
 }
 
+/// How often the tokens of a user were revoked; the user is told by the hash that the database has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenEpoch {
+    pub app: AppName,
+    pub subject: Subject,
+    pub epoch: i64,
+}
+
 /// What a request makes a key of; in a change, what is absent stays.
 #[derive(Debug, Clone, Default)]
 pub struct KeyDraft {
@@ -441,7 +463,8 @@ pub struct TokenDraft {
 }
 
 const HOUR: i64 = 3_600_000_000;
-const MAX_TOKEN_TTL: i64 = 24 * HOUR;
+/// The longest life of a token, in microseconds.
+pub const MAX_TOKEN_TTL: i64 = 24 * HOUR;
 
 impl TokenDraft {
     /// Reads `{app, user, role?, ttl?}`.

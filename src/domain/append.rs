@@ -16,6 +16,7 @@ use super::event::{NewEvent, Rewind, StoredEvent, show_delta, stored_digest};
 use super::ids::{EventId, ScopeKey, SessionKey, StateAddress};
 use super::lease::LeaseMark;
 use super::loaded::{KeyNeeds, Known, Loaded, Needs, SessionHead, StateEntry, need_key};
+use super::policy::Bound;
 use super::resolve::{Mismatch, Refusal, Resolved, Working};
 use super::scope::Scope;
 use super::session::Creation;
@@ -146,6 +147,9 @@ pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'
             && loaded.values.get(&StateAddress::new(&append.key, *scope, key)).is_none_or(|held| held.value.is_none())
         {
             return Outcome::Done(Done { events: Vec::new(), tag });
+        }
+        if head.most_revision.is_some_and(|most| head.revision.saturating_add(fresh.len() as i64) > most) {
+            return Outcome::Refused(Refusal::LimitReached(Bound::EventsPerSession));
         }
         let resolved = match resolve_events(loaded, &append.key, &tag, &[], &fresh, &append.limits) {
             Ok(resolved) => resolved,
@@ -511,7 +515,8 @@ mod tests {
 
     fn head(incarnation: i64, revision: i64) -> SessionHead {
         let (update_time, lease) = (NOW, LeaseHead::default());
-        SessionHead { incarnation, revision, metadata_revision: 0, update_time, expire_time: None, lease }
+        let (expire_time, most_revision) = (None, None);
+        SessionHead { incarnation, revision, metadata_revision: 0, update_time, expire_time, most_revision, lease }
     }
 
     /// The loaded of sessions `s` and `t`, at revision 7, with user revision 2 and app revision 3.

@@ -3,6 +3,7 @@
 use super::append::Outcome;
 use super::ids::{SessionId, SessionKey};
 use super::lease::{LeaseChange, LeaseDone, LeaseMark, LeaseRefusal, LeaseView};
+use super::policy::Bound;
 use super::query::{ScopeView, SessionView};
 use super::request_key::RequestKey;
 use super::resolve::{Mismatch, Refusal};
@@ -57,6 +58,8 @@ pub enum ForkOutcome {
     Beyond(i64),
     /// The source begins here, after that revision.
     Trimmed(i64),
+    /// The app's policy allows no such fork.
+    LimitReached(Bound),
 }
 
 #[derive(Debug)]

@@ -62,6 +62,46 @@ pub fn to_camel(name: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The name that a misspelt one was meant for, if that can be told: of those at the fewest changes, two at most, the first. Of a short
+/// name fewer are taken for a slip.
+pub fn meant<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    const LONGEST: usize = 64;
+    if name.len() > LONGEST {
+        return None;
+    }
+    let text = to_camel(name).to_lowercase();
+    let given: Vec<char> = text.chars().collect();
+    let near = known.into_iter().filter_map(|known| {
+        let lower = known.to_lowercase();
+        let changes = changes(&given, &lower.chars().collect::<Vec<_>>());
+        // Of `myState`, nobody means `state`.
+        if changes > 1 && text.contains(&lower) {
+            return None;
+        }
+        let most = if known.len().min(given.len()) < 8 { 1 } else { 2 };
+        (changes <= most && changes < known.len().div_ceil(2)).then_some((changes, known))
+    });
+    near.min_by_key(|(changes, _)| *changes).map(|(_, known)| known)
+}
+
+/// How many characters have to be added, removed, replaced, or swapped with the next to make one text of the other.
+fn changes(from: &[char], to: &[char]) -> usize {
+    let mut rows: Vec<Vec<usize>> = vec![(0..=to.len()).collect()];
+    for i in 1..=from.len() {
+        let mut row = vec![i];
+        for j in 1..=to.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(from[i - 1] != to[j - 1]);
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[from.len()][to.len()]
+}
+
 struct Field<'a> {
     /// In camelCase.
     name: String,
@@ -74,6 +114,8 @@ struct Field<'a> {
 pub struct Fields<'a> {
     pointer: String,
     members: Vec<Field<'a>>,
+    /// The names that were asked for while there were others.
+    known: Vec<Box<str>>,
     errors: Vec<FieldError>,
 }
 
@@ -89,7 +131,12 @@ impl<'a> Fields<'a> {
             given: member.key,
             value: member.value,
         };
-        Ok(Self { pointer: pointer.to_owned(), members: object.map(field).collect(), errors: Vec::new() })
+        Ok(Self {
+            pointer: pointer.to_owned(),
+            members: object.map(field).collect(),
+            known: Vec::new(),
+            errors: Vec::new(),
+        })
     }
 
     /// The name of a field as errors show it: bare at the top of a body, a pointer below.
@@ -115,6 +162,9 @@ impl<'a> Fields<'a> {
 
     /// Takes a field as it is, `null` included. Both spellings at once are refused.
     pub fn take_nullable(&mut self, name: &str) -> Option<Json<'a>> {
+        if !self.members.is_empty() {
+            self.known.push(name.into());
+        }
         let at = self.members.iter().position(|field| field.name == name)?;
         // In order, for the errors about those that stay.
         let taken = self.members.remove(at);
@@ -169,7 +219,9 @@ impl<'a> Fields<'a> {
     /// All faults, and every field that was not taken.
     pub fn finish(mut self) -> Result<(), Rejected> {
         for field in std::mem::take(&mut self.members) {
-            self.refuse(&field.given, "is not a field of this request");
+            let meant = meant(&field.given, self.known.iter().map(|name| &**name));
+            let hint = meant.map_or_else(String::new, |name| format!(": did you mean `{name}`?"));
+            self.refuse(&field.given, format!("is not a field of this request{hint}"));
         }
         if self.errors.is_empty() { Ok(()) } else { Err(Rejected::Invalid(self.errors)) }
     }
@@ -209,6 +261,32 @@ mod tests {
         let Err(Rejected::Invalid(errors)) = envelope.finish() else { panic!("refused") };
         let names: Vec<&str> = errors.iter().map(|e| e.field.as_str()).collect();
         assert_eq!(names, ["bogus", "nested_bogus"]);
+    }
+
+    #[test]
+    fn a_misspelt_name_gets_what_was_meant() {
+        let known = ["sessionId", "state", "events", "displayName", "labels", "ttl", "expireTime"];
+        for (given, wanted) in [
+            ("sesionId", Some("sessionId")),
+            ("session_ids", Some("sessionId")),
+            ("sessoinID", Some("sessionId")),
+            ("evnets", Some("events")),
+            ("State", Some("state")),
+            ("tll", Some("ttl")),
+            ("expiry_time", Some("expireTime")),
+            ("bogus", None),
+            ("myDisplayName", None),
+            ("name", None),
+            ("", None),
+        ] {
+            assert_eq!(meant(given, known), wanted, "{given}");
+        }
+        assert_eq!(meant(&"x".repeat(100_000), known), None);
+        let mut envelope = fields(r#"{"sate":1,"bogus":2}"#);
+        envelope.take("state");
+        let Err(Rejected::Invalid(errors)) = envelope.finish() else { panic!("refused") };
+        assert_eq!(errors[0].message, "is not a field of this request: did you mean `state`?");
+        assert_eq!(errors[1].message, "is not a field of this request");
     }
 
     #[test]

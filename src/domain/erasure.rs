@@ -37,6 +37,13 @@ impl Subject {
         i64::from_be_bytes(first)
     }
 
+    /// The number that is locked by who counts the sessions of the user: another one than [`Subject::lock`].
+    pub fn counting_lock(&self) -> i64 {
+        let mut second = [0; 8];
+        second.iter_mut().zip(self.0.iter().skip(8)).for_each(|(to, from)| *to = *from);
+        i64::from_be_bytes(second)
+    }
+
     pub fn to_hex(self) -> String {
         hex(&self.0)
     }
@@ -45,6 +52,11 @@ impl Subject {
 /// A digest of the id of a request for an erasure, of one app. An id may say whom it is about.
 pub fn request_digest(salt: &[u8; 32], app: &AppName, id: &str) -> [u8; 32] {
     keyed(salt, &["erasure request", app.as_str(), id])
+}
+
+/// As [`request_digest`], of one user: for who may not know of others what they asked.
+pub fn request_digest_of_user(salt: &[u8; 32], user: &UserKey, id: &str) -> [u8; 32] {
+    keyed(salt, &["erasure request of user", user.app.as_str(), user.user.as_str(), id])
 }
 
 /// What tells one database from another, and is the same after a restore: 32 hexadecimal digits.
@@ -171,8 +183,8 @@ pub enum ErasureOutcome {
     Accepted(Erasure),
     /// The request was made before.
     Replayed(Erasure),
-    /// The request was made before, for another user.
-    Conflict,
+    /// The request was made before, for another user: that erasure.
+    Conflict(Erasure),
 }
 
 #[cfg(test)]

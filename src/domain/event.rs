@@ -2,8 +2,8 @@
 //!
 //! The server reads `id`, `timestamp`, `author`, `invocationId`, `branch`, `partial` and `actions`; everything
 //! else is kept byte for byte. Known fields of the event and of its `actions` given in snake_case come back in
-//! camelCase; nothing below them is renamed. The names are those of google-adk 2.13 (`Event`, `LlmResponse`,
-//! `EventActions`) and sessiond's own.
+//! camelCase, and so do the names that ADK knows below them ([`shape`](super::shape)). The names are those of google-adk
+//! 2.13 (`Event`, `LlmResponse`, `EventActions`) and sessiond's own.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,10 +11,11 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::change::{Change, Edit, Keys, WrittenEdit, parse_delta, parse_ops, parse_preconditions};
-use super::envelope::{check_depth, pointer_to, to_camel};
+use super::envelope::{check_depth, meant, pointer_to, to_camel};
 use super::ids::EventId;
-use super::json::{Json, Kind, ObjectText, RawJson, push_string};
+use super::json::{Json, Kind, Member, ObjectText, RawJson, push_string};
 use super::scope::{Scope, check_key, split};
+use super::shape::{self, Of};
 use super::time::{Micros, Timestamp};
 use super::{FieldError, Limits, Rejected};
 
@@ -91,7 +92,7 @@ pub const ACTION_FIELDS: &[&str] = &[
 const READ_FIELDS: &[&str] = &["actions", "author", "branch", "id", "invocationId", "partial", "timestamp"];
 
 /// What changes state, or guards a change. Of these, too, `null` means absent.
-const STATE_FIELDS: &[&str] = &["preconditions", "stateDelta", "stateOps"];
+pub(super) const STATE_FIELDS: &[&str] = &["preconditions", "stateDelta", "stateOps"];
 
 /// Those of the known fields that ADK does not have.
 pub const OWN_FIELDS: &[&str] = &["commitTime", "preconditions", "sequence", "stateOps"];
@@ -205,7 +206,25 @@ pub struct EventDraft {
     digest: [u8; 32],
 }
 
+/// What an event with so many bytes of text costs the rates (contract, section 11): 1, and 1 more for each further 16 KiB, begun
+/// or whole.
+pub fn cost(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(COST_BYTES)).unwrap_or(u32::MAX).max(1)
+}
+
+/// What other text that is stored costs: 1 for each 16 KiB after the first.
+pub fn cost_beside(bytes: usize) -> u32 {
+    cost(bytes) - 1
+}
+
+const COST_BYTES: usize = 16 << 10;
+
 impl EventDraft {
+    /// What it costs, if it is stored as it is.
+    pub fn cost(&self) -> u32 {
+        if self.partial.is_some() { 0 } else { cost(self.body.bytes()) }
+    }
+
     /// Reads an event. `output_key` is the `outputKey` of the request: if the event is a final response, its text
     /// becomes the state of that key.
     ///
@@ -260,8 +279,9 @@ impl EventDraft {
                 ("id", _) => body.push_raw(&member.raw_key, member.value.text()),
                 ("timestamp", Some(timestamp)) => body.push_raw(&member.raw_key, timestamp.number.text()),
                 _ => {
-                    body.push_raw(&member.raw_key, member.value.text());
-                    content.push((&*member.name, member.value.canonical()));
+                    let text = reader.renamed(member, Of::Event, pointer);
+                    body.push_raw(&member.raw_key, &text);
+                    content.push((&*member.name, Json::trusted(&text).canonical()));
                 }
             }
             // In its own place, so that an event keeps the order that it was given in.
@@ -441,6 +461,18 @@ impl Reader<'_> {
         }
     }
 
+    /// The text of a member of the object at `pointer`, with the names below it as they are stored.
+    fn renamed<'a>(&mut self, member: &Named<'a>, of: Of, pointer: &str) -> Cow<'a, str> {
+        if !member.is_known {
+            return Cow::Borrowed(member.value.text());
+        }
+        let read = shape::renamed(member.value, of, &member.name, &pointer_to(pointer, &member.name));
+        read.unwrap_or_else(|errors| {
+            self.errors.extend(errors);
+            Cow::Borrowed(member.value.text())
+        })
+    }
+
     fn string<'a>(&mut self, name: &str, value: Option<Json<'a>>) -> Option<Cow<'a, str>> {
         let value = value?;
         if value.kind() != Kind::String {
@@ -465,9 +497,10 @@ impl Reader<'_> {
     /// Refuses members of `actions` that are misspelt known ones.
     fn refuse_misspelt(&mut self, members: &[Named<'_>], pointer: &str) {
         for member in members.iter().filter(|member| !member.is_known) {
-            if let Some(known) = ACTION_FIELDS.iter().find(|known| is_spelling_of(&member.name, known)) {
-                let message =
-                    format!("would do nothing under this name: it belongs at `{}`", pointer_to(pointer, known));
+            let spelt = ACTION_FIELDS.iter().copied().find(|known| is_spelling_of(&member.name, known));
+            if let Some(known) = spelt.or_else(|| meant(&member.name, ACTION_FIELDS.iter().copied())) {
+                let at = pointer_to(pointer, known);
+                let message = format!("would do nothing under this name: did you mean `{known}`? It belongs at `{at}`");
                 self.errors.push(FieldError::new(pointer_to(pointer, &member.name), message));
             }
         }
@@ -561,7 +594,7 @@ impl Reader<'_> {
                 name => {
                     limits.writer.check_action(member.value)?;
                     check_depth(member.value, || pointer_to(&pointer, name)).or_else(|e| self.keep(e))?;
-                    text.push_raw(&member.raw_key, member.value.text());
+                    text.push_raw(&member.raw_key, &self.renamed(member, Of::Actions, &pointer));
                 }
             }
         }
@@ -606,6 +639,29 @@ fn without_nulls(json: Json<'_>) -> RawJson {
         }
     }
     RawJson::trusted(object.close())
+}
+
+/// A stored event, or one of an earlier version, with the names below its fields as they are stored.
+pub fn with_known_names(event: Json<'_>) -> String {
+    let renamed = |member: &Member<'_>, of: Of| {
+        let text = shape::renamed(member.value, of, &member.key, "");
+        text.unwrap_or(Cow::Borrowed(member.value.text())).into_owned()
+    };
+    let mut object = ObjectText::with_capacity(event.text().len());
+    for member in event.as_object().into_iter().flatten() {
+        let actions = member.value.as_object().filter(|_| member.key == "actions");
+        match actions {
+            Some(members) => {
+                let mut actions = ObjectText::default();
+                for action in members {
+                    actions.push_raw(action.raw_key, &renamed(&action, Of::Actions));
+                }
+                object.push_raw(member.raw_key, &actions.close());
+            }
+            None => object.push_raw(member.raw_key, &renamed(&member, Of::Event)),
+        }
+    }
+    object.close()
 }
 
 /// The digest of a stored event; `None` if the text is not an event. A client that reads an event and sends it again sends

@@ -314,6 +314,11 @@ impl ObjectText {
         Self(String::with_capacity(bytes))
     }
 
+    /// The bytes of its text, but for the last brace.
+    pub fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
     /// Adds a member of which key (quoted) and value are JSON text already.
     pub fn push_raw(&mut self, raw_key: &str, value: &str) {
         self.separate();

@@ -47,6 +47,8 @@ pub struct SessionHead {
     pub update_time: Micros,
     /// Where the database's clock decides about expiry: the earliest time if the session has expired, else `None`.
     pub expire_time: Option<Micros>,
+    /// The last revision that the app's policy allows, where it is looked at; a write compares it.
+    pub most_revision: Option<i64>,
     pub lease: LeaseHead,
 }
 
@@ -63,12 +65,12 @@ pub struct LockedSession {
     pub head: SessionHead,
 }
 
-/// As of a session that never had a lease, of which the other says nothing.
+/// As of a session that never had a lease, of an app without a policy, of which the other says nothing.
 impl From<&SessionInfo> for SessionHead {
     fn from(head: &SessionInfo) -> Self {
         let SessionInfo { incarnation, revision, metadata_revision, expire_time, .. } = *head;
         let (update_time, lease) = (head.update_time.micros, LeaseHead::default());
-        Self { incarnation, revision, metadata_revision, update_time, expire_time, lease }
+        Self { incarnation, revision, metadata_revision, update_time, expire_time, most_revision: None, lease }
     }
 }
 

@@ -11,6 +11,7 @@
 //! - [`ops`]: the operators on a state value
 //! - [`envelope`]: reading the fields of a request body
 //! - [`change`]: changes of state as requests write them
+//! - [`shape`]: what google-adk knows below the fields of an event
 //! - [`event`]: an ADK event, as given and as stored
 //! - [`session`]: a session's head, its creation and its metadata
 //! - [`request_key`]: how a retry of a request without an event is recognised
@@ -58,6 +59,7 @@ pub mod rewind;
 pub mod scope;
 pub mod scope_write;
 pub mod session;
+pub mod shape;
 pub mod tag;
 pub(crate) mod template;
 pub mod time;

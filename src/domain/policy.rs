@@ -50,7 +50,36 @@ fn days_of(text: &str) -> Result<i64, &'static str> {
     if micros.0 > 0 { Ok(micros.0) } else { Err(NOT_A_SPAN) }
 }
 
-/// What the sweep removes of an app. Of what is `None`, nothing.
+/// What a policy bounds of what is stored, where it would be exceeded. What is there stays.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// Sessions of one user that have not expired.
+    pub sessions_per_user: Option<i64>,
+    /// Events of one session that are not trimmed.
+    pub events_per_session: Option<i64>,
+}
+
+/// One of the [`Bounds`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    SessionsPerUser,
+    EventsPerSession,
+}
+
+impl Bound {
+    /// As a policy and an error call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SessionsPerUser => "sessionsPerUser",
+            Self::EventsPerSession => "eventsPerSession",
+        }
+    }
+}
+
+/// What numbers of JSON say exactly everywhere: 2^53 - 1. No bound is larger, so that it can be added to a revision.
+const MOST: i64 = (1 << 53) - 1;
+
+/// What the sweep removes of an app, and what an app may have. Of what is `None`, nothing and all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Sessions go when nothing was committed to them for so long. Those with an expiry of their own stay until it.
@@ -63,6 +92,7 @@ pub struct Policy {
     pub keep_last: Option<i64>,
     pub stub_age: Option<Span>,
     pub shared_age: Option<Span>,
+    pub bounds: Bounds,
 }
 
 impl Policy {
@@ -86,6 +116,11 @@ impl Policy {
         if let Some(shared) = fields.take("sharedHistory") {
             let pointer = fields.pointer("sharedHistory");
             let read = policy.take_shared(shared, &pointer);
+            fields.absorb(read)?;
+        }
+        if let Some(limits) = fields.take("limits") {
+            let pointer = fields.pointer("limits");
+            let read = policy.take_limits(limits, &pointer);
             fields.absorb(read)?;
         }
         fields.finish()?;
@@ -114,6 +149,21 @@ impl Policy {
         fields.finish()
     }
 
+    fn take_limits(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
+        const MESSAGE: &str = "must be an integer from 1 to 2^53 - 1";
+        let mut fields = Fields::of(json, pointer)?;
+        for (bound, of) in [
+            (Bound::SessionsPerUser, &mut self.bounds.sessions_per_user),
+            (Bound::EventsPerSession, &mut self.bounds.events_per_session),
+        ] {
+            *of = count(&mut fields, bound.name(), 1, MESSAGE);
+            if of.is_some_and(|most| most > MOST) {
+                fields.refuse(bound.name(), MESSAGE);
+            }
+        }
+        fields.finish()
+    }
+
     /// As it is shown and stored: camelCase, without what is absent, times as they were given.
     pub fn to_json(&self) -> String {
         let mut policy = ObjectText::default();
@@ -131,6 +181,13 @@ impl Policy {
                 ],
             ),
             ("sharedHistory", vec![("maxAge", spans(&self.shared_age))]),
+            (
+                "limits",
+                vec![
+                    (Bound::SessionsPerUser.name(), numbers(self.bounds.sessions_per_user)),
+                    (Bound::EventsPerSession.name(), numbers(self.bounds.events_per_session)),
+                ],
+            ),
         ];
         for (name, fields) in groups {
             let mut group = ObjectText::default();
@@ -370,6 +427,8 @@ mod tests {
         for text in [
             "{}",
             r#"{"sessions":{"idleTtl":"30d","maxAge":86400}}"#,
+            r#"{"limits":{"sessionsPerUser":100,"eventsPerSession":9007199254740991}}"#,
+            r#"{"events":{"keepLast":0},"limits":{"eventsPerSession":1}}"#,
             r#"{"sessions":{"idleTtl":"86400.5s"},"events":{"maxAge":"7d","maxCount":1,"keepLast":0,"stubsMaxAge":1e6},"sharedHistory":{"maxAge":"90d"}}"#,
         ] {
             assert_eq!(policy(text).to_json(), text);
@@ -398,6 +457,13 @@ mod tests {
             "x",
         ];
         assert_eq!(names, expected);
+        for bad in ["0", "-1", "1.0", "\"1\"", "9007199254740992", "true"] {
+            for name in ["sessionsPerUser", "eventsPerSession", "events_per_session"] {
+                let text = format!(r#"{{"limits":{{"{name}":{bad}}}}}"#);
+                assert!(Policy::parse(Json::trusted(&text)).is_err(), "{text}");
+            }
+        }
+        assert!(Policy::parse(Json::trusted(r#"{"limits":{"events":1}}"#)).is_err());
         for count in ["1.0", "1e2", "\"1\"", "9223372036854775808"] {
             let text = format!(r#"{{"events":{{"maxCount":{count}}}}}"#);
             assert!(Policy::parse(Json::trusted(&text)).is_err(), "{count}");

@@ -8,6 +8,7 @@ use super::ids::StateAddress;
 use super::json::RawJson;
 use super::lease::LeaseRefusal;
 use super::loaded::StateEntry;
+use super::policy::Bound;
 use super::scope::Scope;
 use super::tag::Tag;
 use super::{FieldError, Limits, Rejected};
@@ -22,6 +23,8 @@ pub enum Refusal {
     EventIdConflict,
     /// The session's lease: the write names another one, or none while one excludes all others.
     Lease(LeaseRefusal),
+    /// The app's policy allows no more.
+    LimitReached(Bound),
     /// A precondition failed.
     RevisionMismatch(Mismatch),
     /// An operator does not fit the current value, or its result is over a limit.

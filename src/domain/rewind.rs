@@ -1,10 +1,13 @@
 //! Taking events back: a rewind appends an event that restores the session's own state and marks others as taken back.
 //! Nothing is removed from the log (ADK's `rewind_before_invocation_id`).
 
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
 use super::append::Append;
 use super::change::WrittenEdit;
 use super::envelope::Fields;
-use super::event::{EventDraft, Rewind};
+use super::event::{EventDraft, NewEvent, Rewind, STATE_FIELDS, StoredEvent};
 use super::ids::{EventId, SessionKey, StateAddress};
 use super::json::{Json, Kind, ObjectText, RawJson};
 use super::lease::LeaseMark;
@@ -74,6 +77,8 @@ impl RewindTarget {
 
 const BEFORE: &str = "rewindBeforeInvocationId";
 const REVISION: &str = "rewindToRevision";
+/// The event that an event is a copy of.
+const COPY_OF: &str = "rewindCopyOf";
 
 /// What a session key is now, and what it was: `None` where it is not there.
 #[derive(Debug, Clone)]
@@ -89,6 +94,8 @@ pub struct RewindRequest {
     pub key: SessionKey,
     pub target: RewindTarget,
     pub event_id: EventId,
+    /// From which the ids of copies are made.
+    pub copy_id: Uuid,
     pub invocation_id: String,
     pub lease: Option<LeaseMark>,
     pub if_match: Option<IfMatch>,
@@ -99,7 +106,10 @@ pub struct RewindRequest {
 pub enum RewindOutcome {
     Done {
         view: SessionView,
-        replayed: bool,
+        /// How many events were appended; none, if this is a retry.
+        appended: usize,
+        /// What was appended costs so much.
+        cost: u32,
     },
     SessionNotFound,
     /// No event has the invocation.
@@ -115,8 +125,12 @@ pub struct Past {
     pub to: i64,
     /// The log begins here.
     pub base: i64,
-    /// The invocation of the first event that is taken back.
+    /// The invocation that the event names: of the first event that is taken back, and of the first that is copied.
     pub invocation: String,
+    /// The first event that readers take back: see [`taken_from`].
+    pub from: i64,
+    /// What stays of what they take back.
+    pub copied: Vec<StoredEvent>,
     /// The session keys that differ from then.
     pub differences: Vec<Difference>,
 }
@@ -163,14 +177,30 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
     }
     let draft = event(&request.invocation_id, &request.target, &past);
     let mut event = draft.seal(request.event_id.clone(), request.now);
-    event.rewind = Some(Rewind::To(past.to));
+    event.rewind = Some(Rewind::To(past.from - 1));
+    if past.copied.iter().map(StoredEvent::weight).sum::<usize>() > MAX_COPIED_BYTES {
+        return Decision::Refused(Refusal::Rejected(Rejected::TooLarge {
+            limit: "batch",
+            detail: format!(
+                "what stays of the invocation, and is appended once more, has more than {MAX_COPIED_BYTES} bytes: \
+                 rewind to its beginning"
+            ),
+        }));
+    }
+    let copies: Result<Vec<NewEvent>, Rejected> = (past.copied.iter().enumerate())
+        .map(|(n, event)| copy(event, copy_id(request.copy_id, n), request.now))
+        .collect();
+    let copies = match copies {
+        Ok(copies) => copies,
+        Err(rejected) => return Decision::Refused(Refusal::Rejected(rejected)),
+    };
     loaded.values.extend(past.differences.into_iter().map(|difference| {
         let entry = StateEntry { value: difference.now, revision: tag.revision };
         (StateAddress::new(&request.key, Scope::Session, &difference.key), entry)
     }));
     Decision::Append(Append {
         key: request.key.clone(),
-        events: vec![event],
+        events: std::iter::once(event).chain(copies).collect(),
         lease: request.lease,
         if_match: None,
         only_if_present: None,
@@ -178,6 +208,63 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
         now: request.now,
         with_state: false,
     })
+}
+
+/// The text of the events that a rewind may copy.
+pub const MAX_COPIED_BYTES: usize = 64 << 20;
+
+/// The first event that readers take back with a rewind to the middle of an invocation, whose first event is `first`: ADK knows
+/// whole invocations alone. A rewind within what is taken back would be taken back, too, and what it hides, be there again; so
+/// that begins no later than what such a rewind hides. `hidden` are the ranges that were hidden at the target.
+pub fn taken_from(first: i64, hidden: &[(i64, i64)]) -> i64 {
+    hidden.iter().fold(first, |from, &(after, last)| if last >= from { from.min(after + 1) } else { from })
+}
+
+/// Whether an event was hidden, given the ranges.
+pub fn is_hidden(sequence: i64, hidden: &[(i64, i64)]) -> bool {
+    hidden.iter().any(|&(after, last)| (after + 1..=last).contains(&sequence))
+}
+
+/// An event once more: what it says, without what it did to the state.
+fn copy(event: &StoredEvent, id: EventId, now: Micros) -> Result<NewEvent, Rejected> {
+    let source = Json::trusted(&event.body);
+    let of = source.get("id").map_or("null", Json::text);
+    let mut body = ObjectText::with_capacity(event.body.len() + 128);
+    let mut metadata = ObjectText::default();
+    for member in source.as_object().into_iter().flatten() {
+        match &*member.key {
+            "id" => body.push_str("id", id.as_str()),
+            "actions" => {
+                let mut actions = ObjectText::default();
+                for action in member.value.as_object().into_iter().flatten() {
+                    if !STATE_FIELDS.contains(&&*action.key) {
+                        actions.push_raw(action.raw_key, action.value.text());
+                    }
+                }
+                body.push_raw(member.raw_key, &actions.close());
+            }
+            "customMetadata" => {
+                for member in member.value.as_object().into_iter().flatten().filter(|member| member.key != COPY_OF) {
+                    metadata.push_raw(member.raw_key, member.value.text());
+                }
+            }
+            _ => body.push_raw(member.raw_key, member.value.text()),
+        }
+    }
+    metadata.push(COPY_OF, of);
+    body.push("customMetadata", &metadata.close());
+    let draft = EventDraft::parse(Json::trusted(&body.close()), "", None, &Limits::unbounded_input())?;
+    Ok(draft.seal(id, now))
+}
+
+/// The id of the `n`th copy: a UUIDv7 of the same millisecond as `id`, which no client can foresee.
+fn copy_id(id: Uuid, n: usize) -> EventId {
+    let hash: [u8; 32] = Sha256::new().chain_update(id.as_bytes()).chain_update(n.to_be_bytes()).finalize().into();
+    let mut bytes = *id.as_bytes();
+    bytes[7..].copy_from_slice(&hash[..9]);
+    // The variant of the layout stays.
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    Uuid::from_bytes(bytes).into()
 }
 
 /// The event that rewinds: it sets and removes what differs from then.
@@ -254,6 +341,8 @@ mod tests {
             to: 3,
             base: 0,
             invocation: "i1".into(),
+            from: 4,
+            copied: Vec::new(),
             differences: differences.to_vec(),
         };
         let text = |target: &RewindTarget, differences: &[Difference]| {
@@ -287,5 +376,41 @@ mod tests {
         assert_eq!(hidden(&[(5, 2), (9, 5)]), [(5, 9), (2, 5)]);
         // An unknown invocation: only the event itself.
         assert_eq!(hidden(&[(4, 3)]), [(3, 4)]);
+    }
+
+    #[test]
+    fn what_is_taken_back_begins_before_what_was_hidden_within_it() {
+        assert_eq!(taken_from(3, &[]), 3);
+        // A rewind before the invocation, and one within it that hides more than it has.
+        assert_eq!(taken_from(5, &[(1, 4)]), 5);
+        assert_eq!(taken_from(3, &[(0, 4)]), 1);
+        assert_eq!(taken_from(3, &[(7, 8), (2, 4), (0, 1)]), 3);
+        assert_eq!(taken_from(3, &[(5, 6), (1, 4), (0, 2)]), 1);
+        assert!(is_hidden(2, &[(5, 6), (1, 4)]) && !is_hidden(1, &[(1, 4)]) && is_hidden(4, &[(1, 4)]));
+    }
+
+    #[test]
+    fn a_copy_says_the_same_and_changes_no_state() {
+        let copied = |body: &str| {
+            let event = copy(&StoredEvent::new(3, Micros(1), body), EventId::parse("new").unwrap(), Micros(2)).unwrap();
+            assert!(event.edit.sets.is_empty() && event.edit.ops.is_empty());
+            event.body.to_string()
+        };
+        for (body, copy) in [
+            (
+                r#"{"id":"e","timestamp":1E2,"author":"a","content":{"parts":[ 1.0 ]},"actions":{"stateDelta":{"k":1},"stateOps":[{"op":"remove","key":"x"}],"escalate":true}}"#,
+                r#"{"id":"new","timestamp":1E2,"author":"a","content":{"parts":[ 1.0 ]},"actions":{"escalate":true},"customMetadata":{"rewindCopyOf":"e"}}"#,
+            ),
+            (
+                r#"{"customMetadata":{"a":[ ],"rewindCopyOf":"x"},"id":"e","timestamp":1}"#,
+                r#"{"id":"new","timestamp":1,"customMetadata":{"a":[ ],"rewindCopyOf":"e"}}"#,
+            ),
+        ] {
+            assert_eq!(copied(body), copy);
+        }
+        let seed = Uuid::from_u128(0x01a1_fe93_945e_721c_b540_140a_cfef_9a45);
+        let ids: Vec<EventId> = (0..3).map(|n| copy_id(seed, n)).collect();
+        assert!(ids[0] != ids[1] && ids[1] != ids[2]);
+        assert!(ids.iter().all(|id| Uuid::parse_str(id.as_str()).unwrap().get_version_num() == 7));
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::change::{Change, Keys, parse_delta};
 use super::envelope::{Fields, pointer_to};
-use super::event::{EventDraft, NewEvent};
+use super::event::{EventDraft, NewEvent, cost_beside};
 use super::ids::{SessionId, SessionKey};
 use super::json::{Json, Kind, ObjectText, RawJson};
 use super::request_key::RequestKey;
@@ -140,6 +140,12 @@ pub struct SessionDraft {
 }
 
 impl SessionDraft {
+    /// What its events and its state cost.
+    pub fn cost(&self) -> u32 {
+        let state = self.state.iter().map(|change| change.key.len() + change.value.text().len()).sum();
+        self.events.iter().map(EventDraft::cost).fold(cost_beside(state), u32::saturating_add)
+    }
+
     /// Reads `{sessionId?, state?, events?, displayName?, labels?, ttl? | expireTime?}`; `sessionId` only
     /// where nothing else names the session.
     ///

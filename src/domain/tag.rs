@@ -62,7 +62,7 @@ enum Want {
     Revision(i64),
     /// `"R.U.A.I"`: nothing that the merged state shows has changed.
     Whole { revision: i64, user: i64, app: i64, mark: i64 },
-    /// A foreign or a weak tag: the strong comparison never matches it.
+    /// A foreign tag, or a weak one of a revision alone.
     Never,
 }
 
@@ -80,7 +80,12 @@ impl IfMatch {
     fn want(tag: Written<'_>) -> Want {
         match tag {
             Written::Any => Want::Any,
-            Written::Weak(_) => Want::Never,
+            // A proxy that compresses weakens the tag of what it compressed, and no other way leads to such a whole one: what it
+            // stands for is the same. Of `W/"7"`, nothing is known.
+            Written::Weak(text) => match Self::want(Written::Strong(text)) {
+                whole @ Want::Whole { .. } => whole,
+                _ => Want::Never,
+            },
             Written::Strong(text) => {
                 let mut parts = text.split('.');
                 let number = |part: Option<&str>| part.and_then(decimal);
@@ -165,12 +170,20 @@ fn tags(list: &str) -> Result<Vec<Written<'_>>, &'static str> {
         }
         let (weak, quoted) = rest.strip_prefix("W/").map_or((false, rest), |quoted| (true, quoted));
         let (text, after) = quoted.strip_prefix('"').and_then(|text| text.split_once('"')).ok_or(NOT_TAGS)?;
+        let text = without_coding(text);
         rest = after.trim_start_matches([' ', '\t']);
         if !rest.is_empty() && !rest.starts_with(',') {
             return Err(NOT_TAGS);
         }
         found.push(if weak { Written::Weak(text) } else { Written::Strong(text) });
     }
+}
+
+/// A tag without what Apache (`"x-gzip"`) and Jetty (`"x--gzip"`) add to that of an answer which they compress.
+fn without_coding(text: &str) -> &str {
+    const CODINGS: [&str; 4] = ["gzip", "br", "zstd", "deflate"];
+    let coded = text.rsplit_once('-').filter(|(_, coding)| CODINGS.contains(coding));
+    coded.map_or(text, |(tag, _)| tag.strip_suffix('-').unwrap_or(tag))
 }
 
 /// A number as [`Tag`] writes it: tags are compared character by character.
@@ -230,6 +243,15 @@ mod tests {
             ("\"7.2.0\"", false),
             ("\"7.2.0.abc.1\"", false),
             ("W/\"7\"", false),
+            ("W/\"7.2.0.abc\"", true),
+            ("W/\"7.2.0.abc-3\"", true),
+            ("W/\"6.2.0.abc\"", false),
+            ("\"7.2.0.abc-gzip\"", true),
+            ("\"7.2.0.abc-3-br\"", true),
+            ("\"7.2.0.abc--gzip\"", true),
+            ("\"7-gzip\"", true),
+            ("\"6-gzip\"", false),
+            ("\"7-bzip2\"", false),
             ("\"x\"", false),
             ("\"+7\"", false),
             ("\"\"", false),
@@ -254,6 +276,8 @@ mod tests {
         let current = NOW.to_string();
         assert_eq!(none_match_hits(&current, &current), Ok(true));
         assert_eq!(none_match_hits("W/\"7.2.0.abc\"", &current), Ok(true));
+        assert_eq!(none_match_hits("\"7.2.0.abc-gzip\"", &current), Ok(true));
+        assert_eq!(none_match_hits("W/\"7.2.0.abc-br\"", &current), Ok(true));
         assert_eq!(none_match_hits("*", &current), Ok(true));
         assert_eq!(none_match_hits("\"7\"", &current), Ok(false));
         assert_eq!(none_match_hits("\"7.2.0.abc-1\"", &current), Ok(false));

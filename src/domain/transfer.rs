@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::change::{Edit, Keys, parse_delta};
 use super::envelope::{Fields, MAX_BODY_DEPTH};
 use super::erasure::Subject;
-use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest};
+use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest, with_known_names};
 use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson, string_array};
 use super::query::{ListPosition, ScopeView};
@@ -955,7 +955,8 @@ impl EventLine {
         let stored = StoredEvent::new(sequence, commit_time.micros, event.body.clone());
         let mut text = String::new();
         stored.write_json(&mut text);
-        if text != given.text() {
+        // Names that a version before this one kept in snake_case become what every reader knows.
+        if text != given.text() && text != with_known_names(given) {
             return Err(not_stored());
         }
         let digest = match given_digest {

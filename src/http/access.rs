@@ -257,7 +257,7 @@ fn push_grant(object: &mut ObjectText, grant: &Grant) {
             push_string(&mut quoted, &text);
             quoted
         };
-        let list: Vec<String> = names.to_patterns().into_iter().map(quoted).collect();
+        let list: Vec<String> = names.to_shown().into_iter().map(quoted).collect();
         object.push(name, &format!("[{}]", list.join(",")));
     }
 }

@@ -19,7 +19,7 @@ use percent_encoding::percent_decode_str;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::problem::{Code, Ids, Outcome, Problem, REQUEST_ID, Throttle, is_write};
-use super::shares::{App, Pool, Share};
+use super::shares::{Asker, Pool, Revocation, Share};
 use crate::config::HttpSettings;
 use crate::metrics::{InFlight, Metrics};
 use crate::server::Pause;
@@ -80,7 +80,7 @@ pub struct Places {
 
 /// A request's place, and its part of what the metrics show as in flight. Dropping it gives both back.
 pub struct Place {
-    app: App,
+    asker: Asker,
     share: Held,
     in_flight: InFlight,
 }
@@ -94,10 +94,22 @@ impl Held {
     pub fn give_back(&self) {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
+
+    /// While the request only waits for its body, its share may be taken back for another user of the app; what tells of that.
+    pub fn revocable(&self) -> Option<Arc<Revocation>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(Share::revocable)
+    }
+
+    /// From now on the request is served; `false` if its share was taken back.
+    pub fn settle(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut().is_none_or(Share::settle)
+    }
 }
 
 /// A place of a watch, or of a request that waits. Dropping it gives it back.
 pub struct Watching {
+    /// Tells that the place was taken back for another user of the app.
+    pub revocation: Arc<Revocation>,
     _share: Share,
     _counted: InFlight,
 }
@@ -133,49 +145,50 @@ impl Places {
         }
     }
 
-    /// The number of an app, or of a client whose request names none.
-    pub fn number(&self, name: impl Hash) -> App {
+    /// The number of an app, of a client whose request names none, or of a user.
+    pub fn number(&self, name: impl Hash) -> u64 {
         self.numbers.hash_one(name)
     }
 
-    /// A place for a request with this path, if there is one for its app. One that is `always` served takes none.
+    /// A place for a request with this path, if there is one for its app and user. One that is `always` served takes none.
     pub fn take(&self, metrics: &Metrics, route: Option<&str>, path: &str, always: bool) -> Option<Place> {
-        let app = self.number(route.and_then(|route| app_of(route, path)));
-        let share = if always { None } else { Some(self.requests.take(app, 1)?) };
-        Some(Place { app, share: Held(Arc::new(Mutex::new(share))), in_flight: metrics.in_flight() })
+        let named = |name| route.and_then(|route| name_of(name, route, path));
+        let asker = Asker { app: self.number(named("{app}")), user: named("{user}").map(|user| self.number(user)) };
+        let share = if always { None } else { Some(self.requests.take(asker, 1)?) };
+        Some(Place { asker, share: Held(Arc::new(Mutex::new(share))), in_flight: metrics.in_flight() })
     }
 
     /// A place for a watch, or for a request that waits.
     ///
     /// # Errors
-    /// All that the app may have are taken.
-    pub fn watch(&self, metrics: &Metrics, app: App) -> Result<Watching, Problem> {
-        let Some(share) = self.watchers.take(app, 1) else {
+    /// All that the app, or its user, may have are taken.
+    pub fn watch(&self, metrics: &Metrics, asker: Asker) -> Result<Watching, Problem> {
+        let Some(mut share) = self.watchers.take(asker, 1) else {
             let throttle = Throttle { limit: "watchers", retry_after: "1".to_owned(), fields: None };
             let detail = "as many watches and waiting requests are under way as can be; try again later";
             return Err(Problem::throttled("watchers", throttle, detail));
         };
-        Ok(Watching { _share: share, _counted: metrics.watcher() })
+        Ok(Watching { revocation: share.revocable(), _share: share, _counted: metrics.watcher() })
     }
 
     /// A place for an export or an import.
     ///
     /// # Errors
-    /// All that the app may have are taken.
-    pub fn transfer(&self, app: App) -> Result<Share, Problem> {
+    /// All that the app, or its user, may have are taken.
+    pub fn transfer(&self, asker: Asker) -> Result<Share, Problem> {
         let detail = "as many exports and imports are under way as there may be; try again";
-        self.transfers.take(app, 1).ok_or_else(|| Problem::over("transfers", Code::Overloaded, detail))
+        self.transfers.take(asker, 1).ok_or_else(|| Problem::over("transfers", Code::Overloaded, detail))
     }
 
     /// Room among the answers for so many bytes, unless they are few; `None` if there is none.
     #[expect(clippy::option_option, reason = "no room, and none needed")]
-    pub fn room(&self, app: App, bytes: usize) -> Option<Option<Share>> {
-        if bytes <= SMALL { Some(None) } else { self.answers.take(app, units(bytes)).map(Some) }
+    pub fn room(&self, asker: Asker, bytes: usize) -> Option<Option<Share>> {
+        if bytes <= SMALL { Some(None) } else { self.answers.take(asker, units(bytes)).map(Some) }
     }
 
     /// The bytes, which take room until they are written; `None` if there is none.
-    pub fn counted(&self, app: App, bytes: Bytes) -> Option<Bytes> {
-        Some(match self.room(app, bytes.len())? {
+    pub fn counted(&self, asker: Asker, bytes: Bytes) -> Option<Bytes> {
+        Some(match self.room(asker, bytes.len())? {
             Some(room) => counted(bytes, room),
             None => bytes,
         })
@@ -188,7 +201,7 @@ impl Places {
     /// # Errors
     /// There is no place for a stream, or no room.
     pub fn hold(&self, place: Place, method: &Method, response: Response) -> Result<Response, Problem> {
-        let Place { app, share, in_flight } = place;
+        let Place { asker, share, in_flight } = place;
         // hyper drops the body of an answer to HEAD at once.
         let size = response.body().size_hint().exact();
         if size.is_some_and(|size| size <= SMALL as u64) || *method == Method::HEAD {
@@ -207,24 +220,24 @@ impl Places {
         if size.is_some() {
             // It is there already, in one piece.
             let Some(Ok(whole)) = body.collect().now_or_never() else { return Err(Problem::panicked()) };
-            let body = self.counted(app, whole.to_bytes()).ok_or_else(full)?;
+            let body = self.counted(asker, whole.to_bytes()).ok_or_else(full)?;
             return Ok(Response::from_parts(head, Body::from(body)));
         }
         share.give_back();
         if head.extensions.get::<IsWatch>().is_some() {
             return Ok(Response::from_parts(head, held_by(body, in_flight)));
         }
-        let Some(stream) = self.streams.take(app, 1) else {
+        let Some(stream) = self.streams.take(asker, 1) else {
             return Err(overloaded("streams", "more answers are being streamed than can be; try again"));
         };
         let (answers, part) = (self.answers.clone(), units(self.largest_part));
-        let first = Some(answers.take(app, part).ok_or_else(full)?);
+        let first = Some(answers.take(asker, part).ok_or_else(full)?);
         let parts = stream::try_unfold((body.into_data_stream(), first), move |(mut parts, room)| {
             let answers = answers.clone();
             async move {
                 let mut room = match room {
                     Some(room) => room,
-                    None => room_for(&answers, app, part).await,
+                    None => room_for(&answers, asker, part).await,
                 };
                 let Some(bytes) = parts.next().await.transpose()? else { return Ok::<_, axum::Error>(None) };
                 room.set(units(bytes.len()));
@@ -248,9 +261,9 @@ fn units(bytes: usize) -> usize {
 }
 
 /// Room for the next part of an answer, as soon as there is.
-async fn room_for(answers: &Pool, app: App, part: usize) -> Share {
+async fn room_for(answers: &Pool, asker: Asker, part: usize) -> Share {
     loop {
-        match answers.take(app, part) {
+        match answers.take(asker, part) {
             Some(room) => return room,
             None => sleep(LOOK_AGAIN).await,
         }
@@ -276,9 +289,9 @@ fn held_by(body: Body, held: impl Send + 'static) -> Body {
     }))
 }
 
-/// The bytes of the app's name in a path that this route matched. Nobody has asked yet who may say it.
-fn app_of(route: &str, path: &str) -> Option<Vec<u8>> {
-    let (_, segment) = route.split('/').zip(path.split('/')).find(|(name, _)| *name == "{app}")?;
+/// The bytes of the name of the app, or the user, in a path that this route matched. Nobody has asked yet who may say it.
+fn name_of(name: &str, route: &str, path: &str) -> Option<Vec<u8>> {
+    let (_, segment) = route.split('/').zip(path.split('/')).find(|(template, _)| *template == name)?;
     Some(percent_decode_str(segment).collect())
 }
 
@@ -406,11 +419,13 @@ mod tests {
 
     #[test]
     fn an_app_is_one_however_its_name_is_written() {
-        let of = |path| app_of("/v1/apps/{app}/users/{user}/state", path);
+        let of = |path| name_of("{app}", "/v1/apps/{app}/users/{user}/state", path);
+        let user_of = |path| name_of("{user}", "/v1/apps/{app}/users/{user}/state", path);
+        assert_eq!(user_of("/v1/apps/a/users/%75/state"), Some(b"u".to_vec()));
         assert_eq!(of("/v1/apps/a%2Fb/users/u/state"), Some(b"a/b".to_vec()));
         assert_eq!(of("/v1/apps/%61/users/u/state"), of("/v1/apps/a/users/a/state"));
         assert_ne!(of("/v1/apps/a/users/b/state"), of("/v1/apps/b/users/a/state"));
-        assert_eq!(app_of("/v1/apps", "/v1/apps"), None);
+        assert_eq!(name_of("{app}", "/v1/apps", "/v1/apps"), None);
     }
 
     #[test]

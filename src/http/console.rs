@@ -139,7 +139,7 @@ pub const ENTRANCE: Operation = Operation {
 };
 
 pub async fn entrance(_: Call) -> Result<Response, Problem> {
-    Ok(Answer::new(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, "/console/").empty())
+    Ok(Answer::new(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, "console/").empty())
 }
 
 /// # Errors

@@ -98,11 +98,9 @@ pub struct Serving {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charge {
     Nothing,
-    /// One event, before anything else is done with it. It is given back if the answer is 403.
+    /// One event, before anything else is done with it; what it stores beyond, by its handler:
+    /// [`Call::charge`](super::request::Call::charge). It is given back if the answer is 401 or 403.
     Request,
-    /// As many events as it brings, by its handler: [`Call::charge`](super::request::Call::charge). It is refused before its
-    /// body is read if not even one would pass.
-    Events,
 }
 
 impl Serving {
@@ -118,8 +116,6 @@ impl Serving {
     };
     /// A stream of events.
     pub const WATCH: Self = Self { token_in_query: true, ..Self::NATIVE };
-    /// What appends events.
-    pub const APPEND: Self = Self { charge: Charge::Events, ..Self::NATIVE };
     /// What is stored, in ADK's forms.
     pub const ADK: Self = Self { strict_path: false, strict_query: false, ..Self::NATIVE };
     /// What the process knows by itself.

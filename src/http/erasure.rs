@@ -50,12 +50,12 @@ pub async fn erase(mut call: Call) -> Result<Response, Problem> {
         Some(body) => ErasureDraft::parse(body.json()?)?,
         None => ErasureDraft::default(),
     };
-    let (replayed, erasure) = call.service.erase(user, draft, call.deadline).await?;
+    let (replayed, erasure) = call.service.erase(user, draft, &call.client.grant, call.deadline).await?;
     // Others look again within 5 s.
     call.app.authenticator.forget();
     let status = if replayed { StatusCode::OK } else { StatusCode::ACCEPTED };
     let answer = Answer::new(status).header(header::LOCATION, &format!("/v1/erasures/{}", erasure.id));
-    Ok(answer.replayed(replayed).json(object(&erasure)))
+    Ok(answer.replayed(replayed).json(object(&call, &erasure)))
 }
 
 pub const GET: Operation = Operation {
@@ -64,7 +64,8 @@ pub const GET: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Operator),
     summary: "Read an erasure",
-    description: "`done` once all rows are removed; then it has a receipt. It does not name the user.",
+    description: "`done` once all rows are removed; then it has a receipt. `reason` says what it waits for, if that is not the \
+                  server's own work. It does not name the user.",
     query: &[],
     headers: &[],
     body: None,
@@ -74,7 +75,7 @@ pub const GET: Operation = Operation {
 
 pub async fn get(call: Call) -> Result<Response, Problem> {
     let erasure = call.service.erasure(&call.id()?, &call.client.grant, call.deadline).await?;
-    Ok(Answer::ok().json(object(&erasure)))
+    Ok(Answer::ok().json(object(&call, &erasure)))
 }
 
 pub const LIST: Operation = Operation {
@@ -106,7 +107,7 @@ pub async fn list(mut call: Call) -> Result<Response, Problem> {
     let rows = query.page_rows(&call.limits())?;
     let (erasures, more) = call.service.erasures(&after, rows, &call.client.grant, call.deadline).await?;
     let next = erasures.last().filter(|_| more).map(|last| binding.token(&last.id));
-    let erasures: Vec<String> = erasures.iter().map(object).collect();
+    let erasures: Vec<String> = erasures.iter().map(|erasure| object(&call, erasure)).collect();
     Ok(Answer::ok().json(answer::page("erasures", &erasures, next)))
 }
 
@@ -133,7 +134,7 @@ pub async fn keys(call: Call) -> Result<Response, Problem> {
     Ok(Answer::ok().json(format!("{{\"keys\":[{}]}}", key.close())))
 }
 
-fn object(erasure: &Erasure) -> String {
+fn object(call: &Call, erasure: &Erasure) -> String {
     let mut object = ObjectText::default();
     object.push_str("id", &erasure.id);
     object.push_str("appName", erasure.app.as_str());
@@ -146,6 +147,9 @@ fn object(erasure: &Erasure) -> String {
         object.push("doneTime", &done.to_number());
     }
     object.push("counts", &counts(erasure));
+    if let (None, Some(reason)) = (erasure.done_time, call.app.service(true).why_erasures_wait()) {
+        object.push_str("reason", reason);
+    }
     if let Some(receipt) = &erasure.receipt {
         object.push("receipt", receipt);
     }

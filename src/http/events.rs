@@ -26,7 +26,7 @@ const OUTPUT_KEY: Param = Param {
 pub const APPEND: Operation = Operation {
     id: "appendEvents",
     tag: "Events",
-    serving: Serving::APPEND,
+    serving: Serving::NATIVE,
     access: Access::Write(Role::User),
     summary: "Append an event, or several",
     description: "One event object, or an array of 1 to 1000: all are appended or none. The state changes by each \
@@ -50,20 +50,21 @@ pub const APPEND: Operation = Operation {
             headers: &["ETag"],
         },
     ],
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
+    errors: &[
+        Code::SessionNotFound,
+        Code::EventIdConflict,
+        Code::LeaseHeld,
+        Code::Fenced,
+        Code::LimitReached,
+        Code::RevisionMismatch,
+    ],
 };
 
 pub async fn append(mut call: Call) -> Result<Response, Problem> {
-    let given = read(&mut call).await;
-    match &given {
-        Ok(given) => call.charge(given.drafts.len())?,
-        // What the client may not do costs nothing.
-        Err(problem) if problem.code == Code::PermissionDenied => {}
-        // What cannot be read costs as much as any other request.
-        Err(_) => call.charge(1)?,
-    }
-    let Given { key, guard, drafts, several, body: _body } = given?;
+    let Given { key, guard, drafts, several, body: _body } = read(&mut call).await?;
+    call.charge(total(drafts.iter().map(EventDraft::cost)))?;
     let appended = call.service.append(key, drafts, guard, call.deadline).await?;
+    call.costs(total(appended.events.iter().map(Answered::cost)));
 
     let mut text = String::new();
     let (mut fresh, mut replayed) = (0, 0);
@@ -84,6 +85,10 @@ pub async fn append(mut call: Call) -> Result<Response, Problem> {
     }
     let status = if fresh > 0 { StatusCode::CREATED } else { StatusCode::OK };
     Ok(Answer::new(status).tag(appended.tag).replayed(fresh == 0 && replayed > 0).json(text))
+}
+
+fn total(costs: impl Iterator<Item = u32>) -> u32 {
+    costs.fold(0, u32::saturating_add)
 }
 
 /// What a request asks to append.

@@ -14,7 +14,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::json::Kind;
 use crate::domain::query::EventQuery;
 use crate::domain::rewind::RewindTarget;
-use crate::service::Changed;
+use crate::service::{Changed, Made};
 
 pub const FORK: Operation = Operation {
     id: "forkSession",
@@ -38,7 +38,7 @@ pub const FORK: Operation = Operation {
             headers: &["Location", "ETag"],
         },
     ],
-    errors: &[Code::SessionNotFound, Code::SessionAlreadyExists, Code::RevisionTrimmed],
+    errors: &[Code::SessionNotFound, Code::SessionAlreadyExists, Code::LimitReached, Code::RevisionTrimmed],
 };
 
 pub async fn fork(mut call: Call) -> Result<Response, Problem> {
@@ -59,7 +59,14 @@ pub async fn fork(mut call: Call) -> Result<Response, Problem> {
         fields.finish()?;
     }
     let request = call.request_key(json)?;
+    if call.pays() {
+        let cost = call.service.fork_cost(&source, at, call.deadline).await?;
+        call.charge(cost)?;
+    }
     let (made, view) = call.service.fork(source, at, id, request, call.deadline).await?;
+    if made != Made::New {
+        call.costs(0);
+    }
     let id = view.head.key.session.to_string();
     // `session` is the source, which the path names.
     Ok(named(answer::session(&call, of_creation(made, &view), view, EventQuery::all()), vec![("fork", id)]))
@@ -74,7 +81,9 @@ pub const REWIND: Operation = Operation {
     description: "To before the first event of an invocation, or to right after the event `toRevision`. One event is \
                   appended, with `actions.rewindBeforeInvocationId` and what restores the session's own state: keys as \
                   they were, later ones removed. App and user state stay. No event is removed; `GET events` leaves out \
-                  what was taken back if it is asked to (`excludeRewound`). `Idempotency-Key` is the id of the event.",
+                  what was taken back if it is asked to (`excludeRewound`). If `toRevision` cuts an invocation in two, \
+                  its events up to there are appended once more behind that event (new ids, `customMetadata.rewindCopyOf`, \
+                  no change of state), as ADK takes back whole invocations. `Idempotency-Key` is the id of the event.",
     query: &[],
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "RewindSession", required: true }),
@@ -99,6 +108,7 @@ pub async fn rewind(mut call: Call) -> Result<Response, Problem> {
     let key = call.session()?;
     let (guard, id) = (call.guard()?, call.idempotency_key()?);
     let target = RewindTarget::parse(call.required_body().await?.json()?)?;
-    let Changed { replayed, after: view } = call.service.rewind(key, target, id, guard, call.deadline).await?;
+    let Changed { replayed, cost, after: view } = call.service.rewind(key, target, id, guard, call.deadline).await?;
+    call.costs(cost);
     Ok(answer::session(&call, Answer::ok().replayed(replayed), view, EventQuery::all()))
 }

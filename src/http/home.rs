@@ -58,29 +58,45 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 
 pub async fn home(call: Call) -> Result<Response, Problem> {
     let settings = &call.app.settings;
-    let host = call.host().map_or_else(|| "127.0.0.1:8080".to_owned(), escape);
-    let console = if settings.console { "<li><a href=\"/console/\">Console</a></li>" } else { "" };
+    let console = if settings.console { "<li><a href=\"console/\">Console</a></li>" } else { "" };
     let metrics = settings
         .metrics
         .as_deref()
         .map_or_else(String::new, |metrics| format!("<dt>Metrics</dt><dd><code>{}</code></dd>", escape(metrics)));
-    let credential = if call.app.authenticator.is_on() { " -H \"Authorization: Bearer $SESSIOND_TOKEN\"" } else { "" };
+    let example = if call.app.authenticator.is_on() {
+        // Whoever follows it sends a credential. Whom to is not for the request to say: anybody can have written its `Host`.
+        let lead = "A first session, with the address of this server as <code>SESSIOND_URL</code> and a credential as \
+                    <code>SESSIOND_TOKEN</code>:";
+        let command = "curl -X POST \"$SESSIOND_URL/v1/apps/demo/users/ada/sessions\" \\\n  \
+                       -H \"Authorization: Bearer $SESSIOND_TOKEN\"";
+        format!("<p>{lead}</p><pre>{}", escape(command))
+    } else {
+        let address = call.host().filter(|host| is_plain(host)).unwrap_or("127.0.0.1:8080");
+        format!("<p>A first session:</p><pre>curl -X POST http://{address}/v1/apps/demo/users/ada/sessions")
+    };
     let page = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>sessiond</title>\
          <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body><main>\
          <h1>sessiond</h1><p>Sessions of AI agents, with an event log and state, over HTTP.</p>\
          <dl><dt>Version</dt><dd>{}</dd><dt>Database</dt><dd>{}</dd>{metrics}</dl>\
-         <ul>{console}<li><a href=\"/docs\">API reference</a></li><li><a href=\"/openapi.yaml\">openapi.yaml</a></li></ul>\
-         <p>A first session:</p><pre>curl -X POST http://{host}/v1/apps/demo/users/ada/sessions{} \\\n  \
+         <ul>{console}<li><a href=\"docs\">API reference</a></li><li><a href=\"openapi.yaml\">openapi.yaml</a></li></ul>\
+         {example} \\\n  \
          -H 'Content-Type: application/json' -d '{{\"state\": {{\"mood\": \"curious\"}}}}'</pre></main></body></html>\n",
         env!("CARGO_PKG_VERSION"),
         call.service.database(),
-        escape(credential),
     );
     Ok(Answer::ok()
         .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
         .header(header::CONTENT_SECURITY_POLICY, &POLICY)
+        // It may name the host that was asked.
+        .header(header::CACHE_CONTROL, "private, no-store")
+        .header(header::VARY, "Host")
         .body(page))
+}
+
+/// Whether a host and port are no more than that in a shell.
+fn is_plain(host: &str) -> bool {
+    !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
 }
 
 pub const INFO: Operation = Operation {
@@ -116,6 +132,7 @@ pub async fn info(call: Call) -> Result<Response, Problem> {
     let features: Vec<String> = FEATURES
         .iter()
         .copied()
+        .filter(|feature| *feature != "feed" || call.app.service(true).feeds())
         .chain(settings.console.then_some("console"))
         .map(|feature| format!("\"{feature}\""))
         .collect();

@@ -28,7 +28,7 @@ use super::trace::{RequestSpan, TraceParent};
 use crate::access::audit::{Line, Named};
 use crate::access::{Client, Refusal, is_user_token};
 use crate::metrics::known_method;
-use crate::server::Peer;
+use crate::server::{HalfClosed, Peer};
 use crate::service::{Clock as _, SystemClock};
 
 /// `routes` behind the pipeline.
@@ -44,13 +44,26 @@ fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::panicked().into_response()
 }
 
-/// In the extensions of a request: resolves when the client does not wait for the answer any more.
+/// In the extensions of a request: resolves when the client does not wait for the answer any more, or sends nothing more: whether
+/// it is still there cannot be told then.
 #[derive(Debug, Clone)]
-pub struct ClientGone(watch::Receiver<()>);
+pub struct ClientGone {
+    here: watch::Receiver<()>,
+    half_closed: Option<HalfClosed>,
+}
 
 impl ClientGone {
     pub async fn wait(&mut self) {
-        while self.0.changed().await.is_ok() {}
+        let half_closed = async {
+            match &mut self.half_closed {
+                Some(half_closed) => half_closed.wait().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = async { while self.here.changed().await.is_ok() {} } => {}
+            () = half_closed => {}
+        }
     }
 }
 
@@ -68,8 +81,9 @@ async fn serve(State(app): State<Arc<App>>, mut request: Request, next: Next) ->
     match app.places.take(&app.metrics, route, request.uri().path(), always) {
         Some(place) => {
             // Dropped with this future when the client goes away.
-            let (_here, gone) = watch::channel(());
-            request.extensions_mut().insert(ClientGone(gone));
+            let (_here, here) = watch::channel(());
+            let half_closed = request.extensions().get().cloned();
+            request.extensions_mut().insert(ClientGone { here, half_closed });
             tokio::spawn(answer(app, place, request, next))
                 .await
                 .unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
@@ -245,7 +259,8 @@ fn credential(request: &Request, takes_token: bool) -> Result<Option<String>, Pr
     let query = request.uri().query().unwrap_or_default();
     let token_of = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (name == QUERY_TOKEN).then(|| percent_decode_str(value).decode_utf8_lossy().into_owned())
+        let is_token = percent_decode_str(name).eq(QUERY_TOKEN.bytes());
+        is_token.then(|| percent_decode_str(value).decode_utf8_lossy().into_owned())
     };
     let mut tokens = query.split('&').filter_map(token_of);
     let token = tokens.next();

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::domain::feed::FeedPosition;
 use crate::domain::lease::LeaseRefusal;
+use crate::domain::policy::Bound;
 use crate::domain::resolve::Mismatch;
 use crate::domain::{FieldError, Rejected};
 use crate::service::{Cause, Error};
@@ -61,6 +62,7 @@ codes! {
     RevisionTrimmed, "revision_trimmed", GONE, "The past was trimmed";
     LeaseHeld, "lease_held", CONFLICT, "Someone else holds the lease";
     Fenced, "fenced", CONFLICT, "The lease was superseded";
+    LimitReached, "limit_reached", CONFLICT, "The app's policy allows no more";
     RevisionMismatch, "revision_mismatch", PRECONDITION_FAILED, "The precondition failed";
     PayloadTooLarge, "payload_too_large", PAYLOAD_TOO_LARGE, "Over a size limit";
     UriTooLong, "uri_too_long", URI_TOO_LONG, "The URI is too long";
@@ -123,6 +125,7 @@ enum Tells {
     },
     Lease(LeaseRefusal),
     Throttle(Throttle),
+    Bound(Bound),
 }
 
 /// The members of a document that only some errors have.
@@ -169,6 +172,7 @@ impl Tells {
             },
             Self::Lease(LeaseRefusal::Fenced { epoch }) => Members { epoch: Some(*epoch), ..none },
             Self::Throttle(throttle) => Members { limit: Some(throttle.limit), ..none },
+            Self::Bound(bound) => Members { limit: Some(bound.name()), ..none },
         }
     }
 }
@@ -407,6 +411,16 @@ impl From<Error> for Problem {
                 Code::ErasureConflict,
                 "this requestId came with the erasure of another user; nothing was erased",
             ),
+            Error::LimitReached(bound) => Self {
+                tells: Some(Box::new(Tells::Bound(bound))),
+                ..Self::new(
+                    Code::LimitReached,
+                    format!(
+                        "the policy of the app has a bound, `{}`, which this would exceed; nothing was written",
+                        bound.name()
+                    ),
+                )
+            },
             Error::ErasureNotFound => Self::new(Code::NotFound, "there is no such erasure"),
             Error::Trimmed { base } => Self {
                 tells: Some(Box::new(Tells::Log { base, revision: None })),
@@ -465,10 +479,14 @@ impl From<Error> for Problem {
             Error::Store(error) => {
                 let (code, detail) = match error.cause {
                     Cause::Overloaded => (Code::Overloaded, "the database is busy; try again"),
-                    Cause::Internal | Cause::Config => (Code::Internal, "the server met a bug; it is in its log"),
-                    Cause::Conflict | Cause::ConnectionLost | Cause::Unavailable | Cause::Refused | Cause::Timeout => {
-                        (Code::StorageUnavailable, "the database did not answer; try again")
-                    }
+                    Cause::Internal => (Code::Internal, "the server met a bug; it is in its log"),
+                    Cause::ReadOnly => (Code::StorageUnavailable, "the database takes no writes now; reads are served"),
+                    Cause::Conflict
+                    | Cause::ConnectionLost
+                    | Cause::Unavailable
+                    | Cause::Refused
+                    | Cause::Config
+                    | Cause::Timeout => (Code::StorageUnavailable, "the database did not answer; try again"),
                 };
                 let detail = if error.unclear {
                     "the answer to the commit was lost, so the write may have happened; what has an event id can be \

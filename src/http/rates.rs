@@ -93,6 +93,14 @@ impl Limit {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Paid([Option<Part>; 3]);
 
+/// What a judgement does to the buckets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Take {
+    IfItFits,
+    Nothing,
+    Always,
+}
+
 /// What was taken from one bucket.
 #[derive(Debug, Clone, Copy)]
 struct Part {
@@ -149,6 +157,13 @@ fn quota(rate: Rate) -> (u64, u64) {
     }
 }
 
+impl Paid {
+    /// No limit applies to the request.
+    pub fn is_nothing(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+}
+
 impl Rates {
     pub fn new(limits: RateLimits) -> Self {
         Self { began: Instant::now(), limits, numbers: RandomState::new(), buckets: Mutex::default() }
@@ -159,21 +174,77 @@ impl Rates {
     /// # Errors
     /// One of them holds too little. Then nothing was taken from any. Of several, the one with the longest wait is told.
     pub fn check(&self, payers: Payers<'_>, cost: u32, now: Instant) -> Result<Paid, Limited> {
-        self.judge(payers, cost, true, now)
+        self.judge(payers, cost, Take::IfItFits, now)
     }
 
-    /// For a request of which the cost is not known yet: takes nothing.
+    /// Raises what a request took to its whole cost, now that it is known. It is judged as if nothing of it had been taken.
+    ///
+    /// # Errors
+    /// One of its buckets holds too little. What was taken stays taken.
+    pub fn raise(&self, paid: &mut Paid, cost: u32, now: Instant) -> Result<(), Limited> {
+        if paid.is_nothing() {
+            return Ok(());
+        }
+        let now = self.since_began(now);
+        let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused: Option<(Limit, Nanos, u64)> = None;
+        let mut policies = Vec::new();
+        for ((limit, buckets), part) in Limit::ALL.into_iter().zip(&*all).zip(paid.0) {
+            let (Some(part), Some(rate)) = (part, self.rate(limit)) else { continue };
+            policies.push((limit, rate));
+            let (full_at, own) = (buckets.full_at(part.number), buckets.left_of(&part, now));
+            if let Err(wait) = pass(full_at.saturating_sub(own), time_of(cost, rate), now)
+                && refused.is_none_or(|(_, longest, _)| wait + own > longest)
+            {
+                refused = Some((limit, wait + own, remaining(full_at, rate, now)));
+            }
+        }
+        if let Some((limit, wait, remaining)) = refused {
+            return Err(Limited { limit, retry_after: Duration::from_nanos(wait), remaining, policies });
+        }
+        self.set(&mut all, paid, cost, now);
+        Ok(())
+    }
+
+    /// What a request took becomes what it turned out to cost: the rest is given back, or left as a debt.
+    pub fn settle(&self, paid: &mut Paid, cost: u32, now: Instant) {
+        if !paid.is_nothing() {
+            let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+            self.set(&mut all, paid, cost, self.since_began(now));
+        }
+    }
+
+    fn set(&self, all: &mut [Buckets; 3], paid: &mut Paid, cost: u32, now: Nanos) {
+        for ((limit, buckets), part) in Limit::ALL.into_iter().zip(all).zip(&mut paid.0) {
+            let (Some(part), Some(rate)) = (part, self.rate(limit)) else { continue };
+            let cost = time_of(cost, rate);
+            if cost != part.cost {
+                buckets.give_back(*part, now);
+                let full_at = buckets.full_at(part.number).max(now).saturating_add(cost);
+                let given_back = buckets.put(part.number, full_at, now, MOST);
+                *part = Part { cost, at: now, full_at: full_at.saturating_add(given_back), ..*part };
+            }
+        }
+    }
+
+    /// Takes a cost that can be refused no more, whatever its buckets hold.
+    pub fn owe(&self, payers: Payers<'_>, cost: u32, now: Instant) {
+        // Never refused.
+        let _ = self.judge(payers, cost, Take::Always, now);
+    }
+
+    /// Takes nothing.
     ///
     /// # Errors
     /// Not even one event would pass now.
     pub fn peek(&self, payers: Payers<'_>, now: Instant) -> Result<(), Limited> {
-        self.judge(payers, 1, false, now).map(drop)
+        self.judge(payers, 1, Take::Nothing, now).map(drop)
     }
 
     /// Gives back what a request took that turned out to cost nothing. Once it is done, no more passes than if the request had
     /// never been, and no less, if no others of its buckets were under way.
     pub fn give_back(&self, paid: Paid, now: Instant) {
-        if paid.0.iter().all(Option::is_none) {
+        if paid.is_nothing() {
             return;
         }
         let now = self.since_began(now);
@@ -189,7 +260,7 @@ impl Rates {
         u64::try_from(now.saturating_duration_since(self.began).as_nanos()).unwrap_or(Nanos::MAX)
     }
 
-    fn judge(&self, payers: Payers<'_>, cost: u32, take: bool, now: Instant) -> Result<Paid, Limited> {
+    fn judge(&self, payers: Payers<'_>, cost: u32, take: Take, now: Instant) -> Result<Paid, Limited> {
         let number = |limit| match limit {
             Limit::App => payers.app.map(|app| self.numbers.hash_one(app)),
             Limit::Key => payers.key.map(|key| self.numbers.hash_one(key)),
@@ -207,7 +278,11 @@ impl Rates {
         for ((applies, buckets), filled) in applying.iter().zip(&*all).zip(&mut filled) {
             let Some((limit, rate, number)) = *applies else { continue };
             let (full_at, cost) = (buckets.full_at(number), time_of(cost, rate));
-            match pass(full_at, cost, now) {
+            let passed = match take {
+                Take::Always => Ok(full_at.max(now).saturating_add(cost)),
+                Take::IfItFits | Take::Nothing => pass(full_at, cost, now),
+            };
+            match passed {
                 Ok(full_at) => *filled = Some(Part { number, cost, at: now, full_at }),
                 Err(wait) if refused.is_none_or(|(_, longest, _)| wait > longest) => {
                     refused = Some((limit, wait, remaining(full_at, rate, now)));
@@ -219,7 +294,7 @@ impl Rates {
             let policies = applying.iter().flatten().map(|(limit, rate, _)| (*limit, *rate)).collect();
             return Err(Limited { limit, retry_after: Duration::from_nanos(wait), remaining, policies });
         }
-        if take {
+        if take != Take::Nothing {
             for (buckets, filled) in all.iter_mut().zip(&mut filled) {
                 let Some(part) = filled else { continue };
                 let given_back = buckets.put(part.number, part.full_at, now, MOST);
@@ -302,14 +377,20 @@ impl Buckets {
         bucket.given_back
     }
 
-    /// What came in since a bucket would have been full without the request does not come twice. That is this time, or later if
-    /// others took from it: they may be given back, too, so they do not count.
-    fn give_back(&mut self, part: Part, now: Nanos) {
+    /// What of a request's cost would not be missing without it. What came in since a bucket would have been full does not come
+    /// twice. That is this time, or later if others took from it: they may be given back, too, so they do not count.
+    fn left_of(&self, part: &Part, now: Nanos) -> Nanos {
         // One that was full meanwhile has nothing to get.
+        let bucket = self.by_number.get(&part.number).filter(|bucket| bucket.since <= part.at);
+        let left = bucket.map(|bucket| part.full_at.saturating_sub(bucket.given_back).saturating_sub(now));
+        left.unwrap_or(0).min(part.cost)
+    }
+
+    fn give_back(&mut self, part: Part, now: Nanos) {
+        let left = self.left_of(&part, now);
         let Some(bucket) = self.by_number.get_mut(&part.number).filter(|bucket| bucket.since <= part.at) else {
             return;
         };
-        let left = part.full_at.saturating_sub(bucket.given_back).saturating_sub(now).min(part.cost);
         self.in_order.remove(&(bucket.full_at, part.number));
         bucket.full_at = bucket.full_at.saturating_sub(left);
         bucket.given_back = bucket.given_back.saturating_add(left);
@@ -355,6 +436,32 @@ mod tests {
         rates.check(of_app(&a), 1, began + limited.retry_after).unwrap();
         rates.check(of_app(&b), 6, began).unwrap();
         rates.check(Payers::default(), 1000, began).unwrap();
+    }
+
+    #[test]
+    fn what_is_raised_is_judged_as_if_nothing_had_been_taken() {
+        let rates = Rates::new(RateLimits { app: Some(rate(10.0)), ..RateLimits::default() });
+        let (a, began) = (app("a"), rates.began);
+        let mut paid = rates.check(of_app(&a), 1, began).unwrap();
+        rates.raise(&mut paid, 1000, began).unwrap();
+        // 100 s worth were taken, and 2 s worth were there.
+        assert_eq!(rates.peek(of_app(&a), began).unwrap_err().retry_after, secs(98.1));
+        // What stored nothing costs 1.
+        rates.settle(&mut paid, 1, began + secs(0.05));
+        assert_eq!(rates.check(of_app(&a), 20, began + secs(0.05)).unwrap_err().retry_after, secs(0.1));
+        rates.check(of_app(&a), 19, began + secs(0.05)).unwrap();
+        // With others before it, there is too little for more; what it took at its head stays taken.
+        let later = began + secs(60.0);
+        rates.check(of_app(&a), 1, later).unwrap();
+        let mut paid = rates.check(of_app(&a), 1, later).unwrap();
+        assert_eq!(rates.raise(&mut paid, 1000, later).unwrap_err().retry_after, secs(0.2));
+        rates.check(of_app(&a), 18, later).unwrap();
+        rates.peek(of_app(&a), later).unwrap_err();
+        // What came to more than it was judged by leaves a debt.
+        rates.settle(&mut paid, 101, later);
+        assert_eq!(rates.peek(of_app(&a), later).unwrap_err().retry_after, secs(10.1));
+        rates.owe(of_app(&a), 100, later);
+        assert_eq!(rates.peek(of_app(&a), later).unwrap_err().retry_after, secs(20.1));
     }
 
     #[test]

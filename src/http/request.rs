@@ -1,7 +1,7 @@
 //! Reading a request: path, query, headers, body. Parse, don't validate: what leaves here is of the domain's types.
 
 use std::mem;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -14,18 +14,20 @@ use http_body_util::BodyExt as _;
 use percent_encoding::percent_decode_str;
 use tokio::time::{Instant, timeout_at};
 
+use super::admission::Held;
 use super::app::App;
 use super::describe::{Access, Charge, Header, Kind, Operation, PAGE_SIZE, Param, QUERY_TOKEN, WAIT};
 use super::memory::Claim;
 use super::paging::Binding;
 use super::pipeline::{Shown, turned_away};
-use super::problem::{Code, Problem, is_write};
-use super::rates::{Limited, Paid, Payers, Rates};
-use super::shares;
+use super::problem::{Code, Outcome, Problem, is_write};
+use super::rates::{Limited, Paid, Payers};
+use super::shares::Asker;
 use crate::access::{Client, Kind as ClientKind};
 use crate::allowance::Allowance;
 use crate::domain::access::{Place, Role, Writer};
 use crate::domain::envelope::{parse_body, to_camel};
+use crate::domain::event;
 use crate::domain::ids::{AppName, EventId, IdempotencyKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::Json;
 use crate::domain::lease::{LeaseMark, parse_epoch, parse_incarnation};
@@ -61,8 +63,8 @@ pub struct Call {
     pub extensions: Extensions,
     /// Its names are within the client's grant.
     is_within: bool,
-    /// What it took before its handler began.
-    paid: Paid,
+    /// What it took from its rates.
+    paid: Arc<Mutex<Paid>>,
     operation: &'static Operation,
     names: Names,
     path: Vec<(String, String)>,
@@ -162,7 +164,7 @@ impl Call {
         let mut call = Self {
             service: app.service(is_within).clone(),
             is_within,
-            paid: Paid::default(),
+            paid: Arc::default(),
             app,
             client,
             operation,
@@ -178,15 +180,19 @@ impl Call {
         };
         match operation.serving.charge {
             Charge::Nothing => {}
-            Charge::Request => call.paid = call.judge(|rates, payers| rates.check(payers, 1, Instant::now()))?,
-            Charge::Events => call.judge(|rates, payers| rates.peek(payers, Instant::now()))?,
+            Charge::Request => {
+                let payers = call.user();
+                let paid = call.app.rates.check(call.payers(payers.as_ref().ok()), 1, Instant::now());
+                call.paid = Arc::new(Mutex::new(paid.map_err(|limited| call.limited(&limited))?));
+            }
         }
         Ok(call)
     }
 
-    /// The answer of its handler. What the client may not do costs nothing, also where that is found in the body.
+    /// The answer of its handler. What the client may not do costs nothing, also where that is found in the body. What is refused
+    /// stored nothing, and costs 1.
     pub async fn answered<R: IntoResponse>(self, handler: impl AsyncFnOnce(Self) -> R) -> Response {
-        let (app, paid, role) = (self.app.clone(), self.paid, self.client.grant.role);
+        let (app, paid, role) = (self.app.clone(), self.paid.clone(), self.client.grant.role);
         let mut response = handler(self).await.into_response();
         let is_erased = response.extensions().get().is_some_and(|problem: &Problem| problem.code == Code::UserErased);
         if is_erased && role <= Role::User {
@@ -194,29 +200,50 @@ impl Call {
             let detail = "the credential is not for this app and user";
             response = Problem::over("grant", Code::PermissionDenied, detail).into_response();
         }
-        if response.status() == StatusCode::FORBIDDEN {
-            app.rates.give_back(paid, Instant::now());
+        let mut paid = paid.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_refused = |problem: &Problem| problem.outcome == Outcome::NotApplied;
+        if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            app.rates.give_back(mem::take(&mut *paid), Instant::now());
+        } else if response.extensions().get().is_some_and(is_refused) {
+            app.rates.settle(&mut paid, 1, Instant::now());
         }
         response
     }
 
-    /// Takes so many events from what the app and the user of the path, and the client's key, may ask for.
-    ///
-    /// # Errors
-    /// 429 `rate_limited`, and nothing was taken.
-    pub fn charge(&self, events: usize) -> Result<(), Problem> {
-        let cost = u32::try_from(events).unwrap_or(u32::MAX);
-        self.judge(|rates, payers| rates.check(payers, cost, Instant::now())).map(drop)
+    /// Whether a rate applies to the request.
+    pub fn pays(&self) -> bool {
+        !self.paid.lock().unwrap_or_else(PoisonError::into_inner).is_nothing()
     }
 
-    fn judge<T>(&self, judge: impl FnOnce(&Rates, Payers<'_>) -> Result<T, Limited>) -> Result<T, Problem> {
+    /// Takes what the request will store from what the app and the user of the path, and the client's key, may ask for: so much in
+    /// all, with the 1 that was taken at its head.
+    ///
+    /// # Errors
+    /// 429 `rate_limited`, and no more was taken.
+    pub fn charge(&self, cost: u32) -> Result<(), Problem> {
+        let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
+        self.app.rates.raise(&mut paid, cost.max(1), Instant::now()).map_err(|limited| self.limited(&limited))
+    }
+
+    /// What the request stored costs so much. A request that stored nothing costs 1.
+    pub fn costs(&self, cost: u32) {
+        let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
+        self.app.rates.settle(&mut paid, cost.max(1), Instant::now());
+    }
+
+    fn payers<'a>(&'a self, user: Option<&'a UserKey>) -> Payers<'a> {
         // What is outside of the grant pays nothing, or its answers would tell how busy it is.
         let app = self.names.app.as_ref().filter(|_| self.is_within);
-        let user = self.user().ok().filter(|_| self.is_within);
-        // A token pays what its key pays.
-        let key = self.client.id.as_deref().filter(|_| self.client.kind != ClientKind::Jwt);
-        let payers = Payers { app, key, user: user.as_ref() };
-        judge(&self.app.rates, payers).map_err(|limited| limited.problem(|limit| self.app.clock.jitter(limit)))
+        Payers { app, key: self.paying_key(), user: user.filter(|_| self.is_within) }
+    }
+
+    /// The key that pays: a token pays what its key pays.
+    pub fn paying_key(&self) -> Option<&str> {
+        self.client.id.as_deref().filter(|_| self.client.kind != ClientKind::Jwt)
+    }
+
+    fn limited(&self, limited: &Limited) -> Problem {
+        limited.problem(|limit| self.app.clock.jitter(limit))
     }
 
     /// The limits on what the client may write.
@@ -225,12 +252,16 @@ impl Call {
         Limits { writer, ..*self.service.limits() }
     }
 
-    /// Who shares places with others: the app of the path or, where it names none, the client.
-    pub fn sharer(&self) -> shares::App {
-        match &self.names.app {
-            Some(app) => self.app.places.number(Some(app.as_str().as_bytes())),
-            None => self.app.places.number(&self.client.id),
-        }
+    /// Who shares places with others: the app of the path or, where it names none, the client; and the user of the path or, where it
+    /// names none, the only one that the client may be.
+    pub fn sharer(&self) -> Asker {
+        let places = &self.app.places;
+        let app = match &self.names.app {
+            Some(app) => places.number(Some(app.as_str().as_bytes())),
+            None => places.number(&self.client.id),
+        };
+        let user = self.names.user.as_ref().map(UserId::as_str).or_else(|| self.client.grant.users.only());
+        Asker { app, user: user.map(|user| places.number(user.as_bytes())) }
     }
 
     pub fn app_name(&self) -> Result<AppName, Problem> {
@@ -377,8 +408,8 @@ impl Call {
         Ok(key.map(|key| RequestKey::new(key, std::iter::once(self.operation.id).chain(path), body)))
     }
 
-    /// Reads the whole body, `None` if there is none. The client of one that took long is judged again: from here on, the request is
-    /// what it may do now.
+    /// Reads the whole body, `None` if there is none: also of a request that announces one in chunks and sends none, whatever type
+    /// it says. The client of one that took long is judged again: from here on, the request is what it may do now.
     ///
     /// # Errors
     /// The body is not what it must be; the client may not do this any more.
@@ -411,17 +442,37 @@ impl Call {
         if announced.unwrap_or(0) == 0 && !chunked {
             return Ok(None);
         }
-        check_content_type(self.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), MediaType::Json)?;
+        let content_type = self.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+        if !chunked {
+            check_content_type(content_type, MediaType::Json)?;
+        }
         if announced.is_some_and(|length| length > limit) {
             return Err(too_large());
         }
         let mut memory = self.app.memory.claim();
         let mut bytes = BytesMut::new();
         let mut allowance = Allowance::new(settings.body_stall_timeout, settings.min_rate);
+        let held = self.extensions.get::<Held>().cloned();
+        let revocation = held.as_ref().and_then(Held::revocable);
+        let taken_back = || {
+            let detail = "more requests of the user are under way than can be served beside others; try again";
+            Problem::over("in_flight", Code::Overloaded, detail)
+        };
         loop {
             let begun = Instant::now();
             let patience = begun + allowance.left();
-            let frame = match timeout_at(patience.min(self.deadline), self.body.frame()).await {
+            let revoked = async {
+                match &revocation {
+                    Some(revocation) => revocation.revoked().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let read = tokio::select! {
+                biased;
+                () = revoked => return Err(taken_back()),
+                read = timeout_at(patience.min(self.deadline), self.body.frame()) => read,
+            };
+            let frame = match read {
                 Err(_) if patience < self.deadline => {
                     return Err(Problem::new(Code::RequestTimeout, "the body arrives too slowly"));
                 }
@@ -435,6 +486,9 @@ impl Call {
                 Ok(Some(Ok(frame))) => frame,
             };
             let Ok(data) = frame.into_data() else { continue };
+            if bytes.is_empty() && !data.is_empty() {
+                check_content_type(content_type, MediaType::Json)?;
+            }
             if bytes.len() + data.len() > limit {
                 return Err(too_large());
             }
@@ -444,6 +498,9 @@ impl Call {
                 return Err(Problem::over("buffered_bytes", Code::Overloaded, detail));
             }
             bytes.extend_from_slice(&data);
+        }
+        if held.is_some_and(|held| !held.settle()) {
+            return Err(taken_back());
         }
         if bytes.is_empty() {
             return Ok(None);
@@ -474,6 +531,11 @@ pub struct Received {
 }
 
 impl Received {
+    /// What an event of so many bytes costs.
+    pub fn cost(&self) -> u32 {
+        event::cost(self.bytes.len())
+    }
+
     /// # Errors
     /// Not JSON, or JSON that breaks the rules of fidelity.
     pub fn json(&self) -> Result<Json<'_>, Problem> {
@@ -623,7 +685,7 @@ impl Query {
         let is_known = |pair: &&str| {
             let name = pair.split('=').next().unwrap_or_default();
             match serving.strict_query {
-                true => name != QUERY_TOKEN,
+                true => !percent_decode_str(name).eq(QUERY_TOKEN.bytes()),
                 false => operation.query.iter().any(|param| param.name == name),
             }
         };

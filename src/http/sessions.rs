@@ -12,6 +12,7 @@ use super::request::{Call, Received};
 use super::wait::current;
 use crate::domain::FieldError;
 use crate::domain::access::{NameRange, Role};
+use crate::domain::event::cost;
 use crate::domain::ids::{SessionId, SessionKey, UserId};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
@@ -42,16 +43,31 @@ pub const CREATE: Operation = Operation {
             headers: &["Location", "ETag"],
         },
     ],
-    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::RevisionMismatch, Code::UserErased],
+    errors: &[
+        Code::SessionAlreadyExists,
+        Code::EventIdConflict,
+        Code::LimitReached,
+        Code::RevisionMismatch,
+        Code::UserErased,
+    ],
 };
 
 pub async fn create(mut call: Call) -> Result<Response, Problem> {
     let user = call.user()?;
     let (draft, request) = session_draft(&mut call, true).await?;
+    let cost = draft.cost();
+    call.charge(cost)?;
     let created = call.service.create_session(user, None, draft, request, IfExists::Refuse, call.deadline);
     let (made, view) = created.await?;
+    call.costs(cost_of_creation(cost, made, &view));
     let id = view.head.key.session.to_string();
     Ok(named(answer::session(&call, of_creation(made, &view), view, EventQuery::all()), vec![("session", id)]))
+}
+
+/// What a creation cost that was charged so much: more if operators made its events larger, and nothing if it created none.
+pub fn cost_of_creation(charged: u32, made: Made, view: &SessionView) -> u32 {
+    let events = view.events.events.iter().map(|event| cost(event.body.len()));
+    if made == Made::New { charged.max(events.fold(0, u32::saturating_add)) } else { 0 }
 }
 
 /// The answer to a request that creates a session.
@@ -96,13 +112,21 @@ pub const GET_OR_CREATE: Operation = Operation {
             headers: &["Location", "ETag"],
         },
     ],
-    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::RevisionMismatch, Code::UserErased],
+    errors: &[
+        Code::SessionAlreadyExists,
+        Code::EventIdConflict,
+        Code::LimitReached,
+        Code::RevisionMismatch,
+        Code::UserErased,
+    ],
 };
 
 pub async fn get_or_create(mut call: Call) -> Result<Response, Problem> {
     let SessionKey { user, session } = call.session()?;
     let if_exists = if call.is_create_only()? { IfExists::Mismatch } else { IfExists::Return };
     let (draft, request) = session_draft(&mut call, false).await?;
+    let cost = draft.cost();
+    call.charge(cost)?;
     let created = call.service.create_session(user, Some(session), draft, request, if_exists, call.deadline);
     let (made, view) = created.await.map_err(|error| match error {
         // Not of an event's precondition, which names what failed.
@@ -112,6 +136,7 @@ pub async fn get_or_create(mut call: Call) -> Result<Response, Problem> {
         }
         error => error,
     })?;
+    call.costs(cost_of_creation(cost, made, &view));
     Ok(answer::session(&call, of_creation(made, &view), view, EventQuery::all()))
 }
 

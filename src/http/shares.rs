@@ -1,21 +1,77 @@
-//! Places, and how apps share them.
+//! Places, and how apps and the users of an app share them.
 //!
 //! One rule: while another app has asked within the last ten seconds, an app has at most half of the places (rounded up). An
 //! app that is alone has all but those that are kept for others. None are kept of what is given back soon: there, when a quiet
 //! app meets a noisy one that has every place, its first request may be refused, and from then on half of the places are not
 //! for the noisy one. Requests that name no app are together as one app.
+//!
+//! Within an app, while others of it have asked within the last ten seconds, a user has at most a quarter of the app's places
+//! (rounded up). One that is alone has all but an eighth. If it has more than a quarter when another one comes for whom there is
+//! no place, it loses one that [can be taken back](Share::revocable): a watch, a wait, a request whose body is on its way.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// An app that asked counts for so long.
+/// An app or a user that asked counts for so long.
 const PRESENT: Duration = Duration::from_secs(10);
+
+/// Of its app's places, a user that is alone leaves one part in so many for another one that comes.
+const KEPT: usize = 8;
+
+/// So many apps that have no place are remembered, as they asked within the last ten seconds.
+const MOST_IDLE: usize = 4096;
 
 /// The number that stands for an app's name.
 pub type App = u64;
+
+/// The number that stands for a user's name.
+type User = u64;
+
+/// Who asks for places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asker {
+    pub app: App,
+    /// The user of the path. A request that names none shares with users, and no share of one user binds it.
+    pub user: Option<User>,
+}
+
+/// Who asked last, and when another one did.
+#[derive(Debug)]
+struct Presence<T> {
+    last: Option<(T, Instant)>,
+    /// When another one than that asked last.
+    last_other: Option<Instant>,
+}
+
+impl<T> Default for Presence<T> {
+    fn default() -> Self {
+        Self { last: None, last_other: None }
+    }
+}
+
+impl<T: PartialEq> Presence<T> {
+    /// One asks; whether others are present.
+    fn asks(&mut self, who: T, now: Instant) -> bool {
+        match &mut self.last {
+            Some((last, at)) if *last == who => *at = now,
+            last => {
+                if let Some((_, at)) = last.replace((who, now)) {
+                    self.last_other = Some(at);
+                }
+            }
+        }
+        self.last_other.is_some_and(|at| is_present(at, now))
+    }
+}
+
+fn is_present(at: Instant, now: Instant) -> bool {
+    now.saturating_duration_since(at) < PRESENT
+}
 
 /// The places, and who has them.
 #[derive(Debug)]
@@ -24,59 +80,126 @@ pub struct Shares {
     /// Of these, what an app that is alone does not get.
     kept: usize,
     taken: usize,
-    /// Who has places: no more entries than places.
-    of_app: HashMap<App, usize>,
-    /// The app that asked last, and when.
-    last: Option<(App, Instant)>,
-    /// When an app other than that one asked last.
-    last_other: Option<Instant>,
+    /// Those that have places, and some that asked lately.
+    apps: HashMap<App, OfApp>,
+    present: Presence<App>,
+    /// The last share that can be taken back.
+    revocable: u64,
+}
+
+/// What an app has.
+#[derive(Debug, Default)]
+struct OfApp {
+    taken: usize,
+    users: HashMap<User, usize>,
+    present: Presence<Option<User>>,
+    /// What can be taken back of its users, the latest last.
+    revocable: BTreeMap<(User, u64), Arc<Revocation>>,
 }
 
 impl Shares {
     pub fn new(most: usize, kept: usize) -> Self {
-        Self { most, kept, taken: 0, of_app: HashMap::new(), last: None, last_other: None }
+        Self { most, kept, taken: 0, apps: HashMap::new(), present: Presence::default(), revocable: 0 }
     }
 
-    /// Whether the app gets so many places at once, which it has until [`Shares::give_back`]. One that has none gets more than its
-    /// share, if there is as much; and if nobody has any, more than there is.
+    /// Whether the app, and its user, get so many places at once, which they have until [`Shares::give_back`]. One that has none
+    /// gets more than its share, if there is as much; and if nobody has any, more than there is.
     #[must_use]
-    pub fn take(&mut self, app: App, places: usize, now: Instant) -> bool {
-        match &mut self.last {
-            Some((last, at)) if *last == app => *at = now,
-            last => {
-                if let Some((_, at)) = last.replace((app, now)) {
-                    self.last_other = Some(at);
-                }
-            }
-        }
-        let is_present = |at: Instant| now.saturating_duration_since(at) < PRESENT;
-        let is_shared = self.last_other.is_some_and(is_present);
+    pub fn take(&mut self, asker: Asker, places: usize, now: Instant) -> bool {
+        let is_shared = self.present.asks(asker.app, now);
         let most = if is_shared { self.most.div_ceil(2) } else { self.most - self.kept };
+        self.forget_idle(now);
+        let of_app = self.apps.entry(asker.app).or_default();
+        let others = of_app.present.asks(asker.user, now);
+        let quarter = most.div_ceil(4);
+        let of_user = if others { quarter } else { most - most / KEPT };
         let is_over = |has: usize, most: usize| has > 0 && has + places > most;
-        if self.most == 0
-            || is_over(self.taken, self.most)
-            || self.of_app.get(&app).is_some_and(|has| is_over(*has, most))
-        {
+        let has = asker.user.map_or(0, |user| of_app.users.get(&user).copied().unwrap_or(0));
+        if self.most == 0 || is_over(has, of_user) {
             return false;
         }
-        self.add(app, places);
+        if is_over(self.taken, self.most) || is_over(of_app.taken, most) {
+            // There is none. Another user of the app may have more than its share.
+            let Some((user, freed)) = of_app.revoke(asker.user, quarter) else { return false };
+            self.give_back(Asker { app: asker.app, user: Some(user) }, freed);
+        }
+        self.add(asker, places);
         true
     }
 
     /// The app has more places than it asked for, whether there are any or not.
-    fn add(&mut self, app: App, places: usize) {
+    fn add(&mut self, asker: Asker, places: usize) {
         self.taken += places;
-        *self.of_app.entry(app).or_default() += places;
+        let of_app = self.apps.entry(asker.app).or_default();
+        of_app.taken += places;
+        if let Some(user) = asker.user {
+            *of_app.users.entry(user).or_default() += places;
+        }
     }
 
     /// Gives back places that the app has.
-    pub fn give_back(&mut self, app: App, places: usize) {
-        let Some(has) = self.of_app.get_mut(&app) else { return };
-        *has -= places;
-        if *has == 0 {
-            self.of_app.remove(&app);
-        }
+    pub fn give_back(&mut self, asker: Asker, places: usize) {
+        let Some(of_app) = self.apps.get_mut(&asker.app) else { return };
+        of_app.taken -= places;
         self.taken -= places;
+        if let Some(user) = asker.user
+            && let Some(has) = of_app.users.get_mut(&user)
+        {
+            *has -= places;
+            if *has == 0 {
+                of_app.users.remove(&user);
+            }
+        }
+    }
+
+    /// Forgets apps that have no place, if they are many: those that did not ask lately, and if that is not enough, all.
+    fn forget_idle(&mut self, now: Instant) {
+        let with_places = self.taken.min(self.most);
+        if self.apps.len() > with_places + 2 * MOST_IDLE {
+            let asked = |of: &OfApp| of.present.last.is_some_and(|(_, at)| is_present(at, now));
+            self.apps.retain(|_, of| of.taken > 0 || asked(of));
+            if self.apps.len() > with_places + MOST_IDLE {
+                self.apps.retain(|_, of| of.taken > 0);
+            }
+        }
+    }
+}
+
+impl OfApp {
+    /// Takes one place back of the user, another one than `asker`, that has the most, if those are more than a quarter and one of
+    /// them can be taken back; whose, and how many places that frees. They are the user's until they are given back.
+    fn revoke(&mut self, asker: Option<User>, quarter: usize) -> Option<(User, usize)> {
+        let others = self.users.iter().filter(|(user, has)| Some(**user) != asker && **has > quarter);
+        let (user, _) = others.max_by_key(|(_, has)| **has)?;
+        let user = *user;
+        let (key, _) = self.revocable.range((user, 0)..=(user, u64::MAX)).next_back()?;
+        let key = *key;
+        let revocation = self.revocable.remove(&key)?;
+        revocation.revoked.store(true, Ordering::Relaxed);
+        // One that is not waiting yet sees it when it does.
+        revocation.told.notify_one();
+        Some((user, 1))
+    }
+}
+
+/// Tells who has a place that it was taken back.
+#[derive(Debug, Default)]
+pub struct Revocation {
+    revoked: AtomicBool,
+    told: Notify,
+}
+
+impl Revocation {
+    /// Whether it was taken back.
+    pub fn is_revoked(&self) -> bool {
+        self.revoked.load(Ordering::Relaxed)
+    }
+
+    /// Until it is taken back. Cancel-safe.
+    pub async fn revoked(&self) {
+        while !self.is_revoked() {
+            self.told.notified().await;
+        }
     }
 }
 
@@ -89,10 +212,11 @@ impl Pool {
         Self(Arc::new(Mutex::new(Shares::new(most, kept))))
     }
 
-    /// So many places for an app, if there are, see [`Shares::take`].
-    pub fn take(&self, app: App, places: usize) -> Option<Share> {
+    /// So many places for an app and its user, if there are, see [`Shares::take`].
+    pub fn take(&self, asker: Asker, places: usize) -> Option<Share> {
         let mut shares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        shares.take(app, places, Instant::now()).then(|| Share { pool: self.clone(), app, places })
+        let taken = shares.take(asker, places, Instant::now());
+        taken.then(|| Share { pool: self.clone(), asker, places, revocable: None })
     }
 }
 
@@ -100,22 +224,57 @@ impl Pool {
 #[derive(Debug)]
 pub struct Share {
     pool: Pool,
-    app: App,
+    asker: Asker,
     places: usize,
+    /// By which number it can be taken back, and what tells of it.
+    revocable: Option<(u64, Arc<Revocation>)>,
 }
 
 impl Share {
     /// There are so many of them now: fewer, or more, whether there are any or not.
     pub fn set(&mut self, places: usize) {
         let mut shares = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
-        shares.add(self.app, places);
-        shares.give_back(self.app, std::mem::replace(&mut self.places, places));
+        shares.add(self.asker, places);
+        shares.give_back(self.asker, std::mem::replace(&mut self.places, places));
+    }
+
+    /// From now on the place, which is one, may be taken back for another user; what tells of that.
+    pub fn revocable(&mut self) -> Arc<Revocation> {
+        let mut shares = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, revocation)) = &self.revocable {
+            return revocation.clone();
+        }
+        let revocation = Arc::new(Revocation::default());
+        shares.revocable += 1;
+        let number = shares.revocable;
+        if let (Some(user), Some(of_app)) = (self.asker.user, shares.apps.get_mut(&self.asker.app)) {
+            of_app.revocable.insert((user, number), revocation.clone());
+        }
+        self.revocable = Some((number, revocation.clone()));
+        revocation
+    }
+
+    /// The place cannot be taken back any more; `false` if it was.
+    pub fn settle(&mut self) -> bool {
+        let mut shares = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((number, revocation)) = &self.revocable else { return true };
+        if revocation.is_revoked() {
+            return false;
+        }
+        if let (Some(user), Some(of_app)) = (self.asker.user, shares.apps.get_mut(&self.asker.app)) {
+            of_app.revocable.remove(&(user, *number));
+        }
+        self.revocable = None;
+        true
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.pool.0.lock().unwrap_or_else(PoisonError::into_inner).give_back(self.app, self.places);
+        // What was taken back is another one's.
+        if self.settle() {
+            self.pool.0.lock().unwrap_or_else(PoisonError::into_inner).give_back(self.asker, self.places);
+        }
     }
 }
 
@@ -125,26 +284,107 @@ mod tests {
 
     use super::*;
 
+    /// A request that names no user.
+    fn of(app: App) -> Asker {
+        Asker { app, user: None }
+    }
+
+    fn by(user: User) -> Asker {
+        Asker { app: 1, user: Some(user) }
+    }
+
+    fn held_by_apps(shares: &Shares) -> usize {
+        shares.apps.values().filter(|of| of.taken > 0).count()
+    }
+
+    #[test]
+    fn a_user_has_most_places_of_its_app_alone_and_a_quarter_beside_another() {
+        let (mut shares, now) = (Shares::new(32, 0), Instant::now());
+        let taken = |shares: &mut Shares, user, now| (0..40).filter(|_| shares.take(by(user), 1, now)).count();
+        assert_eq!(taken(&mut shares, 1, now), 28, "an eighth is left for others");
+        assert!(shares.take(by(2), 1, now));
+        assert!(!shares.take(by(1), 1, now), "it has more than a quarter, and another one asks");
+        assert_eq!(taken(&mut shares, 2, now), 3, "there are no more");
+        assert!(!shares.take(of(1), 1, now));
+        for _ in 0..28 {
+            shares.give_back(by(1), 1);
+        }
+        assert_eq!((taken(&mut shares, 1, now), taken(&mut shares, 2, now)), (8, 4));
+        assert_eq!((0..40).filter(|_| shares.take(of(1), 1, now)).count(), 16, "of which no user has a share");
+        let later = now + PRESENT;
+        for _ in 0..16 {
+            shares.give_back(of(1), 1);
+        }
+        assert_eq!(taken(&mut shares, 1, later), 16, "alone again");
+        // Of half of the places, while another app asks.
+        let mut shares = Shares::new(32, 0);
+        assert!(shares.take(of(2), 1, now) && shares.take(by(2), 1, now));
+        assert_eq!(taken(&mut shares, 1, now), 4);
+    }
+
+    #[test]
+    fn a_user_with_more_than_a_quarter_loses_what_can_be_taken_back() {
+        let pool = Pool::new(8, 0);
+        let mut noisy: Vec<Share> = (0..7).map(|_| pool.take(by(1), 1).unwrap()).collect();
+        let told: Vec<_> = noisy.iter_mut().map(Share::revocable).collect();
+        assert!(pool.take(by(1), 1).is_none(), "one is kept");
+        let mut others: Vec<Share> = (2..8).map(|user| pool.take(by(user), 1).unwrap()).collect();
+        let revoked: Vec<bool> = told.iter().map(|told| told.is_revoked()).collect();
+        assert_eq!(revoked, [false, false, true, true, true, true, true], "the latest first, down to a quarter");
+        assert!(pool.take(by(8), 1).is_none() && pool.take(of(1), 1).is_none());
+        assert!(!noisy[6].settle() && noisy[0].settle());
+        drop(noisy);
+        assert_eq!(pool.0.lock().unwrap().taken, 6, "what was taken back is given back by its new owners alone");
+        others.push(pool.take(by(1), 1).unwrap());
+        drop(others);
+        let shares = pool.0.lock().unwrap();
+        assert_eq!((shares.taken, held_by_apps(&shares)), (0, 0));
+        assert!(shares.apps[&1].users.is_empty() && shares.apps[&1].revocable.is_empty());
+    }
+
+    #[test]
+    fn of_another_app_nothing_is_taken_back() {
+        let pool = Pool::new(4, 0);
+        let mut noisy: Vec<Share> = (0..4).map(|_| pool.take(by(1), 1).unwrap()).collect();
+        noisy.iter_mut().for_each(|share| drop(share.revocable()));
+        assert!(pool.take(of(2), 1).is_none());
+        assert!(pool.take(Asker { app: 2, user: Some(7) }, 1).is_none());
+        assert!(pool.take(of(1), 1).is_some(), "for a request of the same app that names no user");
+    }
+
+    #[test]
+    fn apps_that_only_ask_are_not_remembered_for_ever() {
+        let (mut shares, now) = (Shares::new(4, 0), Instant::now());
+        assert!(shares.take(of(0), 1, now));
+        for app in 1..100_000 {
+            if shares.take(of(app), 1, now) {
+                shares.give_back(of(app), 1);
+            }
+            assert!(shares.apps.len() <= 4 + 2 * MOST_IDLE + 1);
+        }
+        assert_eq!(shares.apps[&0].taken, 1);
+    }
+
     #[test]
     fn an_app_has_all_places_alone_and_half_of_them_beside_another() {
         let (mut shares, now) = (Shares::new(10, 0), Instant::now());
-        let taken = |shares: &mut Shares, app, now| (0..20).filter(|_| shares.take(app, 1, now)).count();
+        let taken = |shares: &mut Shares, app, now| (0..20).filter(|_| shares.take(of(app), 1, now)).count();
         assert_eq!(taken(&mut shares, 1, now), 10);
-        assert!(!shares.take(2, 1, now), "there is none");
+        assert!(!shares.take(of(2), 1, now), "there is none");
         for _ in 0..3 {
-            shares.give_back(1, 1);
+            shares.give_back(of(1), 1);
         }
-        assert!(!shares.take(1, 1, now), "it has more than half, and another one waits");
-        assert!(shares.take(2, 1, now) && shares.take(2, 1, now) && shares.take(2, 1, now));
-        assert!(!shares.take(2, 1, now));
+        assert!(!shares.take(of(1), 1, now), "it has more than half, and another one waits");
+        assert!(shares.take(of(2), 1, now) && shares.take(of(2), 1, now) && shares.take(of(2), 1, now));
+        assert!(!shares.take(of(2), 1, now));
         for _ in 0..3 {
-            shares.give_back(1, 1);
+            shares.give_back(of(1), 1);
         }
         assert_eq!(taken(&mut shares, 1, now), 1);
         assert_eq!(taken(&mut shares, 2, now), 2);
         let later = now + PRESENT;
         for _ in 0..5 {
-            shares.give_back(2, 1);
+            shares.give_back(of(2), 1);
         }
         assert_eq!(taken(&mut shares, 1, later), 5, "alone again");
     }
@@ -153,41 +393,41 @@ mod tests {
     fn the_only_place_goes_to_whoever_comes() {
         let (mut shares, now) = (Shares::new(1, 0), Instant::now());
         for app in [1, 2, 1] {
-            assert!(shares.take(app, 1, now));
-            assert!(!shares.take(3, 1, now));
-            shares.give_back(app, 1);
+            assert!(shares.take(of(app), 1, now));
+            assert!(!shares.take(of(3), 1, now));
+            shares.give_back(of(app), 1);
         }
     }
 
     #[test]
     fn some_places_are_kept_for_another_app() {
         let (mut shares, now) = (Shares::new(16, 2), Instant::now());
-        assert_eq!((0..20).filter(|_| shares.take(1, 1, now)).count(), 14);
-        assert_eq!((0..20).filter(|_| shares.take(2, 1, now)).count(), 2);
+        assert_eq!((0..20).filter(|_| shares.take(of(1), 1, now)).count(), 14);
+        assert_eq!((0..20).filter(|_| shares.take(of(2), 1, now)).count(), 2);
     }
 
     #[test]
     fn what_takes_more_than_there_is_is_let_in_alone() {
         let (mut shares, now) = (Shares::new(16, 2), Instant::now());
-        assert!(shares.take(1, 50, now));
-        assert!(!shares.take(2, 1, now) && !shares.take(1, 1, now));
-        shares.give_back(1, 50);
-        assert!(shares.take(1, 1, now) && shares.take(2, 14, now), "more than its half, as it has none");
-        assert!(!shares.take(2, 1, now) && shares.take(1, 1, now));
+        assert!(shares.take(of(1), 50, now));
+        assert!(!shares.take(of(2), 1, now) && !shares.take(of(1), 1, now));
+        shares.give_back(of(1), 50);
+        assert!(shares.take(of(1), 1, now) && shares.take(of(2), 14, now), "more than its half, as it has none");
+        assert!(!shares.take(of(2), 1, now) && shares.take(of(1), 1, now));
     }
 
     #[test]
     fn a_share_is_as_large_as_it_was_set() {
         let pool = Pool::new(10, 0);
         let taken = || pool.0.lock().unwrap().taken;
-        let mut share = pool.take(1, 8).unwrap();
-        assert!(pool.take(1, 3).is_none());
+        let mut share = pool.take(of(1), 8).unwrap();
+        assert!(pool.take(of(1), 3).is_none());
         for places in [2, 12, 0, 5] {
             share.set(places);
             assert_eq!(taken(), places);
         }
         drop(share);
-        assert_eq!((taken(), pool.0.lock().unwrap().of_app.len()), (0, 0));
+        assert_eq!((taken(), held_by_apps(&pool.0.lock().unwrap())), (0, 0));
     }
 
     proptest! {
@@ -205,7 +445,7 @@ mod tests {
                 let has = model.entry(app).or_default();
                 let had = *has;
                 if takes {
-                    let got = shares.take(app, 1, now);
+                    let got = shares.take(of(app), 1, now);
                     *has += usize::from(got);
                     asked.insert(app, now);
                     let others = asked.iter().any(|(other, at)| *other != app && now - *at < PRESENT);
@@ -214,11 +454,11 @@ mod tests {
                     prop_assert_eq!(got, had < may && taken - usize::from(got) < most);
                 } else if had > 0 {
                     *has -= 1;
-                    shares.give_back(app, 1);
+                    shares.give_back(of(app), 1);
                 }
                 prop_assert_eq!(shares.taken, model.values().sum::<usize>());
                 prop_assert!(shares.taken <= most);
-                prop_assert_eq!(shares.of_app.len(), model.values().filter(|has| **has > 0).count());
+                prop_assert_eq!(held_by_apps(&shares), model.values().filter(|has| **has > 0).count());
             }
         }
     }

@@ -113,7 +113,14 @@ pub const PATCH: Operation = Operation {
         schema: Some("State"),
         headers: &["ETag", "Idempotent-Replayed"],
     }],
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
+    errors: &[
+        Code::SessionNotFound,
+        Code::EventIdConflict,
+        Code::LeaseHeld,
+        Code::Fenced,
+        Code::LimitReached,
+        Code::RevisionMismatch,
+    ],
 };
 
 pub async fn patch(mut call: Call) -> Result<Response, Problem> {
@@ -133,6 +140,7 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     }
     fields.finish()?;
     call.limits().writer.check_author(author.as_deref().unwrap_or(DEFAULT_AUTHOR))?;
+    call.charge(body.cost())?;
     let change = StateChange {
         key,
         id: event_id.or(idempotency_key),
@@ -140,7 +148,8 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
         invocation_id: invocation_id.as_deref().unwrap_or_default(),
         guard,
     };
-    let Changed { replayed, after: view } = call.service.patch_state(edit, change, call.deadline).await?;
+    let Changed { replayed, cost, after: view } = call.service.patch_state(edit, change, call.deadline).await?;
+    call.costs(cost);
     Ok(Answer::ok().tag(view.head.tag()).replayed(replayed).json(view.state.unwrap_or_default()))
 }
 
@@ -191,7 +200,14 @@ pub const PUT_KEY: Operation = Operation {
         schema: Some("Value"),
         headers: &["ETag", "Idempotent-Replayed"],
     }],
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
+    errors: &[
+        Code::SessionNotFound,
+        Code::EventIdConflict,
+        Code::LeaseHeld,
+        Code::Fenced,
+        Code::LimitReached,
+        Code::RevisionMismatch,
+    ],
 };
 
 pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
@@ -205,8 +221,9 @@ pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
     let change =
         StateChange { key, id, author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR), invocation_id: "", guard };
     let if_absent = call.is_create_only()?;
+    call.charge(body.cost())?;
     let put = call.service.put_value((scope, &state_key), value, if_absent, change, call.deadline).await;
-    let Changed { replayed, after: StoredValue { tag, value } } = put.map_err(|error| match error {
+    let Changed { replayed, cost, after: StoredValue { tag, value } } = put.map_err(|error| match error {
         // The header is its only precondition on a key.
         Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
             let failed = vec![FieldError::new(Header::CreateOnly.title(), "the state has the key")];
@@ -214,6 +231,7 @@ pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
         }
         error => error,
     })?;
+    call.costs(cost);
     Ok(Answer::ok().tag(tag).replayed(replayed).json(value.into_string()))
 }
 
@@ -233,7 +251,14 @@ pub const DELETE_KEY: Operation = Operation {
         schema: None,
         headers: &["ETag", "Idempotent-Replayed"],
     }],
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
+    errors: &[
+        Code::SessionNotFound,
+        Code::EventIdConflict,
+        Code::LeaseHeld,
+        Code::Fenced,
+        Code::LimitReached,
+        Code::RevisionMismatch,
+    ],
 };
 
 pub async fn delete_key(mut call: Call) -> Result<Response, Problem> {
@@ -248,7 +273,8 @@ pub async fn delete_key(mut call: Call) -> Result<Response, Problem> {
         guard: call.guard()?,
     };
     let delete = call.service.delete_value((scope, &state_key), change, call.deadline);
-    let Changed { replayed, after: tag } = delete.await?;
+    let Changed { replayed, cost, after: tag } = delete.await?;
+    call.costs(cost);
     Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag).replayed(replayed).empty())
 }
 
@@ -372,8 +398,10 @@ async fn patch_scope(mut call: Call, key: ScopeKey, scope: Scope) -> Result<Resp
     let WrittenEdit { edit, .. } = WrittenEdit::take(&mut fields, Keys::Of(scope), &call.limits())?;
     fields.finish()?;
     let request = call.request_key(Some(json))?;
-    let Changed { replayed, after: view } =
+    call.charge(body.cost())?;
+    let Changed { replayed, cost, after: view } =
         call.service.write_scope(key, edit, if_match, request, call.deadline).await?;
+    call.costs(cost);
     Ok(Answer::ok().tag(scope_tag(&view)).replayed(replayed).json(view.state))
 }
 

@@ -21,7 +21,7 @@ use super::request::Call;
 use super::shares;
 use super::wait::Watched;
 use crate::domain::json::ObjectText;
-use crate::server::Stall;
+use crate::server::{HalfClosed, Stall};
 use crate::service;
 
 pub const EVENT_STREAM: &str = "text/event-stream";
@@ -138,34 +138,41 @@ impl Accepts {
         })
     }
 
-    /// `None`: no stream.
+    /// `None`: no stream. Of the ranges that match a stream, the most specific decides (RFC 9110, section 12.5.1).
     pub fn find(call: &Call) -> Option<Self> {
-        let mut ranges = call.header_list(&header::ACCEPT).map(range).peekable();
-        if ranges.peek().is_none() {
+        Self::of_ranges(call.header_list(&header::ACCEPT))
+    }
+
+    fn of_ranges<'a>(ranges: impl Iterator<Item = &'a str>) -> Option<Self> {
+        let ranges: Vec<(String, bool)> = ranges.map(range).collect();
+        if ranges.is_empty() {
             return Some(Self::Any);
         }
-        let (mut named, mut any, mut alone) = (false, false, true);
-        for (range, is_refused) in ranges {
-            let is_stream = range == EVENT_STREAM;
-            named |= !is_refused && is_stream;
-            any |= !is_refused && range == "*/*";
-            alone &= is_stream;
+        let taken = |wanted: &str| {
+            let mut found = ranges.iter().filter(|(range, _)| range == wanted).peekable();
+            found.peek()?;
+            Some(found.any(|(_, is_refused)| !is_refused))
+        };
+        let named = taken(EVENT_STREAM);
+        if !named.or_else(|| taken("text/*")).or_else(|| taken("*/*")).unwrap_or(false) {
+            return None;
         }
-        match (named, any) {
-            (true, _) if alone => Some(Self::StreamAlone),
-            (true, _) => Some(Self::Stream),
-            (false, true) => Some(Self::Any),
-            (false, false) => None,
-        }
+        let takes_json = ["application/json", "application/*", "*/*"].iter().any(|range| taken(range) == Some(true));
+        Some(match named {
+            Some(_) if ranges.iter().all(|(range, _)| range == EVENT_STREAM) => Self::StreamAlone,
+            None if takes_json => Self::Any,
+            _ => Self::Stream,
+        })
     }
 }
 
-/// A media range in lower case, and whether it is refused (RFC 9110, section 12.4.2).
+/// A media range in lower case, without parameters, and whether it is refused (RFC 9110, section 12.4.2).
 fn range(text: &str) -> (String, bool) {
     let mut parts = text.split(';').map(|part| part.trim().to_ascii_lowercase());
     let range = parts.next().unwrap_or_default();
     let is_zero = |part: String| {
-        part.strip_prefix("q=").is_some_and(|q| q.starts_with('0') && q.bytes().all(|b| matches!(b, b'0' | b'.')))
+        let weight = part.split_once('=').filter(|(name, _)| name.trim() == "q").map(|(_, q)| q.trim().to_owned());
+        weight.is_some_and(|q| q.starts_with('0') && q.bytes().all(|b| matches!(b, b'0' | b'.')))
     };
     (range, parts.any(is_zero))
 }
@@ -209,10 +216,11 @@ struct Stream<S> {
     /// Since when reads fail.
     failing: Option<Instant>,
     ended: Option<&'static str>,
-    sharer: shares::App,
+    half_closed: Option<HalfClosed>,
+    sharer: shares::Asker,
     /// What the source keeps, and its room among the answers, if it is much.
     held: (usize, Option<shares::Share>),
-    _place: Watching,
+    place: Watching,
 }
 
 impl<S> Drop for Stream<S> {
@@ -234,9 +242,10 @@ impl<S: Source> Stream<S> {
             beat: Instant::now() + settings.heartbeat,
             failing: None,
             ended: None,
+            half_closed: call.extensions.get().cloned(),
             sharer: call.sharer(),
             held: (0, None),
-            _place: place,
+            place,
             app,
         }
     }
@@ -282,6 +291,10 @@ impl<S: Source> Stream<S> {
             if !self.client.still_may().await {
                 return Some(self.bye(Bye::CredentialExpired));
             }
+            if self.place.revocation.is_revoked() {
+                self.app.metrics.rejected("watchers");
+                return Some(self.bye(Bye::Overloaded));
+            }
             let deadline = Instant::now() + self.app.settings.request_timeout;
             match self.source.read(deadline).await {
                 Ok(Frames { text, more, ended }) => {
@@ -308,9 +321,18 @@ impl<S: Source> Stream<S> {
                 return Some(": .\n\n".to_owned());
             }
             let next = self.beat.min(self.ends).min(self.client.due());
+            let half_closed = async {
+                match &mut self.half_closed {
+                    Some(half_closed) => half_closed.wait().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
+                // Most of those have gone, and would keep a place until the next frame.
+                () = half_closed => return None,
                 _ = self.ending.wait_for(|ending| *ending) => {}
                 () = self.source.changed() => {}
+                () = self.place.revocation.revoked() => {}
                 () = sleep_until(next) => {}
             }
         }
@@ -337,6 +359,28 @@ mod tests {
         let mut out = String::new();
         frame(&mut out, "event", Some(&"1-abc"), "{\"a\":\r\n 1,\r\"b\":\n\n2}");
         assert_eq!(out, "id: 1-abc\nevent: event\ndata: {\"a\":\ndata:  1,\ndata: \"b\":\ndata: \ndata: 2}\n\n");
+    }
+
+    #[test]
+    fn the_most_specific_range_decides() {
+        let find = |accept: &str| Accepts::of_ranges(accept.split(',').map(str::trim).filter(|part| !part.is_empty()));
+        for (accept, taken) in [
+            ("", Some(Accepts::Any)),
+            ("*/*", Some(Accepts::Any)),
+            ("text/*", Some(Accepts::Stream)),
+            ("TEXT/*;q=0.1, application/json", Some(Accepts::Any)),
+            ("text/event-stream", Some(Accepts::StreamAlone)),
+            ("text/event-stream, */*", Some(Accepts::Stream)),
+            ("text/event-stream;q=0.2, text/*;q=0", Some(Accepts::Stream)),
+            ("text/event-stream;q=0, */*", None),
+            ("*/*, text/event-stream; q = 0.0", None),
+            ("text/*;q=0, */*", None),
+            ("*/*;q=0", None),
+            ("application/json", None),
+            ("text/html, application/*", None),
+        ] {
+            assert_eq!(find(accept), taken, "{accept}");
+        }
     }
 
     #[test]

@@ -14,7 +14,8 @@ use crate::service::{Nodes, Standby};
 pub const HEALTH: Operation = Operation {
     id: "health",
     tag: "System",
-    serving: Serving { always: true, ..Serving::PROCESS },
+    // Some balancers add a query, against caches.
+    serving: Serving { always: true, strict_query: false, ..Serving::PROCESS },
     access: Access::Open,
     summary: "Whether the process lives",
     description: "Asks nobody else: restart the process if this fails.",
@@ -32,11 +33,12 @@ pub async fn health(_: Call) -> Result<Response, Problem> {
 pub const READY: Operation = Operation {
     id: "ready",
     tag: "System",
-    serving: Serving { always: true, database: true, ..Serving::PROCESS },
+    serving: Serving { always: true, database: true, strict_query: false, ..Serving::PROCESS },
     access: Access::Open,
     summary: "Whether requests can be served",
     description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails. \
-                  `warning`: a standby is there, and commits do not wait for it; or some nodes of a distributed database do not \
+                  `warning`: the database takes no writes, as its settings say, while reads are served; or a \
+                  standby is there, and commits do not wait for it; or some nodes of a distributed database do not \
                   answer, while apps on the others are served.",
     query: &[],
     headers: &[],
@@ -62,6 +64,8 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
             "warning",
             &format!("{gone} of {all} nodes of the database do not answer: their apps cannot be served"),
         );
+    } else if standby == Standby::ReadOnly {
+        status.push_str("warning", "the database takes no writes: reads are served, and writes are 503");
     } else if standby == Standby::NotAwaited {
         status.push_str(
             "warning",
@@ -119,4 +123,16 @@ pub async fn docs(call: Call) -> Result<Response, Problem> {
         .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
         .header(header::CONTENT_SECURITY_POLICY, &PAGE_POLICY)
         .body(call.app.api.docs.as_str()))
+}
+
+pub const DOCS_WITH_SLASH: Operation = Operation {
+    id: "docsWithSlash",
+    summary: "Leads to the description",
+    answers: &[Reply { status: StatusCode::PERMANENT_REDIRECT, about: "To `/docs`.", schema: None, headers: &[] }],
+    ..DOCS
+};
+
+/// Relative, so that it leads there below a path of a proxy, too.
+pub async fn docs_with_slash(_: Call) -> Result<Response, Problem> {
+    Ok(Answer::new(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, "../docs").empty())
 }

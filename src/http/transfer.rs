@@ -12,13 +12,14 @@ use futures_util::stream;
 use http_body_util::BodyExt as _;
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::answer::{Answer, wait_or_cut};
 use super::app::App;
 use super::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply, Serving};
 use super::memory::Claim;
 use super::problem::{Code, Problem};
+use super::rates::Payers;
 use super::request::{Call, MediaType};
 use super::shares::Share;
 use super::wait::Watched;
@@ -191,7 +192,8 @@ pub async fn import(mut call: Call) -> Result<Response, Problem> {
         unread: None,
     };
     let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
-    let steps = Steps { client: Watched::new(&call), reader, import, is_over: false, _place: place };
+    let key = call.paying_key().map(str::to_owned);
+    let steps = Steps { client: Watched::new(&call), reader, import, key, is_over: false, _place: place };
     Ok(answer.body(Body::from_stream(stream::try_unfold(steps, Steps::next))))
 }
 
@@ -200,6 +202,8 @@ struct Steps {
     client: Watched,
     reader: Reader,
     import: Import,
+    /// The key that pays for what is stored.
+    key: Option<String>,
     is_over: bool,
     _place: Share,
 }
@@ -211,6 +215,7 @@ impl Steps {
         }
         let mut out = String::new();
         while out.is_empty() {
+            self.pay().await?;
             let read = self.client.during(self.reader.line()).await??;
             self.import.set_grant(self.client.grant());
             let results = match read {
@@ -238,6 +243,19 @@ impl Steps {
 }
 
 impl Steps {
+    /// What was stored is paid before the next line is read: lines come no faster than the rates of their app and user, and of the
+    /// client's key, allow.
+    async fn pay(&mut self) -> io::Result<()> {
+        let Some((user, cost)) = self.import.take_stored() else { return Ok(()) };
+        let rates = &self.reader.app.rates;
+        let payers = Payers { app: Some(&user.app), key: self.key.as_deref(), user: Some(&user) };
+        rates.owe(payers, cost, Instant::now());
+        while let Err(limited) = rates.peek(payers, Instant::now()) {
+            self.client.during(sleep(limited.retry_after)).await?;
+        }
+        Ok(())
+    }
+
     async fn take(&mut self, line: &[u8]) -> Result<Vec<Imported>, Error> {
         let mut results = match line.len() {
             0..LARGE_LINE => self.import.line(line).await?,

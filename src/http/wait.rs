@@ -15,7 +15,7 @@ use super::app::App;
 use super::pipeline::{ClientGone, unauthenticated};
 use super::problem::Problem;
 use super::request::{Call, Standing};
-use super::shares;
+use super::shares::Asker;
 use crate::access::{Client, Refusal};
 use crate::domain::access::Grant;
 use crate::domain::ids::SessionKey;
@@ -137,7 +137,7 @@ pub struct Wait<A = Subscription> {
     gone: Option<ClientGone>,
     ending: watch::Receiver<bool>,
     held: Option<Held>,
-    sharer: shares::App,
+    sharer: Asker,
     place: Option<Watching>,
 }
 
@@ -185,7 +185,14 @@ impl<A: Awaited> Wait<A> {
             }
         }
         let look = self.app.service(true).look_for_expiry(expire_time);
+        let revocation = self.place.as_ref().map(|place| place.revocation.clone());
         loop {
+            let revoked = async {
+                match &revocation {
+                    Some(revocation) => revocation.revoked().await,
+                    None => std::future::pending().await,
+                }
+            };
             let gone = async {
                 match &mut self.gone {
                     Some(gone) => gone.wait().await,
@@ -198,6 +205,8 @@ impl<A: Awaited> Wait<A> {
                 biased;
                 _ = self.ending.wait_for(|ending| *ending) => return Ok(None),
                 () = gone => return Ok(None),
+                // Its place is another user's now: the wait is over, as if its time were up.
+                () = revoked => return Ok(None),
                 changed = timeout_at(next, self.awaited.changed()) => changed.is_ok(),
             };
             if !self.watched.still_may().await {

@@ -73,6 +73,11 @@ impl Framing {
         None
     }
 
+    /// Whether all that came in are whole requests.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.at, At::Head) && self.line.is_empty() && !self.head.has_request_line
+    }
+
     /// Whether it was the last line of a head with two lengths.
     fn end_of_line(&mut self) -> bool {
         let line = self.line.trim_ascii_end();

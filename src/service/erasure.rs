@@ -1,6 +1,7 @@
 //! Erasures: made, read, finished with a receipt, and replayed on a database that was restored.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 
 use tokio::time::Instant;
 
@@ -8,7 +9,9 @@ use super::receipts::{PublicKey, Signer};
 use super::retry::{Repeat, Tried};
 use super::{Error, Result, Service};
 use crate::domain::access::{Grant, Names};
-use crate::domain::erasure::{Erasing, Erasure, ErasureDraft, ErasureOutcome, Subject, instance, request_digest};
+use crate::domain::erasure::{
+    Erasing, Erasure, ErasureDraft, ErasureOutcome, Subject, instance, request_digest, request_digest_of_user,
+};
 use crate::domain::ids::{AppName, UserId, UserKey};
 use crate::domain::receipt::{self, Left};
 use crate::store::backend::Scrubbed;
@@ -55,10 +58,17 @@ impl Service {
     /// Erases a user, or finds the erasure that an earlier request of the same id made; whether it did.
     ///
     /// # Errors
-    /// `ErasureConflict`: the request was for another user.
-    pub async fn erase(&self, user: UserKey, draft: ErasureDraft, deadline: Instant) -> Result<(bool, Erasure)> {
+    /// `ErasureConflict`: the request was for another user, of whom this grant lets one know.
+    pub async fn erase(
+        &self,
+        user: UserKey,
+        draft: ErasureDraft,
+        grant: &Grant,
+        deadline: Instant,
+    ) -> Result<(bool, Erasure)> {
         let salt = self.read(deadline, || self.store.erasure_salt(deadline)).await?;
-        let erasing = Erasing {
+        let mut of_user = draft.request_id.as_ref().map(|id| request_digest_of_user(&salt, &user, id));
+        let mut erasing = Erasing {
             id: self.clock.fresh_id().to_string(),
             app: user.app.clone(),
             subject: Subject::of(&salt, &user),
@@ -68,13 +78,20 @@ impl Service {
             block: draft.block,
             time: self.read(deadline, || Box::pin(self.time(deadline))).await?,
         };
-        let Tried { value: outcome, unclear } =
-            self.transact(Repeat::Safe, deadline, || self.store.erase(&erasing, deadline)).await?;
-        self.to_sweep.notify_one();
-        match outcome {
-            ErasureOutcome::Accepted(erasure) => Ok((false, erasure)),
-            ErasureOutcome::Replayed(erasure) => Ok((true, erasure)),
-            ErasureOutcome::Conflict => Err(self.refusal(Error::ErasureConflict, unclear)),
+        loop {
+            let Tried { value: outcome, unclear } =
+                self.transact(Repeat::Safe, deadline, || self.store.erase(&erasing, deadline)).await?;
+            self.to_sweep.notify_one();
+            return match outcome {
+                ErasureOutcome::Accepted(erasure) => Ok((false, erasure)),
+                ErasureOutcome::Replayed(erasure) => Ok((true, erasure)),
+                // Nothing was written. Whose erasure it is would be told: to these, ids are of a user.
+                ErasureOutcome::Conflict(other) if of_user.is_some() && !Within::new(grant, &salt).has(&other) => {
+                    erasing.request = of_user.take();
+                    continue;
+                }
+                ErasureOutcome::Conflict(_) => Err(self.refusal(Error::ErasureConflict, unclear)),
+            };
         }
     }
 
@@ -137,14 +154,19 @@ impl Service {
         loop {
             let gone = self.store.erasures_to_finish(ROWS, deadline).await?;
             if gone.is_empty() {
+                self.erasures_wait(0);
                 return Ok(true);
             }
             let left = match self.store.scrub(deadline).await? {
                 Scrubbed::Clean => None,
                 Scrubbed::Slack => Some(Left::Slack),
                 Scrubbed::Foreign => Some(Left::Foreign),
-                Scrubbed::Busy => return Ok(false),
+                Scrubbed::Busy => {
+                    self.erasures_wait(gone.len());
+                    return Ok(false);
+                }
             };
+            self.erasures_wait(0);
             let (signer, salt) = (self.signer(deadline).await?, self.store.erasure_salt(deadline).await?);
             let (instance, key_id) = (instance(&salt), signer.public().id());
             for erasure in &gone {
@@ -153,6 +175,26 @@ impl Service {
                 self.store.finish_erasure(erasure, done, &signer.sign(&statement), deadline).await?;
             }
         }
+    }
+
+    /// So many erasures have to wait for a reader of the file, which keeps what was removed in its log.
+    fn erasures_wait(&self, count: usize) {
+        self.metrics.erasures_wait(count);
+        let waits = count > 0;
+        match (self.erasures_wait.swap(waits, Ordering::Relaxed), waits) {
+            (false, true) => tracing::warn!(
+                erasures = count,
+                "erasures wait for a reader of the database file, which holds its log (-wal): end that reader"
+            ),
+            (true, false) => tracing::info!("no erasure waits for a reader of the database file any more"),
+            _ => {}
+        }
+    }
+
+    /// Why an erasure of which no row is left may still run.
+    pub fn why_erasures_wait(&self) -> Option<&'static str> {
+        let waits = self.erasures_wait.load(Ordering::Relaxed);
+        waits.then_some("a reader of the database file, such as a replicator or an open sqlite3, holds its log (-wal), where removed rows are still: end that reader")
     }
 
     /// What tells this database from others, also after a restore.

@@ -8,7 +8,7 @@ use super::retry::{Repeat, Tried};
 use super::{Error, Guard, Result, Service};
 use crate::domain::append::{Append, Done, Outcome};
 use crate::domain::command::AppendOutcome;
-use crate::domain::event::{EventDraft, NewEvent, StoredEvent};
+use crate::domain::event::{EventDraft, NewEvent, StoredEvent, cost};
 use crate::domain::ids::{EventId, SessionKey};
 use crate::domain::json::RawJson;
 use crate::domain::query::SessionView;
@@ -29,6 +29,16 @@ pub enum Answered {
     Partial(RawJson),
 }
 
+impl Answered {
+    /// What it costs, if this request stored it.
+    pub fn cost(&self) -> u32 {
+        match self {
+            Self::Stored { event, replayed: false } => cost(event.body.len()),
+            Self::Stored { replayed: true, .. } | Self::Partial(_) => 0,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Appended {
     pub events: Vec<Answered>,
@@ -45,6 +55,12 @@ impl Committed {
     /// Whether the event, of an append of one, had been stored by an earlier request.
     pub fn is_replay(&self) -> bool {
         self.done.events.iter().any(|event| event.replayed)
+    }
+
+    /// What it stored costs so much.
+    pub fn cost(&self) -> u32 {
+        let stored = self.done.events.iter().filter(|event| !event.replayed);
+        stored.map(|event| cost(event.event.body.len())).fold(0, u32::saturating_add)
     }
 }
 

@@ -13,7 +13,7 @@ use super::{Error, Result, Service};
 use crate::domain::access::{Grant, Place};
 use crate::domain::change::{Keys, parse_delta};
 use crate::domain::erasure::Subject;
-use crate::domain::event::Rewind;
+use crate::domain::event::{Rewind, cost, cost_beside};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::ops::Op;
@@ -146,6 +146,8 @@ pub struct Import {
     /// What was read of an export; `None` if a line of it could not be.
     read: Option<Totals>,
     counts: (u64, u64),
+    /// For whom something was stored, and what that costs, since it was last asked.
+    stored: Option<(UserKey, u32)>,
 }
 
 /// A session of which lines were read.
@@ -389,6 +391,7 @@ impl Service {
             ended: false,
             read: Some(Totals::default()),
             counts: (0, 0),
+            stored: None,
         }
     }
 }
@@ -454,12 +457,20 @@ impl Import {
         self.counts
     }
 
-    /// Takes a line, without its line feed; what became of a session that it ends.
+    /// For whom something was stored since this was last asked, and what that costs.
+    pub fn take_stored(&mut self) -> Option<(UserKey, u32)> {
+        self.stored.take()
+    }
+
+    /// Takes a line, without its line feed; what became of a session that it ends. What other systems put around lines is no part
+    /// of it: a carriage return, and a byte order mark.
     ///
     /// # Errors
     /// Only [`Error::Store`]. The import may go on with the next line, or be begun again.
     pub async fn line(&mut self, line: &[u8]) -> Result<Vec<Imported>> {
         let mut results = Vec::new();
+        let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+        let line = line.strip_suffix(b"\r").filter(|line| line.ends_with(b"}")).unwrap_or(line);
         if line.trim_ascii().is_empty() {
             return Ok(results);
         }
@@ -954,7 +965,8 @@ impl Import {
             open.set(&change.key, Some(change.value.clone()), sequence);
         }
         let mut rewind_to = rewound_to;
-        if let (Some(Rewind::Before(invocation)), None) = (&event.rewind, rewound_to) {
+        // What it names decides, as for every reader of ADK; the revision, where that has no name.
+        if let Some(Rewind::Before(invocation)) = &event.rewind {
             let first = open.invocations.get(invocation).copied();
             // An unknown invocation takes nothing back.
             rewind_to = Some(first.unwrap_or(sequence) - 1);
@@ -982,13 +994,23 @@ impl Import {
         }
         let now = self.service.clock.now();
         let begins = std::mem::take(&mut open.begins);
+        let base = if begins { open.begin.base_state.text().len() } else { 0 };
+        // A stub has no text.
+        let events = rows.iter().filter(|row| !row.event.body.is_empty()).map(|row| cost(row.event.body.len()));
+        let cost = events.fold(cost_beside(base), u32::saturating_add);
         let (key, incarnation, subject) = (open.key.clone(), open.incarnation, open.subject);
         let since = self.since.as_ref().and_then(|since| since.get(key.app())).copied().unwrap_or_default();
         let rows = ImportRows { key, incarnation, subject, since, begins, rows, past, now };
         let write = || self.service.store.import_rows(&rows, deadline);
         let tried = self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
         match tried.value {
-            RowsOutcome::Written => Ok(()),
+            RowsOutcome::Written => {
+                if cost > 0 {
+                    let before = self.stored.take().map_or(0, |(_, before)| before);
+                    self.stored = Some((rows.key.user, before.saturating_add(cost)));
+                }
+                Ok(())
+            }
             RowsOutcome::Lost => Err(lost().into()),
             RowsOutcome::Erased => Err(erased().into()),
             RowsOutcome::Blocked => Err(blocked().into()),

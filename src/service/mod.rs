@@ -36,6 +36,7 @@ mod sweep;
 mod trim;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use receipts::Signer;
 use tokio::sync::{Notify, OnceCell};
@@ -43,6 +44,7 @@ use tokio::time::Instant;
 
 use crate::domain::feed::FeedPosition;
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
+use crate::domain::policy::Bound;
 use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::tag::IfMatch;
 use crate::domain::time::Micros;
@@ -110,6 +112,8 @@ pub enum Error {
     Forgotten { base: i64 },
     #[error("the lease refused")]
     Lease(LeaseRefusal),
+    #[error("the app's policy allows no more")]
+    LimitReached(Bound),
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
     #[error("a session was deleted or trimmed while it was exported")]
@@ -130,6 +134,7 @@ impl From<Refusal> for Error {
         match refusal {
             Refusal::EventIdConflict => Self::EventIdConflict,
             Refusal::Lease(refusal) => Self::Lease(refusal),
+            Refusal::LimitReached(bound) => Self::LimitReached(bound),
             Refusal::RevisionMismatch(mismatch) => Self::RevisionMismatch(mismatch),
             Refusal::Rejected(rejected) => Self::Rejected(rejected),
         }
@@ -154,6 +159,8 @@ pub struct Service {
     live: Arc<Live>,
     /// Signs receipts; the same for every process.
     signer: OnceCell<Signer>,
+    /// For a reader of the file.
+    erasures_wait: AtomicBool,
 }
 
 /// What a write of a session is judged by, beside what it writes.
@@ -169,6 +176,8 @@ pub struct Guard {
 pub struct Changed<T> {
     /// By an earlier request, of which this one is a retry.
     pub replayed: bool,
+    /// What was stored costs so much, see [`cost`](crate::domain::event::cost).
+    pub cost: u32,
     pub after: T,
 }
 
@@ -190,7 +199,16 @@ impl Service {
         store.watch_commits(Box::new(move |committed| told.committed(committed)));
         let now = clock.clone();
         store.set_clock(Arc::new(move || now.now()));
-        Self { store, clock, limits, metrics, to_sweep: Notify::new(), live, signer: OnceCell::new() }
+        Self {
+            store,
+            clock,
+            limits,
+            metrics,
+            to_sweep: Notify::new(),
+            live,
+            signer: OnceCell::new(),
+            erasures_wait: AtomicBool::new(false),
+        }
     }
 
     /// The same service of a store that holds nothing.
@@ -201,6 +219,11 @@ impl Service {
     /// The kind of the database: `sqlite` or `postgresql`.
     pub fn database(&self) -> &'static str {
         if self.store.is_shared() { "postgresql" } else { "sqlite" }
+    }
+
+    /// Whether there is a change feed.
+    pub fn feeds(&self) -> bool {
+        self.store.feeds()
     }
 
     /// Closes the database, once nothing is under way.

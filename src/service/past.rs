@@ -39,11 +39,20 @@ impl Service {
         }
     }
 
+    /// What a fork of the session costs: what it copies.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn fork_cost(&self, source: &SessionKey, at: Option<i64>, deadline: Instant) -> Result<u32> {
+        let found = self.read(deadline, || self.store.log_cost(source, at.unwrap_or(i64::MAX), deadline)).await?;
+        Ok(u32::try_from(found).unwrap_or(u32::MAX))
+    }
+
     /// Creates a session that has the past of another one, up to `at` or all of it, under `id` or a fresh one. It remembers
     /// `request`.
     ///
     /// # Errors
-    /// `SessionNotFound`, `Trimmed`, `SessionAlreadyExists`, `CreationKeyConflict`; `Rejected` if the source has not come to `at`.
+    /// `SessionNotFound`, `Trimmed`, `SessionAlreadyExists`, `CreationKeyConflict`, `LimitReached`; `Rejected` if the source has not come to `at`.
     pub async fn fork(
         &self,
         source: SessionKey,
@@ -65,11 +74,12 @@ impl Service {
             ForkOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
             ForkOutcome::Beyond(revision) => Err(self.refusal(beyond(revision), unclear)),
             ForkOutcome::Trimmed(base) => Err(self.refusal(Error::Trimmed { base }, unclear)),
+            ForkOutcome::LimitReached(bound) => Err(self.refusal(Error::LimitReached(bound), unclear)),
         }
     }
 
-    /// Appends an event that restores the session's own state and takes events back, and shows the session
-    /// afterwards. `id` is that of the event.
+    /// Appends an event that restores the session's own state and takes events back, and copies of what has to stay of an
+    /// invocation that it cuts in two, and shows the session afterwards. `id` is that of the event.
     ///
     /// # Errors
     /// `SessionNotFound`, `InvocationNotFound`, `Trimmed`, `EventIdConflict`, `Lease`, `RevisionMismatch`;
@@ -84,20 +94,20 @@ impl Service {
     ) -> Result<Changed<SessionView>> {
         let event_id = id.unwrap_or_else(|| self.clock.fresh_id().into());
         let invocation_id = format!("rewind-{}", self.clock.fresh_id());
-        let now = self.clock.now();
-        let request = RewindRequest { key, target, event_id, invocation_id, lease, if_match, now };
+        let (copy_id, now) = (self.clock.fresh_id(), self.clock.now());
+        let request = RewindRequest { key, target, event_id, copy_id, invocation_id, lease, if_match, now };
         let Tried { value: outcome, unclear } =
             self.transact(Repeat::Safe, deadline, || self.store.rewind(&request, deadline)).await?;
         match outcome {
-            RewindOutcome::Done { view, replayed } => {
+            RewindOutcome::Done { view, appended, cost } => {
                 // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
-                let replayed = replayed && !unclear;
+                let replayed = appended == 0 && !unclear;
                 if replayed {
                     self.metrics.replayed(1);
                 } else {
-                    self.metrics.appended(1);
+                    self.metrics.appended(appended.max(1));
                 }
-                Ok(Changed { replayed, after: view })
+                Ok(Changed { replayed, cost, after: view })
             }
             RewindOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
             RewindOutcome::Trimmed(base) => Err(self.refusal(Error::Trimmed { base }, unclear)),

@@ -8,7 +8,7 @@ use crate::domain::Limits;
 use crate::domain::append::Append;
 use crate::domain::change::{Condition, Edit, Keys, Precondition, WrittenEdit};
 use crate::domain::command::ScopeOutcome;
-use crate::domain::event::EventDraft;
+use crate::domain::event::{EventDraft, cost_beside};
 use crate::domain::ids::{EventId, ScopeKey, SessionKey};
 use crate::domain::json::{Json, RawJson};
 use crate::domain::query::{ScopeView, SessionView, StateFilter};
@@ -82,8 +82,8 @@ impl Service {
     ) -> Result<Changed<SessionView>> {
         let append = Append { with_state: true, ..self.append_of(change, edit) };
         let committed = self.commit(append, deadline).await?;
-        let replayed = committed.is_replay();
-        Ok(Changed { replayed, after: committed.view.ok_or(Error::SessionNotFound)? })
+        let (replayed, cost) = (committed.is_replay(), committed.cost());
+        Ok(Changed { replayed, cost, after: committed.view.ok_or(Error::SessionNotFound)? })
     }
 
     /// Sets one key of the merged state through an appended event; with `if_absent` only if there is no such key. Shows the
@@ -106,13 +106,13 @@ impl Service {
             append.events.iter_mut().for_each(|event| event.edit.preconditions.push(absent.clone()));
         }
         let committed = self.commit(append, deadline).await?;
-        let (replayed, tag) = (committed.is_replay(), committed.done.tag);
+        let (replayed, cost, tag) = (committed.is_replay(), committed.cost(), committed.done.tag);
         let stored = committed.done.events.first().and_then(|appended| {
             let event = Json::trusted(&appended.event.body);
             Some(event.get("actions")?.get("stateDelta")?.get(&Keys::Merged.show(scope, key))?.to_raw())
         });
         let value = stored.unwrap_or_else(|| value.to_raw());
-        Ok(Changed { replayed, after: StoredValue { tag, value } })
+        Ok(Changed { replayed, cost, after: StoredValue { tag, value } })
     }
 
     /// Removes one key of the merged state through an appended event, or does nothing if it is missing. Returns the tag
@@ -129,7 +129,7 @@ impl Service {
         let only_if_present = Some((scope, key.into()));
         let append = Append { only_if_present, ..self.append_of(change, WrittenEdit::remove(scope, key)) };
         let committed = self.commit(append, deadline).await?;
-        Ok(Changed { replayed: committed.is_replay(), after: committed.done.tag })
+        Ok(Changed { replayed: committed.is_replay(), cost: committed.cost(), after: committed.done.tag })
     }
 
     /// The append of the event that carries a change of state.
@@ -164,14 +164,15 @@ impl Service {
         request: Option<RequestKey>,
         deadline: Instant,
     ) -> Result<Changed<ScopeView>> {
+        let cost = 1 + cost_beside(edit.sets.iter().map(|change| change.value.text().len()).sum());
         let repeat = if request.is_some() { Repeat::Safe } else { Repeat::UnlessUnclear };
         let write = ScopeWrite { scope, edit, if_match, request, limits: self.limits, now: self.clock.now() };
         let Tried { value: outcome, unclear } =
             self.transact(repeat, deadline, || self.store.write_scope(&write, deadline)).await?;
         match outcome {
-            ScopeOutcome::Done(view) => Ok(Changed { replayed: false, after: view }),
+            ScopeOutcome::Done(view) => Ok(Changed { replayed: false, cost, after: view }),
             // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
-            ScopeOutcome::Replayed(view) => Ok(Changed { replayed: !unclear, after: view }),
+            ScopeOutcome::Replayed(view) => Ok(Changed { replayed: !unclear, cost: 0, after: view }),
             ScopeOutcome::KeyConflict => Err(self.refusal(Error::PatchKeyConflict, unclear)),
             ScopeOutcome::UserErased => Err(self.refusal(Error::UserErased, unclear)),
             ScopeOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),

@@ -1,5 +1,6 @@
 //! The listener of `/metrics`, apart from the service's: scrapers need no place among the clients.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::routing::get;
 use tokio::net::TcpListener;
 
@@ -30,6 +31,8 @@ const METRICS_CONNECTIONS: ConnectionLimits = ConnectionLimits {
 };
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The format before it, which is all that some scrapers ask for.
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Binds the metrics address of the settings; `None` if metrics are off, or if the default address cannot be had:
 /// a second instance on one machine must start without ado.
@@ -68,8 +71,60 @@ pub async fn serve(
     server::serve(listener, router, METRICS_CONNECTIONS, Arc::new(()), http::refusal, shutdown).await;
 }
 
-async fn scrape(State(metrics): State<Arc<Metrics>>) -> ([(header::HeaderName, &'static str); 1], String) {
-    ([(header::CONTENT_TYPE, OPENMETRICS)], metrics.encode())
+async fn scrape(
+    State(metrics): State<Arc<Metrics>>,
+    headers: HeaderMap,
+) -> ([(header::HeaderName, &'static str); 2], String) {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let accepted = accepted.collect::<Vec<_>>().join(",").to_ascii_lowercase();
+    let (format, text) = match asks_for_text(&accepted) {
+        true => (TEXT, as_text(&metrics.encode())),
+        false => (OPENMETRICS, metrics.encode()),
+    };
+    ([(header::CONTENT_TYPE, format), (header::VARY, "accept")], text)
+}
+
+/// Whether a scraper takes plain text, and does not name OpenMetrics.
+fn asks_for_text(accept: &str) -> bool {
+    let mut ranges = accept.split(',').map(|range| range.split(';').next().unwrap_or_default().trim());
+    let (mut text, mut openmetrics) = (false, false);
+    ranges.by_ref().for_each(|range| match range {
+        "text/plain" | "text/*" => text = true,
+        "application/openmetrics-text" | "application/*" => openmetrics = true,
+        _ => {}
+    });
+    text && !openmetrics
+}
+
+/// The same in Prometheus' text format 0.0.4, in which a counter is named as its samples are, and there are no units, no infos and
+/// no end.
+fn as_text(openmetrics: &str) -> String {
+    let kinds: HashMap<&str, &str> = openmetrics
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ").and_then(|described| described.split_once(' ')))
+        .collect();
+    let mut text = String::with_capacity(openmetrics.len());
+    for line in openmetrics.lines() {
+        let described = ["# HELP ", "# TYPE "].iter().find_map(|mark| Some((*mark, line.strip_prefix(mark)?)));
+        if let Some((mark, described)) = described {
+            let (name, rest) = described.split_once(' ').unwrap_or((described, ""));
+            let suffix = match kinds.get(name) {
+                Some(&"counter") => "_total",
+                Some(&"info") => "_info",
+                _ => "",
+            };
+            let rest = match (mark, rest) {
+                ("# TYPE ", "info" | "stateset") => "gauge",
+                ("# TYPE ", "unknown") => "untyped",
+                (_, rest) => rest,
+            };
+            text.push_str(&format!("{mark}{name}{suffix} {rest}\n"));
+        } else if !line.starts_with('#') {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -90,6 +145,20 @@ mod tests {
         answer
     }
 
+    #[test]
+    fn a_scraper_that_names_no_openmetrics_gets_text() {
+        for (accept, text) in [
+            ("", false),
+            ("*/*", false),
+            ("text/plain", true),
+            ("text/plain;version=0.0.4;q=0.5,*/*;q=0.1", true),
+            ("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2", false),
+            ("text/html", false),
+        ] {
+            assert_eq!(asks_for_text(accept), text, "{accept}");
+        }
+    }
+
     #[tokio::test]
     async fn the_listener_serves_one_path_and_stops() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -102,6 +171,21 @@ mod tests {
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
         assert!(answer.contains(OPENMETRICS), "{answer}");
         assert!(answer.ends_with("# EOF\n"), "{answer}");
+        let text = ask(address, "GET /metrics HTTP/1.1\r\naccept: text/plain;version=0.0.4\r\nx:").await;
+        assert!(text.contains(TEXT), "{text}");
+        for line in [
+            "# TYPE sessiond_http_connections gauge",
+            "# TYPE sessiond_rejections_total counter",
+            "# HELP sessiond_rejections_total ",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+        assert!(
+            !text.contains("# EOF")
+                && !text.contains("# UNIT")
+                && text.contains("sessiond_rejections_total{limit=\"host\"} 0\n"),
+            "{text}"
+        );
         assert!(ask(address, "GET /").await.starts_with("HTTP/1.1 404 "));
         assert!(ask(address, "POST /metrics").await.starts_with("HTTP/1.1 405 "));
         for foreign in ["host: evil.example", "host: localhost\r\norigin: http://evil.example"] {

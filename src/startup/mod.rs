@@ -23,7 +23,7 @@ use crate::metrics::Metrics;
 use crate::server;
 use crate::service::{Clock as _, Service, SystemClock};
 use crate::store::Store;
-use crate::store::error::StoreError;
+use crate::store::error::{Cause, StoreError};
 use crate::store::open;
 use crate::traces::Traces;
 
@@ -105,14 +105,22 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     let addresses = config.listen_addresses().await?;
     let store = open(&config).await?;
     ready(&*store, &config, !config.no_migrate, false).await?;
+    tracing::info!(database = place(&config)?, "opened");
     if !store.feeds() {
         if !config.feed_retention.is_zero() {
             tracing::info!("a database that is distributed has no change feed");
         }
         let deadline = Instant::now() + DATABASE_CHECK;
-        store.end_feed(deadline).await?;
-        // So that the first sweep has nothing of it to commit beside the first requests.
-        store.prune_feed(SystemClock.now(), deadline).await?;
+        let end = async {
+            store.end_feed(deadline).await?;
+            // So that the first sweep has nothing of it to commit beside the first requests.
+            store.prune_feed(SystemClock.now(), deadline).await
+        };
+        match end.await {
+            // There is nothing to read of it, and what is left waits for a sweep.
+            Err(error) if error.cause == Cause::ReadOnly => {}
+            ended => drop(ended?),
+        }
     }
     let metrics = Arc::new(Metrics::new());
     let settings = config.access().map_err(StartError::Access)?;
@@ -138,19 +146,27 @@ pub async fn migrate(config: &Config, citus: bool) -> Result<(), StartError> {
     let store = open(config).await?;
     ready(&*store, config, true, citus).await?;
     store.close().await;
-    tracing::info!("the database is migrated");
+    tracing::info!(database = place(config)?, "the database is migrated");
     Ok(())
 }
 
-/// Opens the database for a command, also a file that a server holds.
+/// Opens the database for a command, also a file that a server holds, and names it on standard error. `creates`: one that is
+/// missing is made; else it must be there, with all migrations.
 ///
 /// # Errors
-/// It cannot be opened, or lacks a migration that only the server's start may apply.
-pub async fn open_beside(config: &Config) -> Result<Arc<dyn Store>, StartError> {
+/// It cannot be opened, is not there, or lacks a migration.
+pub async fn open_beside(config: &Config, creates: bool) -> Result<Arc<dyn Store>, StartError> {
     let (url, options, limits) = (&config.database_url, config.postgres_options(), config.store_limits());
-    let (store, is_alone) = open::beside(url.expose_secret(), options, limits).await?;
-    ready(&*store, config, is_alone && !config.no_migrate, false).await?;
+    let (store, is_alone) = open::beside(url.expose_secret(), creates, options, limits).await?;
+    ready(&*store, config, creates && is_alone && !config.no_migrate, false).await?;
+    // Whoever reads standard error does not hold the command up.
+    let _ = writeln!(io::stderr(), "database: {}", place(config)?);
     Ok(store)
+}
+
+/// The database, for people.
+fn place(config: &Config) -> Result<String, StoreError> {
+    open::place(config.database_url.expose_secret())
 }
 
 async fn open(config: &Config) -> Result<Arc<dyn Store>, StoreError> {
@@ -217,7 +233,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let mut settings = config.http_settings();
     settings.metrics =
         metrics_listener.as_ref().and_then(|listener| Some(url_of(listener.local_addr().ok()?, "/metrics")));
-    welcome(&listener.local_addr()?, &settings, service.database());
+    welcome(&listener.local_addr()?, &settings, &place(&config).unwrap_or_default());
     let origins = settings.origins.clone();
     let observers = Observers { audit: audit.clone(), traces: traces.clone() };
     let app = http::app(service.clone(), authenticator.clone(), observers, settings, metrics.clone(), clock);

@@ -42,6 +42,8 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
     fn check(&self) -> impl Future<Output = Result<Standby>> + Send;
+    /// Whether another process has the database open; `None` where that cannot be told.
+    fn is_open_elsewhere(&self) -> impl Future<Output = Result<Option<bool>>> + Send;
     fn clock(&self) -> impl Future<Output = Result<DatabaseClock>> + Send;
     /// Whether [`Tx::views`] answers the query with one statement.
     fn is_one_statement(&self, query: &SessionQuery) -> bool;
@@ -244,6 +246,8 @@ pub enum Standby {
     Awaited,
     /// There is one, and commits do not wait for it: it may lack what was acknowledged last.
     NotAwaited,
+    /// Nobody can tell, as the server takes no writes: `default_transaction_read_only` is on.
+    ReadOnly,
 }
 
 /// The clock of a database.

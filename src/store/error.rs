@@ -24,8 +24,10 @@ pub enum Cause {
     Conflict,
     /// The connection broke, or the server is stopping or starting: a retry may succeed.
     ConnectionLost,
-    /// The database does not answer, or cannot write: disk full, read-only, not migrated.
+    /// The database does not answer, or cannot write: disk full, not migrated.
     Unavailable,
+    /// The database takes no writes, by its settings: of a provider whose disk is full, or during a failover.
+    ReadOnly,
     /// PostgreSQL refuses the role or its password, or has no such database: waiting does not help.
     Refused,
     /// All connections are in use, or a lock is held for too long.
@@ -45,6 +47,7 @@ impl Cause {
             Self::Conflict => "conflict",
             Self::ConnectionLost => "connection_lost",
             Self::Unavailable => "unavailable",
+            Self::ReadOnly => "read_only",
             Self::Refused => "refused",
             Self::Overloaded => "overloaded",
             Self::Timeout => "timeout",
@@ -56,7 +59,12 @@ impl Cause {
     /// Transient: the same call may succeed later, without intervention.
     pub fn may_pass(self) -> bool {
         match self {
-            Self::Conflict | Self::ConnectionLost | Self::Unavailable | Self::Overloaded | Self::Timeout => true,
+            Self::Conflict
+            | Self::ConnectionLost
+            | Self::Unavailable
+            | Self::ReadOnly
+            | Self::Overloaded
+            | Self::Timeout => true,
             Self::Refused | Self::Config | Self::Internal => false,
         }
     }
@@ -141,7 +149,7 @@ impl StoreError {
     }
 
     /// SQLite's primary result code.
-    fn sqlite_code(&self) -> Option<i32> {
+    pub fn sqlite_code(&self) -> Option<i32> {
         match &self.source {
             Source::Sqlx(Error::Database(error)) if error.try_downcast_ref::<SqliteError>().is_some() => {
                 error.code()?.parse::<i32>().ok().map(|code| code & 0xff)
@@ -237,7 +245,7 @@ fn of_sqlstate(code: &str) -> Cause {
         | "25P03" | "25P04" | "57P05" // idle_in_transaction_session_, transaction_ and idle_session_timeout: the server
                                      // thought us too slow, and the connection is gone
         => Cause::ConnectionLost,
-        "25006" => Cause::Unavailable, // read_only_sql_transaction: a standby, or a failover under way
+        "25006" => Cause::ReadOnly, // read_only_sql_transaction: default_transaction_read_only, or a standby
         "42P01" => Cause::Unavailable, // undefined_table: not migrated yet
         LACKS_PRIVILEGE => Cause::Unavailable,
         "28000" | "28P01" // invalid_authorization_specification, invalid_password
@@ -265,7 +273,8 @@ fn of_sqlite(code: &str) -> Cause {
     }
     match code.map(|code| code & 0xff) {
         Ok(SQLITE_BUSY | 6) => Cause::Overloaded, // or LOCKED: the lock wait is over
-        Ok(8 | 10 | SQLITE_FULL | 14) => Cause::Unavailable, // READONLY, IOERR, CANTOPEN
+        Ok(8) => Cause::ReadOnly,
+        Ok(10 | SQLITE_FULL | 14) => Cause::Unavailable, // IOERR, CANTOPEN
         _ => Cause::Internal,
     }
 }
@@ -309,6 +318,7 @@ mod tests {
         assert_eq!(of_sqlstate("40P01"), Cause::Conflict);
         assert_eq!(of_sqlstate("53300"), Cause::Unavailable);
         assert_eq!(of_sqlstate("28P01"), Cause::Refused);
+        assert_eq!(of_sqlstate("25006"), Cause::ReadOnly);
         assert!(!Cause::Refused.may_pass());
         assert_eq!(of_sqlstate("08006"), Cause::ConnectionLost);
         assert_eq!(of_sqlstate("22P05"), Cause::Internal);

@@ -98,26 +98,17 @@ impl Inspector {
     /// The database cannot be reached, or lacks a migration of this binary.
     pub async fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
         let limits = StoreLimits { statement: PATIENCE, connections: 1, ..limits };
-        let (inspector, exists, migrator) = match DatabaseUrl::parse(url)? {
-            DatabaseUrl::Postgres(url) => (
-                Self::Postgres(postgres::Snapshots::open(&url, options, limits)?),
-                "select count(*) where to_regclass('_sqlx_migrations') is not null",
-                &postgres::MIGRATOR,
-            ),
-            DatabaseUrl::Sqlite(path) => (
-                Self::Sqlite(sqlite::Snapshots::open(path, limits)?),
-                "select count(*) from sqlite_master where name = '_sqlx_migrations'",
-                &sqlite::MIGRATOR,
-            ),
+        let inspector = match DatabaseUrl::parse(url)? {
+            DatabaseUrl::Postgres(url) => Self::Postgres(postgres::Snapshots::open(&url, options, limits)?),
+            DatabaseUrl::Sqlite(path) => Self::Sqlite(sqlite::Snapshots::open(path, limits).await?),
         };
         let mut snapshot = inspector.snapshot().await?;
-        let (tables,): (i64,) = snapshot.one(Query::new(exists)).await?;
-        let applied: Vec<(i64,)> = match tables {
-            0 => Vec::new(),
-            _ => snapshot.rows(Query::new("select version from _sqlx_migrations where success")).await?,
+        let (migrator, applied) = match &mut snapshot {
+            Snapshot::Postgres(tx) => (&postgres::MIGRATOR, tx.applied(false).await?),
+            Snapshot::Sqlite(tx) => (&sqlite::MIGRATOR, tx.applied().await?),
         };
         snapshot.end().await?;
-        all_applied(migrator, &applied.iter().map(|(version,)| *version).collect::<Vec<_>>())?;
+        all_applied(migrator, &applied)?;
         Ok(inspector)
     }
 

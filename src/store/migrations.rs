@@ -1,20 +1,96 @@
-//! Migrations, as far as both databases share them.
+//! Migrations, and whose a database is, as far as both databases share that. Nothing of a database is changed before it is known.
 
+use sqlx::FromRow;
 use sqlx::migrate::Migrator;
 
 use super::error::StoreError;
+
+/// Where a database notes its migrations. Other programs have `_sqlx_migrations`, which is the name that sqlx gives.
+pub const TABLE: &str = "sessiond_migrations";
+
+/// A migration as the database has it.
+#[derive(Debug, FromRow)]
+pub struct Applied {
+    pub version: i64,
+    pub checksum: Vec<u8>,
+    pub success: bool,
+}
+
+/// Reads every [`Applied`].
+pub const READ_APPLIED: &str = "select version, checksum, success from sessiond_migrations";
 
 /// Refuses a database that lacks a migration of this binary. What it has on top, a newer binary applied: migrations
 /// within a major version keep older binaries working.
 ///
 /// # Errors
-/// Migrations are pending.
-pub fn all_applied(migrator: &Migrator, applied: &[i64]) -> Result<(), StoreError> {
-    if migrator.iter().all(|migration| applied.contains(&migration.version)) {
-        Ok(())
-    } else {
-        Err(StoreError::config("migrations are pending: run `sessiond migrate`"))
+/// Migrations are pending, or one was applied in another form.
+pub fn all_applied(migrator: &Migrator, applied: &[Applied]) -> Result<(), StoreError> {
+    match (pending(migrator, applied)?.is_empty(), applied.is_empty()) {
+        (true, _) => Ok(()),
+        (false, false) => Err(StoreError::config("migrations are pending: run `sessiond migrate`")),
+        (false, true) => Err(StoreError::config(
+            "migrations are pending: run `sessiond migrate`, or name another database: this one has nothing of sessiond",
+        )),
     }
+}
+
+/// Those that the database lacks, by their versions.
+///
+/// # Errors
+/// One was applied in another form, or in part.
+pub fn pending(migrator: &Migrator, applied: &[Applied]) -> Result<Vec<i64>, StoreError> {
+    if let Some(Applied { version, .. }) = applied.iter().find(|applied| !applied.success) {
+        return Err(StoreError::config(format!("migration {version} was applied in part: restore a backup")));
+    }
+    let mut pending = Vec::new();
+    for migration in migrator.iter() {
+        match applied.iter().find(|applied| applied.version == migration.version) {
+            None => pending.push(migration.version),
+            Some(applied) if *applied.checksum == *migration.checksum => {}
+            Some(_) => return Err(StoreError::config(ANOTHER_BUILD)),
+        }
+    }
+    Ok(pending)
+}
+
+/// Migrations never change once they are released.
+const ANOTHER_BUILD: &str = "the database was made by a build of sessiond that was never released, and cannot be converted: name a \
+                             new database, and move the sessions by `sessiond export` of that build and `sessiond import`";
+
+/// Names of what migrations make: `create table NAME`, `create function NAME`.
+pub fn names<'m>(migrator: &'m Migrator, kind: &str) -> Vec<&'m str> {
+    let opening = format!("create {kind} ");
+    let lines = migrator.iter().flat_map(|migration| migration.sql.as_str().lines());
+    let names = lines.filter_map(|line| line.strip_prefix(&opening)?.split([' ', '(']).next());
+    names.collect()
+}
+
+/// What a look at a database finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    pub name: String,
+    /// A table, and not a view, an index, or a table of another server.
+    pub is_table: bool,
+}
+
+/// Why a database in which this was found, and no [`TABLE`], is not to be touched. `place` is where it was found, such as "the
+/// schema public", and `remedy` what to do.
+pub fn anothers(place: &str, found: &[Named], remedy: &str) -> StoreError {
+    /// Tables by which a database of sessiond is known that was made before [`TABLE`] had its name.
+    const KNOWN_BY: [&str; 4] = ["sessions", "events", "buried_sessions", "session_spans"];
+    const SHOWN: usize = 5;
+    if KNOWN_BY.iter().all(|name| found.iter().any(|named| named.is_table && named.name == *name)) {
+        return StoreError::config(ANOTHER_BUILD);
+    }
+    let mut names: Vec<&str> = found.iter().take(SHOWN).map(|named| named.name.as_str()).collect();
+    if found.len() > SHOWN {
+        names.push("\u{2026}");
+    }
+    let names = names.join(", ");
+    let is_not = if found.len() == 1 { "is not one" } else { "are none" };
+    StoreError::config(format!(
+        "{place} is another program's: {names} there {is_not} of sessiond's; {remedy}; nothing was changed"
+    ))
 }
 
 /// The statements of a migration, one by one: a distributed PostgreSQL refuses several in one message where one makes an index.

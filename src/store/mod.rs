@@ -48,7 +48,7 @@ use runner::{OnCommit, OnWait};
 use together::Sharing;
 use tokio::time::Instant;
 
-use crate::domain::access::{ApiKey, Names};
+use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::append::Append;
 use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
@@ -94,6 +94,9 @@ pub trait Store: Send + Sync + 'static {
     /// Reachable, and every migration of this binary applied.
     async fn check(&self, deadline: Instant) -> Result<Standby, StoreError>;
 
+    /// Whether another process has the database open; `None` where that cannot be told.
+    async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>, StoreError>;
+
     /// Creates a session, or finds it.
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome, StoreError>;
 
@@ -112,6 +115,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Creates a session from another one's past.
     async fn fork(&self, fork: &Fork, deadline: Instant) -> Result<ForkOutcome, StoreError>;
+
+    /// What the events of a session cost that are not trimmed, up to a revision; 0 if it is not there.
+    async fn log_cost(&self, key: &SessionKey, to: i64, deadline: Instant) -> Result<i64, StoreError>;
 
     /// Appends the event that rewinds a session, and reads the session in the same transaction.
     async fn rewind(&self, rewind: &RewindRequest, deadline: Instant) -> Result<RewindOutcome, StoreError>;
@@ -257,6 +263,31 @@ pub trait Store: Send + Sync + 'static {
 
     /// The secret that signs the tokens of users: the same for every process. The first call stores its `draw`.
     async fn token_secret(&self, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32], StoreError>;
+
+    /// As [`Store::token_secret`], if there is one.
+    async fn stored_token_secret(&self, deadline: Instant) -> Result<Option<[u8; 32]>, StoreError>;
+
+    /// Puts another secret in the place of [`Store::token_secret`].
+    async fn replace_token_secret(&self, secret: [u8; 32], deadline: Instant) -> Result<(), StoreError>;
+
+    /// Up to `limit` keys that were revoked, by id in byte order, after `after`: their ids, and when that was.
+    async fn revoked_keys(
+        &self,
+        after: &str,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Vec<(String, Micros)>, StoreError>;
+
+    /// Up to `limit` users whose tokens were ever revoked, after `after`, and how often that was.
+    async fn token_epochs(
+        &self,
+        after: Option<&TokenEpoch>,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Vec<TokenEpoch>, StoreError>;
+
+    /// Raises [`Store::token_epoch`] of a user to this; whether it was lower.
+    async fn raise_token_epoch(&self, epoch: &TokenEpoch, deadline: Instant) -> Result<bool, StoreError>;
 
     /// How often the tokens of a user were revoked.
     async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64, StoreError>;

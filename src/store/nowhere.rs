@@ -11,7 +11,7 @@ use super::error::{Cause, StoreError};
 use super::pool::{Nodes, PoolUse};
 use super::runner::{OnCommit, OnWait};
 use super::together::Sharing;
-use crate::domain::access::{ApiKey, Names};
+use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::append::Append;
 use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
@@ -67,6 +67,10 @@ impl Store for Nowhere {
         Ok(Standby::Absent)
     }
 
+    async fn is_open_elsewhere(&self, _: Instant) -> Result<Option<bool>> {
+        Ok(None)
+    }
+
     async fn create(&self, _: &Arc<Creation>, _: Instant) -> Result<CreateOutcome> {
         written()
     }
@@ -85,6 +89,10 @@ impl Store for Nowhere {
 
     async fn fork(&self, _: &Fork, _: Instant) -> Result<ForkOutcome> {
         written()
+    }
+
+    async fn log_cost(&self, _: &SessionKey, _: i64, _: Instant) -> Result<i64> {
+        Ok(0)
     }
 
     async fn rewind(&self, _: &RewindRequest, _: Instant) -> Result<RewindOutcome> {
@@ -235,6 +243,26 @@ impl Store for Nowhere {
 
     /// A write: the first call of a database stores what it draws.
     async fn token_secret(&self, _: [u8; 32], _: Instant) -> Result<[u8; 32]> {
+        written()
+    }
+
+    async fn stored_token_secret(&self, _: Instant) -> Result<Option<[u8; 32]>> {
+        Ok(None)
+    }
+
+    async fn replace_token_secret(&self, _: [u8; 32], _: Instant) -> Result<()> {
+        written()
+    }
+
+    async fn revoked_keys(&self, _: &str, _: usize, _: Instant) -> Result<Vec<(String, Micros)>> {
+        Ok(Vec::new())
+    }
+
+    async fn token_epochs(&self, _: Option<&TokenEpoch>, _: usize, _: Instant) -> Result<Vec<TokenEpoch>> {
+        Ok(Vec::new())
+    }
+
+    async fn raise_token_epoch(&self, _: &TokenEpoch, _: Instant) -> Result<bool> {
         written()
     }
 

@@ -7,7 +7,7 @@ use super::error::StoreError;
 use super::limits::PostgresOptions;
 use super::limits::StoreLimits;
 use super::postgres::{Postgres, connect};
-use super::sqlite::Sqlite;
+use super::sqlite::{self, Sqlite};
 use super::transactions::Transactions;
 use super::url::DatabaseUrl;
 
@@ -22,22 +22,34 @@ pub async fn database(url: &str, options: PostgresOptions, limits: StoreLimits) 
     }
 }
 
-/// As [`database`], also a SQLite file that another process holds, which must be there; whether nobody else holds it. Changes
-/// of what a serving process remembers (sessions, their events and state) must not be made beside it.
+/// As [`database`], also a SQLite file that another process holds; whether nobody else holds it. Changes of what a serving process
+/// remembers (sessions, their events and state) must not be made beside it. Unless `creates`, a file must be there.
 ///
 /// # Errors
 /// As [`database`].
 pub async fn beside(
     url: &str,
+    creates: bool,
     options: PostgresOptions,
     limits: StoreLimits,
 ) -> Result<(Arc<dyn Store>, bool), StoreError> {
     match DatabaseUrl::parse(url)? {
         DatabaseUrl::Postgres(_) => Ok((database(url, options, limits).await?, true)),
         DatabaseUrl::Sqlite(path) => {
-            let (sqlite, is_alone) = Sqlite::open_beside(path, limits).await?;
+            let (sqlite, is_alone) = Sqlite::open_beside(path, creates, limits).await?;
             Ok((Arc::new(Transactions::new(sqlite)), is_alone))
         }
+    }
+}
+
+/// The database that a URL names, for people: a file by its path; a server, and its database, without the user.
+///
+/// # Errors
+/// As [`check_url`].
+pub fn place(url: &str) -> Result<String, StoreError> {
+    match DatabaseUrl::parse(url)? {
+        DatabaseUrl::Postgres(url) => Ok(connect::place_of_database(&connect::options(&url)?)),
+        DatabaseUrl::Sqlite(path) => Ok(sqlite::place(path)),
     }
 }
 

@@ -27,7 +27,7 @@ const PAGE_ROWS: i64 = 500;
 pub async fn import(config: &Config, args: AdkArgs) -> Result<(), Error> {
     let mut source = Database::open(&args.from).await?;
     source.check().await?;
-    let service = super::service(config).await?;
+    let service = super::service(config, !args.dry_run).await?;
     let apps = match args.app {
         Some(app) => vec![app.to_string()],
         None => source.apps().await?,

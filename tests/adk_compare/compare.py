@@ -7,7 +7,8 @@ ids and times of the present are masked, and of an error only its status and tha
 are in DIFFERENCES, each with its reason: one that is not listed fails, and so does one that no longer shows. They make
 the table in docs/adk.md, which `--table` prints.
 
-Then google-adk's own HTTP client, as it is, is used against sessiond.
+Then google-adk's own HTTP client, as it is, is used against sessiond, and events of every shape are read at the paths of ADK's
+server (shapes_check.py).
 
 Runs in the Python that has google-adk; `scripts/adk-compare` makes one.
 """
@@ -31,6 +32,9 @@ from google.adk.cli.conformance.adk_web_server_client import AdkWebServerClient
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
+
+import shapes
+import shapes_check
 
 ROOT = Path(__file__).resolve().parents[2]
 S = "/apps/demo/users/ada/sessions"
@@ -480,6 +484,9 @@ def main():
                 faults.append(f"{name}: listed {listed}, found {found}")
         unknown = DIFFERENCES.keys() - {name for name, *_ in requests()}
         faults.extend(f"{name}: listed, but there is no such request" for name in unknown)
+        if shapes.table() != (ROOT / "src/domain/shape/models.rs").read_text():
+            faults.append("the library has other models than src/domain/shape/models.rs, which shapes.py writes")
+        faults.extend(shapes_check.check(sessiond))
         asyncio.run(use_client(str(sessiond.base_url)))
         print(
             f"google-adk {google.adk.__version__}: {len(requests())} requests, {same} the same, {len(DIFFERENCES)} as listed"

@@ -116,7 +116,9 @@ class Server:
         return [os.environ["SESSIOND_BIN"], "--database-url", f"sqlite://{self.folder}/data.db"]
 
     def new_key(self, *flags):
-        """A key, made by the command line."""
+        """A key, made by the command line; of all apps and of a name like others, unless the flags say so."""
+        given = {flag.partition("=")[0] for flag in flags}
+        flags = (*flags, *(flag for flag in ("--name=a test", "--apps=*") if flag.partition("=")[0] not in given))
         run = subprocess.run(
             [*self._command, "keys", "create", *flags], env=self._environment, check=True, capture_output=True, text=True
         )

@@ -171,7 +171,7 @@ def test_the_secret_is_copied(browser, keys_page):
 
 def test_a_server_that_asks_for_no_credential(shared_server, browser):
     page = browser.page(shared_server).open("#/keys")
-    page.find(".example", "sessiond keys create --name me --role admin")
+    page.find(".example", "sessiond keys create --name me --role admin --apps '*'")
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -3,7 +3,7 @@
 
 use std::{
     env, fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -72,6 +72,10 @@ impl TempFile {
     /// Another content, at once: whoever reads sees the one or the other.
     fn replace(&self, content: &str) {
         fs::rename(&Self::new(content).0, &self.0).expect("replace the file");
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 
     pub fn flag(&self, name: &str) -> String {
@@ -161,9 +165,10 @@ async fn key_made(place: &Place, args: &[&str]) -> String {
 }
 
 async fn keys_are_made_listed_and_revoked_on_the_command_line(place: Place) {
-    // Before any server has seen the database.
+    // Before any server has seen the database, which no command for keys makes.
+    assert!(Sessiond::run(&["migrate"], &[("DATABASE_URL", &place.url())]).await.status.success());
     assert_eq!(keys_out(&place, &["list"]).await, "");
-    let admin = key_made(&place, &["create", "--role=admin"]).await;
+    let admin = key_made(&place, &["create", "--name=ops", "--role=admin", "--apps=*"]).await;
     let server = Server::start(&place.url(), &[]).await;
     server.get(WHOAMI).await.problem(401, "unauthenticated");
     let whoami = server.get(WHOAMI).bearer(&admin).await.expect(200).json();
@@ -206,33 +211,43 @@ async fn keys_are_made_listed_and_revoked_on_the_command_line(place: Place) {
 }
 
 async fn what_makes_no_sense_makes_no_key(place: Place) {
-    let key = key_made(&place, &["create", "--role=reader"]).await;
-    let ended = key_made(&place, &["create", "--role=reader", "--ttl=1ms"]).await;
-    let gone = key_made(&place, &["create", "--role=reader"]).await;
+    assert!(Sessiond::run(&["migrate"], &[("DATABASE_URL", &place.url())]).await.status.success());
+    let key = key_made(&place, &["create", "--name=a", "--role=reader", "--apps=a"]).await;
+    let ended = key_made(&place, &["create", "--name=b", "--role=reader", "--apps=a", "--ttl=1ms"]).await;
+    let gone = key_made(&place, &["create", "--name=c", "--role=reader", "--apps=a"]).await;
     keys_out(&place, &["revoke", id_of(&gone)]).await;
     let before = keys_out(&place, &["list"]).await;
     let long = format!("--name={}", "n".repeat(257));
     let many = format!("--apps={}", ["a"; 101].join(","));
     for (args, words) in [
         (&["create"][..], "--role"),
-        (&["create", "--role=king"], "must be reader, user, agent, operator or admin"),
-        (&["create", "--role=Admin"], "must be reader, user, agent, operator or admin"),
-        (&["create", "--role="], "--role"),
-        (&["create", "--role=user"], "users of the role `user` must be exactly one name"),
-        (&["create", "--role=user", "--users=u*"], "users of the role `user` must be exactly one name"),
-        (&["create", "--role=user", "--users=u,v"], "users of the role `user` must be exactly one name"),
-        (&["create", "--role=agent", "--apps="], "apps must be a list of 1 to 100 names"),
-        (&["create", "--role=agent", "--apps=a,"], "apps must be a list of 1 to 100 names"),
-        (&["create", "--role=agent", "--apps=.."], "apps must be a list of 1 to 100 names"),
-        (&["create", "--role=agent", &many], "apps must be a list of 1 to 100 names"),
-        (&["create", "--role=agent", "--users=a\nb"], "users must be a list of 1 to 100 names"),
-        (&["create", "--role=agent", "--name="], "without control characters"),
-        (&["create", "--role=agent", "--name=a\nb"], "without control characters"),
-        (&["create", "--role=agent", "--name=\u{1b}[2J"], "without control characters"),
-        (&["create", "--role=agent", &long], "1 to 256 bytes"),
-        (&["create", "--role=agent", "--ttl=0"], "--ttl"),
-        (&["create", "--role=agent", "--ttl=0d"], "--ttl"),
-        (&["create", "--role=agent", "--ttl=soon"], "--ttl"),
+        // Nothing is for all apps that does not say so, and nothing is without a name.
+        (&["create", "--name=n", "--role=admin"], "--apps"),
+        (&["create", "--role=admin", "--apps=*"], "--name"),
+        (&["create", "--name=n", "--role=king", "--apps=a"], "must be reader, user, agent, operator or admin"),
+        (&["create", "--name=n", "--role=Admin", "--apps=a"], "must be reader, user, agent, operator or admin"),
+        (&["create", "--name=n", "--role=", "--apps=a"], "--role"),
+        (&["create", "--name=n", "--role=user", "--apps=a"], "users of the role `user` must be exactly one name"),
+        (
+            &["create", "--name=n", "--role=user", "--users=u*", "--apps=a"],
+            "users of the role `user` must be exactly one name",
+        ),
+        (
+            &["create", "--name=n", "--role=user", "--users=u,v", "--apps=a"],
+            "users of the role `user` must be exactly one name",
+        ),
+        (&["create", "--name=n", "--role=agent", "--apps="], "apps must be a list of 1 to 100 names"),
+        (&["create", "--name=n", "--role=agent", "--apps=a,"], "apps must be a list of 1 to 100 names"),
+        (&["create", "--name=n", "--role=agent", "--apps=.."], "apps must be a list of 1 to 100 names"),
+        (&["create", "--name=n", "--role=agent", &many], "apps must be a list of 1 to 100 names"),
+        (&["create", "--name=n", "--role=agent", "--users=a\nb", "--apps=a"], "users must be a list of 1 to 100 names"),
+        (&["create", "--role=agent", "--name=", "--apps=a"], "without control characters"),
+        (&["create", "--role=agent", "--name=a\nb", "--apps=a"], "without control characters"),
+        (&["create", "--role=agent", "--name=\u{1b}[2J", "--apps=a"], "without control characters"),
+        (&["create", "--role=agent", &long, "--apps=a"], "1 to 256 bytes"),
+        (&["create", "--name=n", "--role=agent", "--ttl=0", "--apps=a"], "--ttl"),
+        (&["create", "--name=n", "--role=agent", "--ttl=0d", "--apps=a"], "--ttl"),
+        (&["create", "--name=n", "--role=agent", "--ttl=soon", "--apps=a"], "--ttl"),
         (&["revoke"], "<ID>"),
         (&["revoke", "aaaaaaaaaaaa"], "there is no such key"),
         (&["revoke", id_of(&gone)], "there is no such key"),
@@ -245,7 +260,7 @@ async fn what_makes_no_sense_makes_no_key(place: Place) {
         let ran = keys(&place, args).await;
         assert!(matches!(ran.status, Some(1 | 2)), "{args:?}: {:?}", ran.status);
         assert_eq!(ran.out, "", "{args:?}");
-        let line = ran.err.lines().next().unwrap_or_default();
+        let line = ran.err.lines().find(|line| !line.starts_with("database: ")).unwrap_or_default();
         let is_clear = ran.err.starts_with("error: ") && ran.err.contains(words);
         assert!(is_clear && !ran.err.contains("panicked"), "{args:?}: {line}");
     }
@@ -268,7 +283,7 @@ async fn the_first_key_closes_an_open_server(place: Place) {
         assert_eq!(server.get(WHOAMI).await.expect(200).json()["kind"], "none");
     }
     servers[0].post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
-    let key = key_made(&place, &["create", "--role=reader", "--apps=a"]).await;
+    let key = key_made(&place, &["create", "--name=a test", "--role=reader", "--apps=a"]).await;
     for server in &servers {
         until(401, || server.get(SESSION)).await;
         server.post(SESSIONS).json(json!({})).await.problem(401, "unauthenticated");
@@ -319,7 +334,7 @@ async fn a_key_is_rotated(place: Place) {
     server.get(WHOAMI).bearer(&last).await.expect(200);
 
     // A rotation prolongs nothing.
-    let ending = key_made(&place, &["create", "--role=reader", "--ttl=1h"]).await;
+    let ending = key_made(&place, &["create", "--name=a test", "--role=reader", "--apps=*", "--ttl=1h"]).await;
     let next = key_made(&place, &["rotate", id_of(&ending), "--overlap=2d"]).await;
     let (a, b) = (server.get(WHOAMI).bearer(&ending).await.json(), server.get(WHOAMI).bearer(&next).await.json());
     assert!(a["expireTime"].is_number() && a["expireTime"] == b["expireTime"], "{a} {b}");
@@ -366,7 +381,7 @@ async fn an_open_address_takes_authentication(place: Place) {
     }
     // None of these is remembered by the database; a key is.
     assert!(start(&[]).await.is_err());
-    let key = key_made(&place, &["create", "--role=reader"]).await;
+    let key = key_made(&place, &["create", "--name=a test", "--role=reader", "--apps=*"]).await;
     keys_out(&place, &["revoke", id_of(&key)]).await;
     let (api, process) = start(&[]).await.unwrap_or_else(|(_, log)| panic!("{log}"));
     api.get(WHOAMI).bearer(&key).await.problem(401, "unauthenticated");
@@ -567,6 +582,7 @@ async fn jwt_are_judged(place: Place) {
             ("other claims", forged),
             ("iss", jwt(ed, "EdDSA", json!({"iss": "https://issuer.example/"}))),
             ("no iss", jwt(ed, "EdDSA", json!({"iss": null}))),
+            ("a list as iss", jwt(ed, "EdDSA", json!({"iss": ["https://issuer.example"]}))),
             ("aud", jwt(ed, "EdDSA", json!({"aud": ["another", "one"]}))),
             ("no aud", jwt(ed, "EdDSA", json!({"aud": null}))),
             ("exp", jwt(ed, "EdDSA", json!({"exp": now() - 61}))),
@@ -582,6 +598,8 @@ async fn jwt_are_judged(place: Place) {
         server.get(WHOAMI).bearer(&listed).await.expect(200);
         // A `*` of the issuer is a character.
         let star = jwt(ed, "EdDSA", json!({"sub": "*"}));
+        let whoami = server.get(WHOAMI).bearer(&star).await.expect(200).json();
+        assert_eq!((&whoami["id"], &whoami["users"]), (&json!("*"), &json!(["\\*"])), "not all users");
         server.get(format!("/v1/apps/a/users/EdDSA-{nth}/sessions/s")).bearer(&star).await.expect(404);
     }
     place.finish().await;
@@ -600,7 +618,7 @@ async fn names_and_roles_come_from_claims(place: Place) {
     let token = |role: Value, apps: Value| jwt(&key, "k", json!({"sessiond_role": role, "apps": apps, "email": "u@x"}));
     for (role, apps, expected) in [
         (json!("user"), json!("a"), Some((json!(["a"]), json!(["u@x"])))),
-        (json!("user"), json!(["b*", "a"]), Some((json!(["a", "b*"]), json!(["u@x"])))),
+        (json!("user"), json!(["b*", "a"]), Some((json!(["a", "b\\*"]), json!(["u@x"])))),
         (json!("agent"), json!(["a"]), Some((json!(["a"]), json!(["*"])))),
         (json!("reader"), json!(["a"]), Some((json!(["a"]), json!(["*"])))),
         (json!("admin"), json!(["a"]), Some((json!(["a"]), json!(["*"])))),
@@ -1068,10 +1086,10 @@ async fn what_is_refused_costs_nothing(place: Place) {
 
 async fn who_was_revoked_elsewhere_makes_nothing_that_stays(place: Place) {
     let server = Server::start(&place.url(), &[]).await;
-    let other = key_made(&place, &["create", "--role=reader"]).await;
+    let other = key_made(&place, &["create", "--name=a test", "--role=reader", "--apps=*"]).await;
     let path = format!("/v1/keys/{}", id_of(&other));
     until(401, || server.get(WHOAMI)).await;
-    let of_admin = async || key_made(&place, &["create", "--role=admin"]).await;
+    let of_admin = async || key_made(&place, &["create", "--name=a test", "--role=admin", "--apps=*"]).await;
     let (a, b, c) = (of_admin().await, of_admin().await, of_admin().await);
     // The server remembers what they may do, and another process revokes them.
     for key in [&a, &b, &c] {
@@ -1136,7 +1154,7 @@ fn made_up(id: &str, secret: usize) -> String {
 
 async fn a_secret_that_is_made_up_is_none(place: Place) {
     let server = Server::start(&place.url(), &[]).await;
-    let key = key_made(&place, &["create", "--role=reader"]).await;
+    let key = key_made(&place, &["create", "--name=a test", "--role=reader", "--apps=*"]).await;
     until(401, || server.get(WHOAMI)).await;
     for _ in 0..2 {
         server.get(WHOAMI).bearer(&made_up(id_of(&key), 1)).await.problem(401, "unauthenticated");
@@ -1152,7 +1170,7 @@ async fn a_secret_that_is_made_up_is_none(place: Place) {
 async fn keys_that_are_made_up_take_few_look_ups() {
     let place = Place::postgres().await;
     let server = Server::start(&place.url(), &[]).await;
-    let key = key_made(&place, &["create", "--role=reader"]).await;
+    let key = key_made(&place, &["create", "--name=a test", "--role=reader", "--apps=*"]).await;
     until(401, || server.get(WHOAMI)).await;
     server.get(WHOAMI).bearer(&key).await.expect(200);
 

@@ -61,13 +61,13 @@ async fn columns(place: &Place) -> Columns {
         Place::Postgres(_) => {
             "select table_name::text, ordinal_position::bigint, column_name::text, is_nullable = 'YES' \
              from information_schema.columns where table_schema = current_schema() \
-               and table_name <> '_sqlx_migrations' \
+               and table_name <> 'sessiond_migrations' \
              order by table_name collate \"C\", ordinal_position"
         }
         Place::Sqlite(_) => {
             "select m.name, c.cid + 1, c.name, not c.\"notnull\" and not (c.pk > 0 and m.sql like '%without rowid%') \
              from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table' \
-               and m.name not like 'sqlite_%' and m.name <> '_sqlx_migrations' \
+               and m.name not like 'sqlite_%' and m.name <> 'sessiond_migrations' \
              order by m.name, c.cid"
         }
     };
@@ -118,13 +118,13 @@ async fn indexes(place: &Place) -> Indexes {
              left join pg_constraint c on c.conindid = x.indexrelid and c.contype in ('p', 'u') \
              cross join lateral generate_series(1, x.indnkeyatts) as k(n) \
              left join pg_attribute a on a.attrelid = x.indrelid and a.attnum = x.indkey[k.n - 1] \
-             where t.relnamespace = current_schema()::regnamespace and t.relname <> '_sqlx_migrations' \
+             where t.relnamespace = current_schema()::regnamespace and t.relname <> 'sessiond_migrations' \
              order by i.relname, k.n"
         }
         Place::Sqlite(_) => {
             "select i.name, m.name, i.origin <> 'c', i.origin = 'pk', i.\"unique\", i.partial, c.name, c.desc \
              from sqlite_master m, pragma_index_list(m.name) i, pragma_index_xinfo(i.name) c \
-             where m.type = 'table' and m.name <> '_sqlx_migrations' and c.key \
+             where m.type = 'table' and m.name <> 'sessiond_migrations' and c.key \
              order by i.name, c.seqno"
         }
     };

@@ -26,6 +26,7 @@ on_both_databases!(
     refusals_are_counted_and_not_logged_one_by_one,
     readers_that_do_not_read_take_the_places_of_streams_only,
     readers_that_do_not_read_are_cut_off,
+    readers_that_do_not_read_do_not_hold_up_a_stop,
     answers_that_nobody_reads_take_no_more_than_their_room,
     an_app_leaves_places_of_watches_and_transfers_to_another,
     bodies_that_were_only_announced_take_no_memory,
@@ -231,6 +232,23 @@ async fn readers_that_do_not_read_are_cut_off(place: Place) {
     // Who reads gets all of it, however short the time for one who does not.
     let whole = server.get(SESSION).await.expect(200).json();
     assert_eq!(whole["events"].as_array().unwrap().len(), LONG);
+}
+
+async fn readers_that_do_not_read_do_not_hold_up_a_stop(place: Place) {
+    let args = ["--max-body-bytes=16MiB", "--answer-stall-timeout=10m", "--idle-timeout=20m", "--drain-timeout=20s"];
+    let mut server = Server::start(&place.url(), &[&args[..], PATIENT].concat()).await;
+    create_long(&server).await;
+    let mut readers = Vec::new();
+    for path in [SESSION, "/v1/apps/a/export"] {
+        let mut reader = ask_for(&server, path).await;
+        assert_eq!(status(&mut reader).await, "HTTP/1.1 200");
+        readers.push(reader);
+    }
+    server.process.sigterm();
+    assert!(server.process.wait().await.success(), "{}", server.process.log());
+    let log = server.process.log();
+    assert!(log.contains("\"aborted\":0"), "none was left at the end of the drain: {log}");
+    verify(&place.url()).await;
 }
 
 async fn answers_that_nobody_reads_take_no_more_than_their_room(place: Place) {

@@ -19,7 +19,7 @@ const MIGRATION: &str = include_str!("../../migrations/postgres/0001_sessions.sq
 const OF_NO_APP: [&str; 5] = ["api_keys", "token_secrets", "erasure_secrets", "changes", "ticks"];
 
 /// Statements on these, and why.
-const ON_TABLES_OF_NO_APP: [(&str, &str); 24] = [
+const ON_TABLES_OF_NO_APP: [(&str, &str); 25] = [
     ("feed_tick", "ticks are of all apps"),
     ("feed_oldest", "ticks are of all apps"),
     ("feed_latest", "ticks are of all apps"),
@@ -39,6 +39,7 @@ const ON_TABLES_OF_NO_APP: [(&str, &str); 24] = [
     ("any_api_key", "a key is of no app"),
     ("api_key", "a key is of no app: looked up by its id"),
     ("api_keys", "lists them: a key is of no app"),
+    ("revoked_api_keys", "the ledger of revocations has them all"),
     ("lock_api_key", "a key is of no app: looked up by its id"),
     ("change_api_key", "a key is of no app: looked up by its id"),
     ("revoke_api_key", "a key is of no app: looked up by its id"),
@@ -47,7 +48,7 @@ const ON_TABLES_OF_NO_APP: [(&str, &str); 24] = [
 ];
 
 /// Statements on tables of apps that are of all apps, and why. Of a distributed database they go to all shards.
-const OF_ALL_APPS: [(&str, &str); 12] = [
+const OF_ALL_APPS: [(&str, &str); 13] = [
     ("policies", "the sweep goes through all"),
     ("apps", "lists them"),
     ("expired", "the sweep goes through all"),
@@ -58,6 +59,7 @@ const OF_ALL_APPS: [(&str, &str); 12] = [
     ("forget_app_patches", "the sweep goes through all"),
     ("erasure", "looked up by its id, of whatever app"),
     ("erasures", "lists them"),
+    ("token_epochs", "the ledger of revocations has them all"),
     ("erasures_to_finish", "the sweep goes through all"),
     ("erasure_counts", "an import reads those of all apps at its beginning"),
 ];

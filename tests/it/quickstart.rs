@@ -296,6 +296,12 @@ fn mask(word: &str) -> String {
         return format!("{}ID", &word[..start]);
     }
     let is_hex = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit());
+    if let Some(id) = word.strip_prefix("admin-")
+        && id.len() == 16
+        && is_hex(id)
+    {
+        return "ADMIN".to_owned();
+    }
     if let [sequence, mark, event] | [sequence, mark, event, _] = word.split('-').collect::<Vec<_>>()[..]
         && is_hex(mark)
         && mark.len() >= 12
@@ -330,6 +336,7 @@ fn what_is_masked_is_what_changes() {
         (r#""4.1.1.7460812287493caf-2""#, r#""4.1.1MARK-2""#),
         (r#"{"id":"55aqj6aovfso","key":"sdk_a_B-9.c"}"#, r#"{"id":"KEY","key":"CREDENTIAL"}"#),
         (r#"{"id":"gfiqxyvccsms"}"#, r#"{"id":"KEY"}"#),
+        (r#"{"id":"admin-86cb8b94425c0a1f"}"#, r#"{"id":"ADMIN"}"#),
         ("gfiqxyvccsms role=agent apps=shop\n", "KEY role=agent apps=shop\n"),
         (
             r#"{"position":"mRiN5cZLGB5DM0JuRFDxeHfcCJoC3JEWCPkEWAVR5yM","kind":"events"}"#,

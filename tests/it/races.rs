@@ -46,6 +46,9 @@ on_both_databases!(
     readers_see_one_moment_and_writers_never_deadlock,
     contenders_for_a_lease_take_turns,
     side_writers_never_fail_the_holder_of_a_lease,
+    no_race_exceeds_the_sessions_of_a_user,
+    no_race_exceeds_the_events_of_a_session,
+    a_policy_holds_from_its_answer_on,
 );
 
 /// How many answers have this status; all others must have that one.
@@ -859,5 +862,92 @@ async fn side_writers_never_fail_the_holder_of_a_lease(place: Place) {
     let held = fleet.api(1).get(format!("{SESSION}/lease")).await.expect(200).json();
     assert_eq!((&held["epoch"], &held["owner"]), (&json!(1), &json!("o")));
     assert!(held["expireTime"].as_f64() > granted["expireTime"].as_f64(), "it was extended");
+    fleet.verify().await;
+}
+
+async fn no_race_exceeds_the_sessions_of_a_user(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "source").await;
+    let limits = json!({"limits": {"sessionsPerUser": 6}});
+    fleet.api(0).put(format!("{APP}/policy")).json(limits).await.expect(200);
+    let answers = together((0..48).map(|n| {
+        let api = fleet.api(n / 4);
+        async move {
+            match n % 4 {
+                0 => api.post(SESSIONS).await,
+                1 => api.post(SESSIONS).json(json!({"events": [{"author": "a"}], "state": {"user:k": n}})).await,
+                2 => api.put(format!("{SESSIONS}/p{n}")).await,
+                _ => api.post(format!("{SESSIONS}/source/fork")).await,
+            }
+        }
+    }))
+    .await;
+    assert_eq!(count(&answers, 201, 409), 5);
+    assert!(
+        answers.iter().filter(|answer| answer.status == 409).all(|answer| answer.json()["limit"] == "sessionsPerUser")
+    );
+    let list = fleet.api(1).get(SESSIONS).await.expect(200).json();
+    assert_eq!(list["sessions"].as_array().unwrap().len(), 6);
+    fleet.verify().await;
+}
+
+async fn no_race_exceeds_the_events_of_a_session(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "s").await;
+    let limits = json!({"limits": {"eventsPerSession": 10}});
+    fleet.api(0).put(format!("{APP}/policy")).json(limits).await.expect(200);
+    let answers = together((0..40).map(|n| {
+        let api = fleet.api(n);
+        async move {
+            match n % 4 {
+                0 => api.patch(STATE).json(json!({"stateDelta": {"k": n}})).await,
+                _ => api.post(EVENTS).json(delta("k", n)).await,
+            }
+        }
+    }))
+    .await;
+    let done = answers.iter().filter(|answer| matches!(answer.status, 200 | 201)).count();
+    assert_eq!(done, 10);
+    let refused: Vec<_> = answers.iter().filter(|answer| !matches!(answer.status, 200 | 201)).collect();
+    assert!(refused.iter().all(|answer| answer.status == 409 && answer.json()["limit"] == "eventsPerSession"));
+    assert_eq!(fleet.api(1).get(SESSION).await.expect(200).json()["revision"], 10);
+    fleet.verify().await;
+}
+
+/// Whatever a process has in its caches: no transaction that begins after the policy was answered exceeds it.
+async fn a_policy_holds_from_its_answer_on(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    let policy = format!("{APP}/policy");
+    for round in 0..10 {
+        let id = format!("s{round}");
+        create(&fleet.api(0), &id).await;
+        let (session, stop) = (format!("{SESSIONS}/{id}"), Arc::new(AtomicBool::new(false)));
+        let writers: Vec<_> = (0..4)
+            .map(|n| {
+                let (api, path, stop) = (fleet.api(n), format!("{session}/events"), stop.clone());
+                async move {
+                    while !stop.load(Ordering::Relaxed) {
+                        let answer = api.post(&path).json(delta("k", n)).await;
+                        assert!(matches!(answer.status, 201 | 409), "{answer}");
+                    }
+                }
+            })
+            .collect();
+        let writing = tokio::spawn(together(writers));
+        while fleet.api(0).get(&session).await.expect(200).json()["revision"].as_u64().unwrap() < 20 {}
+        let limits = json!({"limits": {"eventsPerSession": 1, "sessionsPerUser": 1}});
+        fleet.api(round).put(&policy).json(limits).await.expect(200);
+        // What began before may still commit; what begins now may not.
+        let answers = together((0..8).map(|n| {
+            let (api, path) = (fleet.api(n), format!("{session}/events"));
+            async move { if n < 4 { api.post(&path).json(delta("k", n)).await } else { api.post(SESSIONS).await } }
+        }))
+        .await;
+        assert_eq!(count(&answers, 409, 409), 8);
+        stop.store(true, Ordering::Relaxed);
+        writing.await.unwrap();
+        fleet.api(round + 1).delete(&policy).await.expect(204);
+        fleet.api(round).post(format!("{session}/events")).json(delta("k", 1)).await.expect(201);
+    }
     fleet.verify().await;
 }

@@ -9,12 +9,18 @@ use crate::support::{
     binary::{PATIENT, Server, ended},
     client::{Answer, Client, PATIENCE},
     databases::{Place, on_both_databases},
+    sse::Watch,
 };
 
 on_both_databases!(
     a_large_batch_leaves_a_debt,
     an_app_with_half_of_the_places_gets_no_more_beside_another,
     what_is_refused_for_its_body_costs_nothing,
+    what_is_stored_is_paid_for_by_whatever_request,
+    bodies_that_never_end_are_bounded_by_the_rate,
+    an_import_is_slowed_down_to_the_rate,
+    a_user_s_watches_leave_places_to_the_others_of_its_app,
+    a_user_s_bodies_leave_places_to_the_others_of_its_app,
 );
 
 /// An event in 1000 s.
@@ -170,7 +176,7 @@ async fn an_append_that_cannot_be_read_costs_as_much_as_any_request() {
 
 /// A key that the command line makes.
 async fn key(place: &Place, grant: &[&str]) -> String {
-    let (_, printed) = ended(&place.url(), &[&["keys", "create"], grant].concat()).await;
+    let (_, printed) = ended(&place.url(), &[&["keys", "create", "--name=a test"], grant].concat()).await;
     printed.lines().find(|line| line.starts_with("sdk_")).expect("a key").to_owned()
 }
 
@@ -245,6 +251,176 @@ async fn an_app_with_half_of_the_places_gets_no_more_beside_another(place: Place
     held.truncate(1);
     server.get_until(&path, 200).await;
     server.get(sessions("b", "u")).await.expect(200);
+    drop((held, server));
+    place.finish().await;
+}
+
+/// What a request cost that met a full bucket of 1/s, seen by how long the next one would have to wait.
+async fn owed(server: &Server, app: &str) -> u64 {
+    let seconds = limited(&server.get(format!("/v1/apps/{app}/state")).await, "app", r#""app";q=2;w=2"#);
+    // Of the two that the bucket holds, the next request would take one.
+    seconds + 1
+}
+
+/// Within what came in since: the machine may be slow.
+#[track_caller]
+fn about(owed: u64, cost: u64) {
+    assert!((cost / 2..=cost).contains(&owed), "{owed} of {cost}");
+}
+
+async fn what_is_stored_is_paid_for_by_whatever_request(place: Place) {
+    let server = Server::start(&place.url(), &[]).await;
+    let large = |bytes: usize| json!({"author": "agent", "content": {"parts": [{"text": "x".repeat(bytes)}]}});
+    for app in ["fork", "operator", "rewind", "retry", "found", "taken"] {
+        create(&server, app).await;
+    }
+    server.post(events("fork")).json(batch(400)).await.expect(201);
+    for _ in 0..10 {
+        // Of 100 KiB and a little more: 7 each.
+        server.post(events("fork")).json(large(100 << 10)).await.expect(201);
+    }
+    let long = "x".repeat(1 << 20);
+    for app in ["operator", "rewind"] {
+        let state = format!("/v1/apps/{app}/users/u/sessions/s/state");
+        server.patch(state).json(json!({"stateDelta": {"list": [long], "other": 1}})).await.expect(200);
+    }
+    server.delete("/v1/apps/rewind/users/u/sessions/s/state/list").await.expect(204);
+    server.post(events("retry")).json(batch(400)).await.expect(201);
+    drop(server);
+
+    let server = Server::start(&place.url(), &["--rate-limit-app=1"]).await;
+    let session = |app: &str| format!("{}/s", sessions(app, "u"));
+    server.post(sessions("create", "u")).json(json!({"events": batch(500)})).await.expect(201);
+    about(owed(&server, "create").await, 500);
+    server.put(session("put")).json(json!({"events": batch(500)})).await.expect(201);
+    about(owed(&server, "put").await, 500);
+    server.post("/apps/adk/users/u/sessions").json(json!({"events": batch(500)})).await.expect(200);
+    about(owed(&server, "adk").await, 500);
+    server.post(format!("{}/fork", session("fork"))).await.expect(201);
+    about(owed(&server, "fork").await, 470);
+    // The text of the stored event counts, with what its operators come to.
+    let append = json!({"author": "a", "actions": {"stateOps": [{"op": "append", "key": "list", "value": [1]}]}});
+    server.post(events("operator")).json(append).await.expect(201);
+    about(owed(&server, "operator").await, 65);
+    server.post(format!("{}/rewind", session("rewind"))).json(json!({"toRevision": 1})).await.expect(200);
+    about(owed(&server, "rewind").await, 65);
+    server.put(session("large")).json(json!({"events": [large(3 << 20)]})).await.expect(201);
+    about(owed(&server, "large").await, 193);
+
+    // What stores nothing costs 1, whatever it would have cost: another one passes.
+    let again = server.post(events("retry")).json(batch(400)).await.expect(200);
+    assert_eq!(again.header("idempotent-replayed"), Some("true"));
+    server.get(events("retry")).await.expect(200);
+    server.put(session("found")).json(json!({"events": batch(400)})).await.expect(200);
+    server.get(events("found")).await.expect(200);
+    server.post(sessions("taken", "u")).json(json!({"sessionId": "s", "events": batch(400)})).await.expect(409);
+    server.get(events("taken")).await.expect(200);
+    drop(server);
+    place.finish().await;
+}
+
+/// One is taken at the head, so bodies that never come are bounded, too.
+async fn bodies_that_never_end_are_bounded_by_the_rate(place: Place) {
+    let server = Server::start(&place.url(), &[]).await;
+    create(&server, "a").await;
+    drop(server);
+    let args = [PATIENT, &["--rate-limit-user=0.002", "--body-stall-timeout=50s"]].concat();
+    let server = Server::start(&place.url(), &args).await;
+    let held = server.hold(&events("a"), 100).await;
+    let answer = server.post(events("a")).json(json!({"author": "agent"})).await;
+    limited(&answer, "user", r#""user";q=1;w=500"#);
+    drop((held, server));
+    place.finish().await;
+}
+
+/// The lines of an import come no faster than the rate of what they store.
+async fn an_import_is_slowed_down_to_the_rate(place: Place) {
+    let server = Server::start(&place.url(), &[]).await;
+    server.post(sessions("a", "u")).json(json!({"sessionId": "s", "events": batch(250)})).await.expect(201);
+    let export = server.get("/v1/apps/a/export").await.expect(200).text().to_owned() + "\n";
+    drop(server);
+    let server = Server::start(&place.url(), &["--rate-limit-user=50"]).await;
+    let import = || server.post("/v1/import?appName=b").body("application/x-ndjson", export.clone());
+    let begun = std::time::Instant::now();
+    let answer = import().await.expect(200);
+    assert!(answer.text().contains("\"created\"") && answer.text().ends_with("\"events\":250}"), "{answer}");
+    // 100 are in the bucket, and 1 is left for the next request.
+    assert!(begun.elapsed() >= std::time::Duration::from_millis(2900), "{:?}", begun.elapsed());
+    // What is there already is not stored again.
+    for _ in 0..5 {
+        let again = import().await.expect(200);
+        assert!(again.text().contains("\"unchanged\""), "{again}");
+    }
+    server.get(events("b")).await.expect(200);
+    drop(server);
+    place.finish().await;
+}
+
+/// One user's watches, opened before anybody else came: the others of its app get theirs.
+async fn a_user_s_watches_leave_places_to_the_others_of_its_app(place: Place) {
+    let server = Server::start(&place.url(), &["--max-watchers=16"]).await;
+    let users = ["noisy", "b", "c", "d", "e", "f"];
+    for user in users {
+        server.post(sessions("a", user)).json(json!({"sessionId": "s"})).await.expect(201);
+    }
+    let watch = |user: &str| {
+        let path = format!("{}/s/watch", sessions("a", user));
+        Watch::try_open(server.get(path).header("accept", "*/*"))
+    };
+    let mut noisy = Vec::new();
+    while let Ok(mut watch) = watch("noisy").await {
+        watch.caught_up().await;
+        noisy.push(watch);
+        assert!(noisy.len() <= 16);
+    }
+    assert!(noisy.len() >= 12, "alone, it has most of the places: {}", noisy.len());
+    let mut others = Vec::new();
+    for _ in 0..2 {
+        for user in &users[1..] {
+            others.push(watch(user).await.unwrap_or_else(|answer| panic!("{user}: {answer:?}")));
+        }
+    }
+    // It has lost what is more than a quarter, and gets no more.
+    assert_eq!(watch("noisy").await.expect_err("a quarter").status(), 429);
+    for watch in noisy.split_off(4) {
+        watch.bye("overloaded").await;
+    }
+    for watch in &mut others {
+        watch.caught_up().await;
+    }
+    // Those who wait are as those who watch.
+    drop(others);
+    let wait = format!("{}/s/events?afterSequence=0&wait=1", sessions("a", "b"));
+    server.get(wait).await.expect(200);
+    drop((noisy, server));
+    place.finish().await;
+}
+
+/// Appends of one user of which the bodies stop: the others of its app are served.
+async fn a_user_s_bodies_leave_places_to_the_others_of_its_app(place: Place) {
+    let still = ["--max-in-flight=4", "--body-stall-timeout=50s"];
+    let server = Server::start(&place.url(), &[]).await;
+    for user in ["u", "b", "c"] {
+        server.post(sessions("a", user)).json(json!({"sessionId": "s"})).await.expect(201);
+    }
+    drop(server);
+    // Nobody else has asked yet: it gets all places.
+    let server = Server::start(&place.url(), &[PATIENT, &still].concat()).await;
+    let path = events("a");
+    let mut held = Vec::new();
+    for _ in 0..4 {
+        held.push(server.hold(&path, 100).await);
+    }
+    server.get_until(&path, 503).await;
+    for _ in 0..10 {
+        for user in ["b", "c"] {
+            server.get(format!("{}/s", sessions("a", user))).await.expect(200);
+            let append = server.post(format!("{}/s/events", sessions("a", user))).json(json!({"author": "user"}));
+            append.await.expect(201);
+        }
+    }
+    server.get("/v1/apps/a/state").await.expect(200);
+    server.get(&path).await.problem(503, "overloaded");
     drop((held, server));
     place.finish().await;
 }

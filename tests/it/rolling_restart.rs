@@ -147,3 +147,30 @@ async fn the_documented_nginx_leaves_sizes_to_the_server() {
     api.post(&events).json(event(2_000_000)).await.expect(201);
     api.post(&events).json(event(8_500_000)).await.problem(413, "payload_too_large");
 }
+
+/// A browser, and a client that follows `Location`, stay below the path.
+#[tokio::test]
+async fn below_a_path_of_a_proxy_all_stays_there() {
+    let database = database().await;
+    let port = free_port();
+    let server = start(&database.url, port).await;
+    let nginx = Nginx::below_a_path(port);
+    let api = Client::at(&nginx.url()).unchecked();
+    let made = api.post(format!("/sessiond{SESSIONS}")).json(json!({"sessionId": "s"})).await.expect(201);
+    let location = made.header("location").expect("a location").to_owned();
+    // nginx makes it absolute.
+    assert_eq!(location, format!("{}/sessiond{SESSIONS}/s", nginx.url()));
+    api.get(format!("/sessiond{SESSIONS}/s")).await.expect(200);
+    for (page, part) in [
+        ("/sessiond/", "href=\"docs\""),
+        ("/sessiond/docs", "href=\"openapi.yaml\""),
+        ("/sessiond/docs/", "href=\"openapi.yaml\""),
+        ("/sessiond/console", "src=\"main.js\""),
+        ("/sessiond/console/api.js", "new URL('..', import.meta.url)"),
+    ] {
+        // Redirects are followed.
+        assert!(api.get(page).await.expect(200).text().contains(part), "{page}");
+    }
+    drop(nginx);
+    drop(server);
+}

@@ -77,6 +77,38 @@ async fn asked(args: &[&str], envs: &[(&str, &str)]) -> String {
     log
 }
 
+#[tokio::test]
+async fn where_spans_go_is_what_the_variables_of_opentelemetry_say() {
+    let (url, received) = collector().await;
+    let always = ("OTEL_TRACES_SAMPLER", "always_on");
+    let to = ("OTEL_EXPORTER_OTLP_ENDPOINT", &*url);
+    for envs in [("OTEL_TRACES_EXPORTER", "none"), ("OTEL_SDK_DISABLED", "TRUE")] {
+        asked(&[], &[to, always, envs]).await;
+        assert!(received.lock().unwrap().is_empty(), "{envs:?}");
+    }
+    // The one for spans wins over that for all, with its path; what is not known is told, and no more.
+    let of_spans = format!("{url}/v1/traces");
+    let nowhere = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1");
+    let log = asked(
+        &[],
+        &[
+            nowhere,
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &of_spans),
+            always,
+            ("OTEL_TRACES_EXPORTER", "otlp, zipkin"),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+        ],
+    )
+    .await;
+    assert!(!received.lock().unwrap().is_empty());
+    for name in ["OTEL_TRACES_EXPORTER=zipkin", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"] {
+        assert!(log.contains(name), "{log}");
+    }
+    received.lock().unwrap().clear();
+    asked(&["--otlp-endpoint", &url], &[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:1"), always]).await;
+    assert!(!received.lock().unwrap().is_empty());
+}
+
 /// Of requests, in their order.
 fn spans(received: &Received) -> Vec<Span> {
     named(received, |name| name != BATCH)

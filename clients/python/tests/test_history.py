@@ -319,6 +319,24 @@ async def test_agents_go_on_from_where_the_server_rewound_to(strict: SessiondSes
     assert "Noted one." in said and "two" not in said and "Noted two." not in said
 
 
+@pytest.mark.parametrize(("to", "kept"), [(1, ["one"]), (3, ["one", "Noted one.", "two"])])
+async def test_an_agent_sees_what_a_rewind_into_an_invocation_kept(
+    strict: SessiondSessionService, app: str, to: int, kept: list[str]
+) -> None:
+    host = agent("host", "Noted one.", "Noted two.", "What was it?")
+    talk = Talk(strict, app, host)
+    for word in ("one", "two"):
+        await talk.say(word)
+    session = await talk.session()
+    await strict.rewind_session(session, to_revision=to)
+    assert session.events == (await get(strict, session)).events
+    # Others have it, too, and the session that was taken back goes on.
+    await strict.append_event(session, event({"k": 1}))
+    await talk.say("Go on.")
+    said = [text(content) for content in requests(host)[-1].contents]
+    assert [one for one in said if one] == [*kept, "Go on."]
+
+
 # Templates
 
 

@@ -23,6 +23,7 @@ use super::answer::{Answer, named, session_as, wait_or_cut};
 use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
 use super::problem::{Code, Problem};
 use super::request::{Call, Received};
+use super::sessions::cost_of_creation;
 use super::wait::{Watched, current};
 use crate::domain::Limits;
 use crate::domain::access::{Names, Role};
@@ -59,7 +60,7 @@ pub const CREATE: Operation = Operation {
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "AdkNewSession", required: false }),
     answers: SESSION,
-    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::UserErased],
+    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::LimitReached, Code::UserErased],
 };
 
 pub async fn create(mut call: Call) -> Result<Response, Problem> {
@@ -116,7 +117,7 @@ pub const CREATE_WITH_ID: Operation = Operation {
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "AdkInitialState", required: false }),
     answers: SESSION,
-    errors: &[Code::SessionAlreadyExists, Code::UserErased],
+    errors: &[Code::SessionAlreadyExists, Code::LimitReached, Code::UserErased],
 };
 
 pub async fn create_with_id(mut call: Call) -> Result<Response, Problem> {
@@ -141,6 +142,8 @@ async fn created(
     request: Option<RequestKey>,
 ) -> Result<Response, Problem> {
     let is_in_path = id.is_some();
+    let cost = draft.cost();
+    call.charge(cost)?;
     let created = call.service.create_session(user, id, draft, request, IfExists::Refuse, call.deadline).await;
     let (made, view) = created.map_err(|error| match error {
         // Not the advice of the native API: there is no PUT here.
@@ -149,6 +152,7 @@ async fn created(
         }
         error => error.into(),
     })?;
+    call.costs(cost_of_creation(cost, made, &view));
     let names = if is_in_path { Vec::new() } else { vec![("session", view.head.key.session.to_string())] };
     Ok(named(session(&call, Answer::ok().replayed(made == Made::Before), view), names))
 }
@@ -193,7 +197,7 @@ pub const PATCH: Operation = Operation {
     headers: &[Header::Lease, Header::IdempotencyKey],
     body: Some(Body { schema: "AdkUpdateSession", required: true }),
     answers: SESSION,
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::LimitReached],
 };
 
 pub async fn patch(mut call: Call) -> Result<Response, Problem> {
@@ -217,7 +221,9 @@ pub async fn patch(mut call: Call) -> Result<Response, Problem> {
     };
     let invocation_id = &invocation_id;
     let change = StateChange { key, id, author: "user", invocation_id, guard };
-    let Changed { replayed, after: mut view } = call.service.patch_state(edit, change, call.deadline).await?;
+    call.charge(body.cost())?;
+    let Changed { replayed, cost, after: mut view } = call.service.patch_state(edit, change, call.deadline).await?;
+    call.costs(cost);
     // Of the events, nothing has been read yet.
     view.events.more = true;
     Ok(session(&call, Answer::ok().replayed(replayed), view))

@@ -6,6 +6,7 @@ use super::secrets::{of_credential, without_secrets};
 use crate::domain::event::{ACTION_DEFAULTS, ACTION_FIELDS, EVENT_FIELDS, OWN_FIELDS, StoredEvent};
 use crate::domain::json::{Json, Member, ObjectText};
 use crate::domain::query::SessionView;
+use crate::domain::shape::{self, Of, Unread};
 use crate::http::answer::Form;
 
 pub const FORM: Form = Form { session: session_object, event: write_event };
@@ -48,40 +49,87 @@ pub fn summary(view: &SessionView) -> String {
     object.close()
 }
 
+/// Where what an event has that ADK could not read is named, with what stands there.
+const REFUSED: &str = "sessiond_refused";
+
 fn write_event(event: &StoredEvent, out: &mut String) {
-    let mut object = ObjectText::default();
-    let mut has_actions = false;
+    let mut unread = Unread::default();
+    let mut members: Vec<(Member<'_>, Cow<'_, str>)> = Vec::new();
     for member in shown(Json::trusted(&event.body), EVENT_FIELDS) {
         let value = match &*member.key {
-            "actions" => {
-                has_actions = true;
-                Cow::Owned(actions(member.value))
-            }
-            "customMetadata" => match custom_metadata(member.value) {
-                Some(metadata) => metadata,
-                None => continue,
-            },
-            _ => without_secrets(member.value),
+            "actions" => Some(Cow::Owned(actions(member.value, &mut unread))),
+            "customMetadata" => custom_metadata(member.value)
+                .and_then(|metadata| read(metadata, Of::Event, "customMetadata", &mut unread)),
+            name => read(without_secrets(member.value), Of::Event, name, &mut unread),
         };
-        object.push_raw(member.raw_key, &value);
+        members.extend(value.map(|value| (member, value)));
+    }
+    let has = |name: &str| members.iter().any(|(member, _)| member.key == name);
+    let (has_actions, has_metadata) = (has("actions"), has("customMetadata"));
+    let missing: Vec<_> = EVENT_DEFAULTS.iter().filter(|(name, _)| !has(name)).collect();
+    let mut object = ObjectText::with_capacity(event.body.len() + 256);
+    for (member, value) in members {
+        match &*member.key {
+            "customMetadata" => object.push_raw(member.raw_key, &with_refused(value, &unread)),
+            _ => object.push_raw(member.raw_key, &value),
+        }
     }
     if !has_actions {
-        object.push("actions", &actions(Json::trusted("{}")));
+        object.push("actions", &actions(Json::trusted("{}"), &mut unread));
     }
-    push_defaults(&mut object, Json::trusted(&event.body), EVENT_DEFAULTS);
+    for (name, default) in missing {
+        object.push(name, default);
+    }
+    if !has_metadata && !unread.is_empty() {
+        object.push("customMetadata", &with_refused("{}".into(), &unread));
+    }
     out.push_str(&object.close());
 }
 
-fn actions(json: Json<'_>) -> String {
+/// What ADK reads of a value.
+fn read<'a>(value: Cow<'a, str>, of: Of, name: &str, unread: &mut Unread) -> Option<Cow<'a, str>> {
+    match value {
+        Cow::Borrowed(text) => shape::read(Json::trusted(text), of, name, unread),
+        Cow::Owned(text) => {
+            let text = shape::read(Json::trusted(&text), of, name, unread)?.into_owned();
+            Some(Cow::Owned(text))
+        }
+    }
+}
+
+/// Metadata that names what is left out of the event.
+fn with_refused<'a>(metadata: Cow<'a, str>, unread: &Unread) -> Cow<'a, str> {
+    if unread.is_empty() {
+        return metadata;
+    }
     let mut object = ObjectText::default();
+    for member in Json::trusted(&metadata).as_object().into_iter().flatten() {
+        if member.key != REFUSED {
+            object.push_raw(member.raw_key, member.value.text());
+        }
+    }
+    object.push(REFUSED, &unread.to_json());
+    Cow::Owned(object.close())
+}
+
+fn actions(json: Json<'_>, unread: &mut Unread) -> String {
+    let mut object = ObjectText::default();
+    let mut of_actions = Unread::of_actions();
+    let mut written = Vec::new();
     for member in shown(json, ACTION_FIELDS) {
         let value = match &*member.key {
             "requestedAuthConfigs" => of_credential(member.value),
             _ => without_secrets(member.value),
         };
-        object.push_raw(member.raw_key, &value);
+        if let Some(value) = read(value, Of::Actions, &member.key, &mut of_actions) {
+            object.push_raw(member.raw_key, &value);
+            written.push(member.key);
+        }
     }
-    push_defaults(&mut object, json, ACTION_DEFAULTS);
+    for (name, default) in ACTION_DEFAULTS.iter().filter(|(name, _)| !written.iter().any(|written| written == name)) {
+        object.push(name, default);
+    }
+    unread.append(of_actions);
     object.close()
 }
 
@@ -92,14 +140,6 @@ fn shown<'a>(json: Json<'a>, fields: &'static [&'static str]) -> impl Iterator<I
         !member.value.is_null() && fields.contains(&key) && !OWN_FIELDS.contains(&key)
     };
     json.as_object().into_iter().flatten().filter(is_shown)
-}
-
-fn push_defaults(object: &mut ObjectText, json: Json<'_>, defaults: &[(&str, &str)]) {
-    for (name, default) in defaults {
-        if json.get(name).is_none_or(Json::is_null) {
-            object.push(name, default);
-        }
-    }
 }
 
 /// Metadata without ADK's own, if anything is left of it.
@@ -163,5 +203,51 @@ mod tests {
         assert_eq!(metadata(r#"{"a": 1,"__adk_internal_x":2}"#).as_deref(), Some(r#"{"a":1}"#));
         assert_eq!(metadata(r#"{"__adk_internal_x":2}"#), None);
         assert_eq!(metadata("{}").as_deref(), Some("{}"));
+    }
+
+    #[test]
+    fn what_adk_could_not_read_is_left_out_and_named() {
+        let parts = |event: &str| {
+            let event = shown(event);
+            let event = Json::trusted(&event);
+            let text = |json: Option<Json<'_>>| json.map(|json| json.text().to_owned());
+            let refused = event.get("customMetadata").and_then(|metadata| metadata.get(REFUSED));
+            (text(event.get("content")), text(refused))
+        };
+        let some = |text: &str| Some(text.to_owned());
+        for (event, content, refused) in [
+            (r#"{"content": {"parts": [ {"text":"a"} ]}}"#, some(r#"{"parts": [ {"text":"a"} ]}"#), None),
+            (r#"{"content":"just text"}"#, None, some(r#"{"content":"just text"}"#)),
+            (
+                r#"{"content":{"role":"user","parts":[null,{"text":5},{"text":"b","x":{}}]},"usageMetadata":[]}"#,
+                some(r#"{"role":"user","parts":[{"text":"b"}]}"#),
+                some(
+                    r#"{"content.parts.0":null,"content.parts.1":{"text":5},"content.parts.2.x":{},"usageMetadata":[]}"#,
+                ),
+            ),
+            (r#"{"customMetadata":[1]}"#, None, some(r#"{"customMetadata":[1]}"#)),
+            (
+                r#"{"content":{"parts":[{"function_call":{"name":"f"}},null]}}"#,
+                some(r#"{"parts":[{"functionCall":{"name":"f"}}]}"#),
+                some(r#"{"content.parts.1":null}"#),
+            ),
+        ] {
+            assert_eq!(parts(event), (content, refused), "{event}");
+        }
+        let mine = shown(
+            r#"{"customMetadata":{"mine":1,"sessiond_refused":2},"actions":{"artifactDelta":[],"compaction":{}}}"#,
+        );
+        let mine = Json::trusted(&mine);
+        let metadata = r#"{"mine":1,"sessiond_refused":{"actions.artifactDelta":[],"actions.compaction":{}}}"#;
+        assert_eq!(mine.get("customMetadata").map(Json::text), Some(metadata));
+        assert_eq!(mine.get("actions").map(Json::text), Some(NOTHING));
+    }
+
+    #[test]
+    fn what_is_named_holds_no_secret() {
+        let event = shown(
+            r#"{"actions":{"requestedAuthConfigs":{"f":{"rawAuthCredential":{"authType":"oauth2","oauth2":{"clientSecret":5,"clientId":6}}}}},"content":{"parts":[5,{"x":{"authType":"oauth2","oauth2":{"accessToken":"s"}}}]}}"#,
+        );
+        assert!(!event.contains("clientSecret") && !event.contains("accessToken"), "{event}");
     }
 }

@@ -462,6 +462,7 @@ fn erasure() -> Value {
             "id": {"type": "string"}, "appName": reference("Id"), "reference": {"type": "string"},
             "state": {"type": "string", "enum": ["running", "done"]},
             "requestTime": reference("Time"), "doneTime": reference("Time"), "counts": reference("ErasureCounts"),
+            "reason": {"type": "string", "description": "Why it still runs, although no row is left."},
             "receipt": reference("ErasureReceipt"),
         },
     })
@@ -595,11 +596,14 @@ fn caller() -> Value {
             "kind": {"type": "string", "enum": ["none", "key", "token", "jwt"]},
             "id": {"type": "string", "description": "Of a key its id, of a token that of its key, of a JWT its subject."},
             "role": reference("Role"),
-            "apps": {"type": "array", "items": {"type": "string"}}, "users": {"type": "array", "items": {"type": "string"}},
+            "apps": {"type": "array", "items": {"type": "string"}, "description": SHOWN},
+            "users": {"type": "array", "items": {"type": "string"}, "description": SHOWN},
             "expireTime": reference("Time"),
         },
     })
 }
+
+const SHOWN: &str = "Names, or prefixes with a trailing `*`; `[\"*\"]` is all. A name that an issuer or a token says is literal: if it ends with `*`, a backslash is before that.";
 
 fn info() -> Value {
     let count = json!({"type": "integer", "minimum": 0});
@@ -732,8 +736,8 @@ fn event(stored: bool) -> Value {
         json!({"anyOf": [reference("TimeIn"), {"type": "null"}], "description": "Now, if missing."});
     json!({
         "type": "object", "properties": properties,
-        "description": "An ADK event. Unknown fields are kept byte for byte; known ones may be given in snake_case and \
-                        come back in camelCase. `sequence` and `commitTime` are the server's: given ones are dropped.",
+        "description": "An ADK event. Unknown fields are kept byte for byte; known ones, and names that ADK knows below \
+                        them, may be given in snake_case and come back in camelCase. `sequence` and `commitTime` are the server's: given ones are dropped.",
         "examples": [{
             "id": "evt-1", "author": "user", "invocationId": "inv-1",
             "content": {"role": "user", "parts": [{"text": "Where is my invoice?"}]},
@@ -964,6 +968,10 @@ fn policy() -> Value {
         span
     };
     let count = |least: i64, about: &str| json!({"anyOf": [{"type": "integer", "minimum": least}, {"type": "null"}], "description": about});
+    let bound = |about: &str| {
+        let number = json!({"type": "integer", "minimum": 1, "maximum": (1_u64 << 53) - 1});
+        json!({"anyOf": [number, {"type": "null"}], "description": about})
+    };
     let group = |about: &str, fields: Value| or_null(envelope(about, object(fields)));
     let fields = json!({
         "sessions": group("Which sessions go.", json!({
@@ -979,8 +987,15 @@ fn policy() -> Value {
         "sharedHistory": group("What of the past of app and user state goes.", json!({
             "maxAge": span("What was replaced so long ago; at least a day."),
         })),
+        "limits": group("What may be stored. What would exceed it is 409 `limit_reached`; what is there stays.", json!({
+            "sessionsPerUser": bound("Sessions of one user that have not expired."),
+            "eventsPerSession": bound("Events of one session that are not trimmed."),
+        })),
     });
-    let mut schema = envelope("How long the data of an app is kept; what is absent, for good.", object(fields));
+    let mut schema = envelope(
+        "How long the data of an app is kept, and how much; what is absent, for good and without a bound.",
+        object(fields),
+    );
     schema["examples"] = json!([{"sessions": {"idleTtl": "30d"}}]);
     schema
 }
@@ -1147,7 +1162,7 @@ fn problem() -> Value {
             "revision": {"type": "integer", "description": "The current one, where a precondition failed, or a position is gone."},
             "userRevision": {"type": "integer", "description": "That of the user's state, where a session was addressed."},
             "appRevision": {"type": "integer", "description": "That of the app's state, where a session was addressed."},
-            "limit": {"type": "string", "description": "What refused: the rate of `app`, `key` or `user`, or the places of `watchers`."},
+            "limit": {"type": "string", "description": "What refused: the rate of `app`, `key` or `user`, or the places of `watchers`; the bound of a policy, `sessionsPerUser` or `eventsPerSession`."},
             "epoch": {"type": "integer", "description": "Of the session's lease, where that refused."},
             "oldest": {"type": "string", "description": "The oldest position of the feed."},
             "owner": {"type": "string", "description": "Who holds the lease that is in the way."},

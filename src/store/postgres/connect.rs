@@ -55,16 +55,17 @@ const KEEPS_TIMELINE: [&str; 4] = ["0A000", "42501", "42883", "55000"];
 /// Where connections of the pool lead.
 pub struct Server {
     options: PgConnectOptions,
-    pgbouncer: bool,
+    /// Asks whether the settings of the connection are in force; `None` behind PgBouncer, where it has none.
+    kept: Option<String>,
     tells_timeline: AtomicBool,
     distributed: AtomicBool,
     nodes: Mutex<Option<Nodes>>,
 }
 
 impl Server {
-    pub fn new(options: PgConnectOptions, pgbouncer: bool) -> Self {
+    pub fn new(options: PgConnectOptions, kept: Option<String>) -> Self {
         let distributed = AtomicBool::new(false);
-        Self { options, pgbouncer, tells_timeline: AtomicBool::new(true), distributed, nodes: Mutex::new(None) }
+        Self { options, kept, tells_timeline: AtomicBool::new(true), distributed, nodes: Mutex::new(None) }
     }
 
     /// As of the last look: when the process started, or was asked whether it is ready.
@@ -89,6 +90,29 @@ impl Server {
                 "the nodes of the database that do not answer have changed"
             );
         }
+    }
+
+    /// Connects, for a task of its own, which prepares nothing by name.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or does not keep the settings of a connection.
+    pub async fn connect_for_itself(&self, limit: Duration) -> Result<PgConnection> {
+        let mut conn = connect(&self.options.clone().statement_cache_capacity(0), limit).await?;
+        self.see_settings(&mut conn).await?;
+        Ok(conn)
+    }
+
+    /// A pooler may swallow the settings of a connection: then no limit of time is in force, and what is prepared by name is met by
+    /// others.
+    async fn see_settings(&self, conn: &mut PgConnection) -> Result<()> {
+        let Some(kept) = &self.kept else { return Ok(()) };
+        let row = sqlx::raw_sql(AssertSqlSafe(&**kept)).fetch_one(conn).await?;
+        if row.try_get::<bool, _>(0)? {
+            return Ok(());
+        }
+        let what =
+            "does not keep the settings that a connection begins with, as a pooler does by ignore_startup_parameters";
+        Err(StoreError::config(format!("PostgreSQL at {} {what}: {TO_A_POOLER}", place(&self.options))))
     }
 
     /// Runs statements, and returns the timeline on which they ran.
@@ -153,13 +177,19 @@ impl Connect for Arc<Server> {
         let connected = timeout_at(until, connecting).await;
         let mut conn = connected.map_err(|_| last.unwrap_or_else(|| silent(&self.options)))??;
         let mut timeline = Timeline::default();
-        if !self.pgbouncer {
-            let set = self.run_and_tell(&mut conn, SETTINGS);
+        if self.kept.is_some() {
+            let set = async {
+                self.see_settings(&mut conn).await?;
+                self.run_and_tell(&mut conn, SETTINGS).await
+            };
             timeline = timeout_at(until, set).await.map_err(|_| silent(&self.options))??;
         }
         Ok((conn, timeline))
     }
 }
+
+/// What to do about a pooler.
+const TO_A_POOLER: &str = "give --pgbouncer (SESSIOND_PGBOUNCER=true) if it is PgBouncer or another pooler";
 
 /// Connects, for a task of its own.
 pub async fn connect(options: &PgConnectOptions, limit: Duration) -> Result<PgConnection> {
@@ -168,15 +198,16 @@ pub async fn connect(options: &PgConnectOptions, limit: Duration) -> Result<PgCo
     connected.map_err(|_| silent(options))?.map_err(|error| failure(options, error))
 }
 
-/// The options of the URL, and none that PgBouncer would refuse.
+/// The options of a URL of [`DatabaseUrl`](crate::store::url::DatabaseUrl), and none that PgBouncer would refuse.
 pub fn options(url: &Url) -> Result<PgConnectOptions> {
-    Ok(PgConnectOptions::from_url(url)
+    let options = PgConnectOptions::from_url(url)
         // It would quote a value.
         .map_err(|_| StoreError::config("a parameter of the database URL has no valid value"))?
-        .application_name("sessiond")
         // For floats, which are never read.
         .extra_float_digits(None)
-        .disable_statement_logging())
+        .disable_statement_logging();
+    let is_named = options.get_application_name().is_some_and(|name| !name.is_empty());
+    Ok(if is_named { options } else { options.application_name("sessiond") })
 }
 
 /// Warns if an attacker on the network could read or change what is sent.
@@ -206,8 +237,15 @@ fn place(options: &PgConnectOptions) -> String {
     let folder = options.get_socket().map(|folder| folder.display().to_string());
     match folder.or_else(|| options.get_host().starts_with('/').then(|| options.get_host().to_owned())) {
         Some(folder) => format!("{folder}/.s.PGSQL.{port}"),
+        None if options.get_host().contains(':') => format!("[{}]:{port}", options.get_host()),
         None => format!("{}:{port}", options.get_host()),
     }
+}
+
+/// The server and the database, for people.
+pub fn place_of_database(options: &PgConnectOptions) -> String {
+    let database = options.get_database().unwrap_or_else(|| options.get_username());
+    format!("PostgreSQL at {}, database {database}", place(options))
 }
 
 /// Whether an immediate retry may help: the server is starting, is out of connections for now, or the network failed.
@@ -229,23 +267,45 @@ fn unreachable(options: &PgConnectOptions, cause: Cause, why: &str) -> StoreErro
     StoreError::new(cause, format!("PostgreSQL at {} cannot be reached: {why}", place(options)))
 }
 
+const POOLERS: [&str; 2] = ["unsupported startup parameter", "command-line options"];
+
 /// Why a connection could not be made. Of what the server says only the code: the text names the user.
 fn failure(options: &PgConnectOptions, error: Error) -> StoreError {
     let is_closed =
         |kind| matches!(kind, ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe);
     let closed = "the connection was closed before an answer came; is it a proxy whose server is away?";
     let unavailable = |why: &str| unreachable(options, Cause::Unavailable, why);
+    // A certificate that is no good stays so.
+    let refused = |error: &dyn std::fmt::Display| {
+        let text = error.to_string();
+        // Which `openssl req -x509` makes, unless it is told otherwise.
+        let hint = match text.contains("CaUsedAsEndEntity") {
+            true => {
+                ": the server shows the certificate of an authority as its own; make one with basicConstraints=CA:FALSE"
+            }
+            false => "",
+        };
+        unreachable(options, Cause::Refused, &format!("TLS: {text}{hint}"))
+    };
     match &error {
         Error::Io(error) if is_closed(error.kind()) => unavailable(closed),
         Error::Io(error) => match error.kind() {
             ErrorKind::ConnectionRefused => unavailable("connection refused"),
-            ErrorKind::InvalidData => unavailable(&format!("TLS: {error}")),
+            ErrorKind::InvalidData => refused(error),
             _ => unavailable(&error.to_string()),
         },
-        Error::Tls(error) => unavailable(&format!("TLS: {error}")),
+        Error::Tls(error) => refused(error),
         // A closed connection reads like a wrong answer to the request for TLS.
         Error::Protocol(text) if text.contains("0x00") => unavailable(closed),
         Error::Protocol(_) => unavailable("what answers does not speak PostgreSQL's protocol"),
+        // As PgBouncer and its kin say it, and RDS Proxy.
+        Error::Database(answer) if POOLERS.iter().any(|words| answer.message().contains(words)) => {
+            let code = answer.code().unwrap_or_default().into_owned();
+            let why = format!(
+                "it takes no settings with the connection ({code}): {TO_A_POOLER}, and no `options` in the URL"
+            );
+            unreachable(options, Cause::Config, &why)
+        }
         Error::Database(answer) => {
             let code = answer.code().unwrap_or_default().into_owned();
             let why = match (&*code, code.get(..2)) {
@@ -265,9 +325,13 @@ fn failure(options: &PgConnectOptions, error: Error) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::url::DatabaseUrl;
 
     fn of(url: &str) -> PgConnectOptions {
-        options(&url.parse().unwrap()).unwrap()
+        match DatabaseUrl::parse(url) {
+            Ok(DatabaseUrl::Postgres(url)) => options(&url).unwrap(),
+            _ => panic!("{url}"),
+        }
     }
 
     #[test]

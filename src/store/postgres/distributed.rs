@@ -71,14 +71,14 @@ pub async fn is_distributed(conn: &mut PgConnection) -> Result<bool> {
 }
 
 /// Distributes all tables by app, each with what it has, and the functions. What is distributed already stays as it is, and what a
-/// run that was interrupted left undone is done. If nothing is to do, it only reads.
+/// run that was interrupted left undone is done. If nothing is to do, it only reads. `name` is how processes that serve may be called.
 ///
 /// # Errors
 /// The server has no Citus, or an old one; a process serves a database that is not distributed yet.
-pub async fn distribute(conn: &mut PgConnection) -> Result<()> {
+pub async fn distribute(conn: &mut PgConnection, name: Option<&str>) -> Result<()> {
     see_version(conn).await?;
     if !is_distributed(conn).await? {
-        see_that_nobody_serves(conn).await?;
+        see_that_nobody_serves(conn, name).await?;
     }
     let tables: Vec<(String, bool, bool)> = sqlx::query_as(concat!(
         "select n.name, exists (select from pg_dist_partition where logicalrelid = to_regclass(n.name)), \
@@ -129,16 +129,17 @@ async fn see_version(conn: &mut PgConnection) -> Result<()> {
 }
 
 /// What a process writes that does not know of the nodes would be lost in the copying, or fail.
-async fn see_that_nobody_serves(conn: &mut PgConnection) -> Result<()> {
+async fn see_that_nobody_serves(conn: &mut PgConnection, name: Option<&str>) -> Result<()> {
     /// One that has just ended may still be there.
     const PATIENCE: u32 = 20;
     const PAUSE: Duration = Duration::from_millis(100);
     for _ in 0..PATIENCE {
         let serves: bool = sqlx::query_scalar(
             "select exists (select from pg_stat_activity \
-               where datname = current_database() and application_name = 'sessiond')",
+               where datname = current_database() and application_name in ('sessiond', $1))",
         )
         .persistent(false)
+        .bind(name)
         .fetch_one(&mut *conn)
         .await?;
         if !serves {

@@ -2,6 +2,7 @@
 
 pub mod connect;
 mod distributed;
+mod ours;
 mod read;
 mod snapshots;
 mod statement;
@@ -16,9 +17,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use connect::{Server, durable};
 use distributed::{distributed, half_distributed, is_distributed, is_sent, tables};
 use futures_util::TryStreamExt as _;
+use ours::{Ours, look};
 use read::{ReadRow, read_statement};
 pub use snapshots::Snapshots;
-use sqlx::migrate::{Migrate as _, Migration, Migrator};
+use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
 use statements::{
@@ -38,7 +40,7 @@ use super::backend::{
 };
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
-use super::migrations::{all_applied, statements};
+use super::migrations::{Applied, all_applied, pending, statements};
 use super::pool::{Lease, Nodes, Pool, PoolUse};
 use super::sql::feed::latest;
 use super::sql::heads::{HeadsQuery, HeadsRow};
@@ -58,12 +60,13 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 pub(super) static MIGRATOR: Migrator = sqlx::migrate!("migrations/postgres");
 
-/// Whether the schema is there, the server is a standby, commits wait for one, there is one, and the schema is distributed, or half of
+/// Whether the server is a standby, commits wait for one, there is one, writes are refused, and the schema is distributed, or half of
 /// it is. Any role may ask.
 const CHECK: &str = concat!(
-    "select to_regclass('_sqlx_migrations')::text, pg_is_in_recovery(), \
+    "select pg_is_in_recovery(), \
     current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') in ('on', 'remote_apply'), \
-    exists (select from pg_stat_replication where state is distinct from 'backup'), ",
+    exists (select from pg_stat_replication where state is distinct from 'backup'), \
+    current_setting('default_transaction_read_only')::bool, ",
     distributed!(),
     ", ",
     half_distributed!()
@@ -126,20 +129,21 @@ impl Postgres {
             [local, &distributed].map(|set| format!("begin isolation level repeatable read, read only{set}"));
         let begin_write =
             [local, &distributed].map(|set| format!("begin isolation level read committed{set}{durable}"));
-        let with_settings =
-            if options.pgbouncer { connect.clone() } else { connect.clone().options(settings).options(plans) };
-        let server = Arc::new(Server::new(with_settings, options.pgbouncer));
+        let (with_settings, kept) = match options.pgbouncer {
+            true => (connect.clone(), None),
+            false => {
+                let times =
+                    settings.iter().map(|(name, limit)| format!("current_setting('{name}')::interval = '{limit}ms'"));
+                let plans = plans.map(|(name, value)| (name, value, format!("current_setting('{name}') = '{value}'")));
+                let each: Vec<String> = times.chain(plans.iter().map(|(.., is)| is.clone())).collect();
+                let set =
+                    connect.clone().options(settings.clone()).options(plans.map(|(name, value, _)| (name, value)));
+                (set, Some(format!("select {}", each.join(" and "))))
+            }
+        };
+        let server = Arc::new(Server::new(with_settings, kept));
         let pool = Pool::new(server.clone(), limits.connections, limits.acquire);
         Ok(Self { pool, server, connect, options, limits, begin_read, begin_write, standby: Mutex::new(None) })
-    }
-
-    /// sqlx's migrator prepares its statements by name, whatever the settings say. PgBouncer passes them on with the server's
-    /// connection, for instance to the next migrator, whose statements have the same names.
-    async fn deallocate(&self, conn: &mut PgConnection) -> Result<()> {
-        if self.options.pgbouncer {
-            sqlx::raw_sql("deallocate all").execute(conn).await?;
-        }
-        Ok(())
     }
 
     async fn begin(&self, begin: Option<&str>) -> Result<PgTx> {
@@ -181,43 +185,34 @@ impl Postgres {
     }
 }
 
-/// Every migration of this binary is applied as it is, and none in part.
-async fn is_migrated(conn: &mut PgConnection) -> Result<bool> {
-    let found: Option<String> = sqlx::query_scalar("select to_regclass('_sqlx_migrations')::text")
-        .persistent(false)
-        .fetch_one(&mut *conn)
-        .await?;
-    if found.is_none() {
-        return Ok(false);
-    }
-    let applied: Vec<(i64, Vec<u8>, bool)> = sqlx::query_as("select version, checksum, success from _sqlx_migrations")
-        .persistent(false)
-        .fetch_all(conn)
-        .await?;
-    let is_applied = |migration: &Migration| {
-        applied.iter().any(|(version, checksum, _)| *version == migration.version && **checksum == *migration.checksum)
-    };
-    Ok(applied.iter().all(|(.., success)| *success) && MIGRATOR.iter().all(is_applied))
-}
-
-/// Applies pending migrations, and notes them as sqlx does.
-async fn apply_pending(conn: &mut PgConnection) -> Result<()> {
-    const TABLE: &str = "_sqlx_migrations";
-    conn.ensure_migrations_table(TABLE).await?;
-    let applied = conn.list_applied_migrations(TABLE).await?;
-    for migration in MIGRATOR.iter() {
-        if applied.iter().any(|applied| applied.version == migration.version) {
-            continue;
-        }
+/// Applies migrations, and notes them as sqlx would, but that it prepares its statements by name, which PgBouncer would pass on with the
+/// server's connection.
+async fn apply(conn: &mut PgConnection, versions: &[i64]) -> Result<()> {
+    const NOTES: &str = "create table if not exists sessiond_migrations (version bigint primary key, description text not null, \
+                         installed_on timestamptz not null default now(), success boolean not null, checksum bytea not null, \
+                         execution_time bigint not null)";
+    const NOTE: &str = "insert into sessiond_migrations (version, description, success, checksum, execution_time) \
+                        values ($1, $2, true, $3, -1)";
+    sqlx::raw_sql(NOTES).execute(&mut *conn).await?;
+    for migration in MIGRATOR.iter().filter(|migration| versions.contains(&migration.version)) {
         for statement in statements(migration.sql.as_str()) {
             sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *conn).await?;
         }
-        conn.skip(TABLE, migration).await?;
+        sqlx::query(NOTE)
+            .persistent(false)
+            .bind(migration.version)
+            .bind(&*migration.description)
+            .bind(&*migration.checksum)
+            .execute(&mut *conn)
+            .await?;
     }
     Ok(())
 }
 
 fn not_allowed(error: StoreError) -> StoreError {
+    if error.cause == Cause::ReadOnly {
+        return StoreError::config(format!("migrations are pending, and the database takes no writes: {error}"));
+    }
     if !error.lacks_privilege() {
         return error;
     }
@@ -248,12 +243,12 @@ impl Backend for Postgres {
     /// nothing half done. What a distributed database lacks then, it gets after that.
     async fn migrate(&self) -> Result<()> {
         // Its own connection, closed afterwards: migrations take their time.
-        let options = self.connect.clone().statement_cache_capacity(0);
-        let mut conn = connect::connect(&options, self.limits.unit()).await?;
+        let mut conn = self.server.connect_for_itself(self.limits.unit()).await?;
         // In the transaction from the first look on: PgBouncer keeps the server's connection for that long only.
         let mut tx = conn.begin().await?;
         // Looking takes `select` alone, so a role that may not create tables can start a server.
-        if is_migrated(&mut tx).await? {
+        let found = look(&mut tx, false, false).await?;
+        if pending(&MIGRATOR, &found.applied)?.is_empty() {
             let distributed = is_distributed(&mut tx).await?;
             self.server.set_distributed(distributed);
             tx.rollback().await?;
@@ -270,19 +265,18 @@ impl Backend for Postgres {
             .bind(MIGRATION_LOCK)
             .execute(&mut *tx)
             .await?;
-        self.deallocate(&mut tx).await?;
         let encoding: String = sqlx::query_scalar("show server_encoding").persistent(false).fetch_one(&mut *tx).await?;
         if encoding != "UTF8" {
             return Err(StoreError::config("the database's encoding must be UTF8"));
         }
-        apply_pending(&mut tx).await.map_err(not_allowed)?;
-        let mut migrator = Migrator::with_migrations(MIGRATOR.iter().cloned().collect());
-        // Sees that what was applied is what this binary has. The lock is ours already; what a newer binary applied on top
-        // does not concern this one.
-        migrator.set_locking(false).set_ignore_missing(true);
-        // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
-        migrator.run_direct(None, &mut *tx, false).await.map_err(|error| not_allowed(error.into()))?;
-        self.deallocate(&mut tx).await?;
+        // Whoever had the lock may have applied them.
+        let Ours { applied, schema, is_first } = look(&mut tx, false, false).await?;
+        let versions = pending(&MIGRATOR, &applied)?;
+        if !is_first && !versions.is_empty() {
+            let what = "new tables would be made elsewhere: let the search_path begin with it";
+            return Err(StoreError::config(format!("sessiond's tables are in the schema {schema}, and {what}")));
+        }
+        apply(&mut tx, &versions).await.map_err(not_allowed)?;
         let distributed = is_distributed(&mut tx).await?;
         tx.commit().await?;
         conn.close().await?;
@@ -301,7 +295,7 @@ impl Backend for Postgres {
         let mut conn = connect::connect(&options, self.limits.unit()).await?;
         sqlx::raw_sql("set statement_timeout = 0; set lock_timeout = 0").execute(&mut conn).await?;
         sqlx::query("select pg_advisory_lock($1)").persistent(false).bind(MIGRATION_LOCK).execute(&mut conn).await?;
-        distributed::distribute(&mut conn).await?;
+        distributed::distribute(&mut conn, self.connect.get_application_name()).await?;
         conn.close().await?;
         self.server.set_distributed(true);
         Ok(())
@@ -317,27 +311,12 @@ impl Backend for Postgres {
 
     async fn check(&self) -> Result<Standby> {
         let mut tx = self.begin(Some(self.begin_read())).await?;
-        let (table, is_standby, awaits, has_standby, distributed, half): (
-            Option<String>,
-            bool,
-            bool,
-            bool,
-            bool,
-            bool,
-        ) = sqlx::query_as(CHECK).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
+        let (is_standby, awaits, has_standby, read_only, distributed, half): (bool, bool, bool, bool, bool, bool) =
+            sqlx::query_as(CHECK).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
         if is_standby {
             return Err(StoreError::new(Cause::Unavailable, "the server is a standby, which cannot be written to"));
         }
-        let applied: Vec<i64> = match table {
-            // Nobody has migrated this database yet: everything is pending.
-            None => Vec::new(),
-            Some(_) => {
-                sqlx::query_scalar("select version from _sqlx_migrations where success")
-                    .persistent(tx.persistent)
-                    .fetch_all(&mut *tx.conn)
-                    .await?
-            }
-        };
+        let applied = tx.applied(true).await?;
         self.server.set_distributed(distributed);
         if half {
             return Err(StoreError::config("the conversion was interrupted: run `sessiond migrate --citus` again"));
@@ -348,17 +327,37 @@ impl Backend for Postgres {
         tx.rollback().await?;
         all_applied(&MIGRATOR, &applied)?;
         let standby = match (has_standby, awaits) {
+            _ if read_only => Standby::ReadOnly,
             (_, true) => Standby::Awaited,
             (true, false) => Standby::NotAwaited,
             (false, false) => Standby::Absent,
         };
         let before = self.standby.lock().unwrap_or_else(PoisonError::into_inner).replace(standby);
-        if before != Some(standby) && standby == Standby::NotAwaited {
-            tracing::warn!(
+        match standby {
+            _ if before == Some(standby) => {}
+            Standby::NotAwaited => tracing::warn!(
                 "commits wait for no standby, though there is one: if it takes over, what was acknowledged last may be lost"
-            );
+            ),
+            Standby::ReadOnly => tracing::warn!(
+                "the database takes no writes (default_transaction_read_only is on): reads are served, and writes are refused"
+            ),
+            Standby::Absent | Standby::Awaited => {}
         }
         Ok(standby)
+    }
+
+    /// By the names of their connections, which any role sees. Those of PgBouncer outlive their clients.
+    async fn is_open_elsewhere(&self) -> Result<Option<bool>> {
+        const OTHERS: &str = "select exists (select from pg_stat_activity where datname = current_database() \
+                              and application_name in ('sessiond', current_setting('application_name')) \
+                              and pid <> pg_backend_pid())";
+        if self.options.pgbouncer {
+            return Ok(None);
+        }
+        let mut tx = self.read(true).await?;
+        let others: bool = tx.is_so(OTHERS).await?;
+        tx.rollback().await?;
+        Ok(Some(others))
     }
 
     async fn clock(&self) -> Result<DatabaseClock> {
@@ -434,6 +433,14 @@ pub struct PgTx {
 }
 
 impl PgTx {
+    /// The migrations that the database has; none, if there is nothing of sessiond. `serves`: the role reads every table.
+    ///
+    /// # Errors
+    /// Names of ours lead to another program's.
+    pub async fn applied(&mut self, serves: bool) -> Result<Vec<Applied>> {
+        Ok(look(&mut self.conn, self.persistent, serves).await?.applied)
+    }
+
     fn new(conn: Lease<PgConnection>, timeline: Timeline, persistent: bool, in_transaction: bool, feeds: bool) -> Self {
         Self {
             conn,

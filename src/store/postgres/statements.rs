@@ -82,7 +82,8 @@ pub const VALUES: &str = "with k as materialized (select * from unnest($2::small
 pub const READ_HEADS: &str = concat!(
     "select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, ",
     judged!("s"),
-    ", e.sequence, e.event_time, e.commit_time, e.digest, \
+    ", s.base_revision + (select p.events_per_session from policies p where p.app_name = $1) as most_revision, \
+                   e.sequence, e.event_time, e.commit_time, e.digest, \
                    case when e.sequence > s.base_revision then e.body end as body \
                  from unnest($2::text[], $3::text[], $4::text[]) with ordinality as k(user_id, session_id, id, n) \
                  cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = k.user_id \
@@ -90,13 +91,13 @@ pub const READ_HEADS: &str = concat!(
                  left join lateral (select * from events l where l.app_name = $1 and l.user_id = k.user_id \
                                       and l.session_id = k.session_id and l.incarnation = s.incarnation \
                                       and l.id = k.id offset 0) e on true \
-                 union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
+                 union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
                  from unnest($5::text[]) with ordinality as k(user_id, n) \
                  cross join lateral (select l.revision from user_scopes l \
                                      where l.app_name = $1 and l.user_id = k.user_id offset 0) s \
-                 union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
+                 union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
                  from app_scopes s where s.app_name = $1 and $6 \
-                 union all select 3, 1, e.revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
+                 union all select 3, 1, e.revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
                  from erased_revisions e where e.app_name = $1 and $7"
 );
 

@@ -96,6 +96,7 @@ pub struct HeadsRow {
     lease_owner: Option<String>,
     lease_expire: Option<i64>,
     lease_now: Option<i64>,
+    most_revision: Option<i64>,
     sequence: Option<i64>,
     event_time: Option<i64>,
     commit_time: Option<i64>,
@@ -111,6 +112,7 @@ impl HeadsRow {
             metadata_revision: self.metadata_revision.unwrap_or_default(),
             update_time: Micros(self.update_time.unwrap_or_default()),
             expire_time: self.expire_time.map(Micros),
+            most_revision: self.most_revision,
             lease: lease_head(
                 self.lease_epoch.unwrap_or_default(),
                 self.lease_owner.as_deref(),

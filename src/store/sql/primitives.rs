@@ -53,6 +53,13 @@ fn of<'a>(text: &'static str, key: &'a SessionKey, incarnation: i64) -> Query<'a
     Query::new(text).session(key).bind(incarnation)
 }
 
+/// How many sessions a user has that have not expired, counted up to `most`.
+pub async fn count_sessions(db: &mut impl Sql, user: &UserKey, now: Micros, most: i64) -> Result<i64> {
+    let query = Query::new(&*db.statements().count_sessions).app(&user.app).bind(user.user.as_str());
+    let (count,): (i64,) = one(db, query.bind(now.0).bind(most)).await?;
+    Ok(count)
+}
+
 pub async fn set_metadata(db: &mut impl Sql, key: &SessionKey, patch: &MetadataPatch, now: Micros) -> Result<()> {
     let query = Query::new(&*db.statements().set_metadata)
         .session(key)
@@ -395,8 +402,9 @@ pub async fn first_of_invocation(
     key: &SessionKey,
     incarnation: i64,
     invocation: &str,
+    after: i64,
 ) -> Result<Option<i64>> {
-    let query = of(&db.statements().first_of_invocation, key, incarnation).bind(filter_text(invocation));
+    let query = of(&db.statements().first_of_invocation, key, incarnation).bind(filter_text(invocation)).bind(after);
     let (first,): (Option<i64>,) = one(db, query).await?;
     Ok(first)
 }
@@ -577,13 +585,19 @@ pub async fn view_in_parts<'a>(
     Ok(Some(SessionView { head, state, events }))
 }
 
-async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
+/// The sequences of the events that rewind, ascending, each with the last one before those that it takes back.
+pub async fn rewinds(db: &mut impl Sql, head: &SessionInfo) -> Result<Vec<(i64, i64)>> {
+    let query = of(&db.statements().rewinds, &head.key, head.incarnation);
+    db.fetch(query).await
+}
+
+pub async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
     // Sequences are dense, so the last N are those above revision - N.
     let before_last = query.last.map_or(0, |last| head.revision.saturating_sub(last));
     let after = query.after.max(head.base_revision).max(before_last);
     let statements = db.statements();
     let hidden = match query.exclude_rewound {
-        true => hidden(&db.fetch::<(i64, i64)>(of(&statements.rewinds, &head.key, head.incarnation)).await?),
+        true => hidden(&rewinds(db, head).await?),
         false => Vec::new(),
     };
     let text = match (query.descending, hidden.is_empty()) {

@@ -254,6 +254,7 @@ impl TryFrom<LockedRow> for LockedSession {
                 metadata_revision: row.metadata_revision,
                 update_time: Micros(row.update_time),
                 expire_time: row.expire_time.map(Micros),
+                most_revision: None,
                 lease: lease_head(row.lease_epoch, row.lease_owner.as_deref(), row.lease_expire, row.lease_now),
             },
         })

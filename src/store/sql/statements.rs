@@ -67,7 +67,10 @@ statements! { words,
     event: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and id = $5"),
     /// The event of the sequence `$5`.
     event_at: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and sequence = $5"),
-    first_of_invocation: format!("select min(sequence) from events where {OF_INCARNATION} and invocation_id = $5"),
+    /// The first event of the invocation `$5` after the sequence `$6`.
+    first_of_invocation: format!(
+        "select min(sequence) from events where {OF_INCARNATION} and invocation_id = $5 and sequence > $6"
+    ),
     rewinds: format!(
         "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to is not null order by sequence"
     ),
@@ -400,12 +403,27 @@ statements! { words,
     }),
     /// The policy of an app.
     policy: "select revision, policy from policies where app_name = $1",
+    /// What the events of a session up to `$4` cost that are not trimmed, see `domain::event::cost`.
+    log_cost: "select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1 end), 0) \
+               from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and e.session_id = s.id \
+                 and e.incarnation = s.incarnation and e.sequence > s.base_revision and e.sequence <= $4 \
+               where s.app_name = $1 and s.user_id = $2 and s.id = $3",
+    /// What it bounds of what is stored.
+    bounds: "select sessions_per_user, events_per_session from policies where app_name = $1",
+    /// How many sessions a user has that have not expired by now (`$3`, where the database has no clock), counted up to `$4`.
+    count_sessions: format!(
+        "select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 \
+           and (s.expire_time is null or s.expire_time > {}) limit 0 + $4) as counted",
+        present(words, "$3")
+    ),
     /// Policies of apps after `$1`, up to `$2`.
     policies: "select app_name, policy from policies where app_name > $1 and policy is not null \
                order by app_name limit 0 + $2",
     /// Affects no row, if the revision before `$2` is not the present one.
-    set_policy: "insert into policies (app_name, revision, policy) values ($1, $2, $3) \
-                 on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy \
+    set_policy: "insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) \
+                 values ($1, $2, $3, $4, $5) \
+                 on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy, \
+                   sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session \
                  where policies.revision = excluded.revision - 1",
     /// What a policy judges the sessions of an app by: of those after `$2, $3, $4`, up to `$5`. `$6` is now, where the database
     /// has no clock; `$7` and `$8` say whether the first event of the log and the first stub count.
@@ -504,6 +522,10 @@ statements! { words,
     ),
     token_secret: "select secret from token_secrets where name = 'current'",
     insert_token_secret: "insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing",
+    replace_token_secret: "insert into token_secrets (name, secret) values ('current', $1) \
+                           on conflict (name) do update set secret = excluded.secret",
+    /// Keys after the id `$1` that were revoked, up to `$2`.
+    revoked_api_keys: "select id, revoke_time from api_keys where id > $1 and revoke_time is not null order by id limit 0 + $2",
     /// The tick `$1`, and others.
     feed_tick: format!("select {} {} and {} = $1", words.feed.ticks, words.feed.valid, tick(words)),
     feed_oldest: format!("select {} {} order by {} limit 1", words.feed.ticks, words.feed.valid, tick(words)),
@@ -532,6 +554,13 @@ statements! { words,
          where {}app_name = $1 and user_id = $2",
         words.feed.of_user
     ),
+    /// After the user `$1` and the app `$2`, up to `$3`.
+    token_epochs: "select app_name, subject, epoch from token_epochs where (subject, app_name) > ($1, $2) \
+                   order by subject, app_name limit 0 + $3",
+    /// Affects no row if the tokens were revoked as often already.
+    raise_token_epoch: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) \
+                        on conflict (subject, app_name) do update set epoch = excluded.epoch \
+                        where token_epochs.epoch < excluded.epoch",
     token_epoch: "select epoch from token_epochs where app_name = $1 and subject = $2",
     revoke_tokens: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) \
                     on conflict (subject, app_name) do update set epoch = token_epochs.epoch + 1 returning epoch",

@@ -1,5 +1,6 @@
 //! SQLite, embedded: one file, one process, one writer and many readers (WAL).
 
+mod ours;
 mod rows;
 mod snapshots;
 pub mod words;
@@ -11,11 +12,12 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::mem;
 use std::ops::ControlFlow;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use futures_util::TryStreamExt as _;
+use ours::{Found, applied, look};
 use rows::{Columns, STATEMENTS, Script, piece, pieces};
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{
@@ -35,7 +37,7 @@ use super::backend::{
 };
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
-use super::migrations::all_applied;
+use super::migrations::{Applied, TABLE, all_applied, pending};
 use super::pool::{Connect, Lease, Pool, PoolUse};
 use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
 use super::sql::feed::latest;
@@ -77,12 +79,13 @@ pub struct Sqlite {
     file: OpenFile,
     /// Held while this process has the file open. SQLite itself would let a second process write, and the two would
     /// wait for each other's locks instead of failing clearly.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl Sqlite {
     /// Opens the file at `path`, made if it is missing.
     pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
+        look(Path::new(path), limits).await?;
         let path = real_path(Path::new(path))?;
         let lock = lock(&path)?.ok_or_else(|| {
             StoreError::config(format!(
@@ -94,8 +97,12 @@ impl Sqlite {
     }
 
     /// Opens the file, also if another process has it open; whether none has. SQLite's own locks keep single transactions
-    /// apart.
-    pub async fn open_beside(path: &str, limits: StoreLimits) -> Result<(Self, bool)> {
+    /// apart. `creates`: a file that is missing is made.
+    pub async fn open_beside(path: &str, creates: bool, limits: StoreLimits) -> Result<(Self, bool)> {
+        match look(Path::new(path), limits).await? {
+            Found::Nothing if !creates => return Err(missing(path)),
+            Found::Nothing | Found::Ours => {}
+        }
         let path = real_path(Path::new(path))?;
         let lock = lock(&path)?;
         let is_alone = lock.is_some();
@@ -123,10 +130,11 @@ impl Sqlite {
         let writer = pool(options.clone(), 1);
         // Makes the file, without which there is nothing to read.
         writer.acquire().await?.release();
+        warn_of_readers(&path);
         let readers = options.create_if_missing(false).pragma("query_only", "on").pragma("cache_size", READER_CACHE);
         let readers = pool(readers, limits.connections);
         let clock = Arc::default();
-        Ok(Self { writer, readers, limits, clock, file: OpenFile::at(path)?, _lock: lock })
+        Ok(Self { writer, readers, limits, clock, file: OpenFile::at(path)?, lock })
     }
 
     async fn begin(&self, pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<SqliteTx> {
@@ -153,12 +161,33 @@ impl Connect for Opener {
     }
 }
 
-/// The canonical path of the file, which is created if it is missing.
+/// Its owner reads and writes, and nobody else: the database has the secret that signs tokens.
+const PRIVATE: u32 = 0o600;
+
+/// Why what needs a database finds none.
+fn missing(path: &str) -> StoreError {
+    match all_applied(&MIGRATOR, &[]) {
+        Err(pending) if Path::new(path).exists() => pending,
+        _ => StoreError::config(format!(
+            "there is no file {}: name the right one in --database-url (DATABASE_URL), or make one by `sessiond migrate`",
+            place(path)
+        )),
+    }
+}
+
+/// The path of the file, for people.
+pub fn place(path: &str) -> String {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    fs::canonicalize(&absolute).unwrap_or(absolute).display().to_string()
+}
+
+/// The canonical path of the file, which is created if it is missing. SQLite gives the log and its index the mode of the file.
 fn real_path(path: &Path) -> Result<PathBuf> {
     let found = match fs::canonicalize(path) {
         // Never opened if it is there: to close it would release the locks that SQLite has on it in this process.
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            File::options().write(true).create(true).truncate(false).open(path).and_then(|_| fs::canonicalize(path))
+            let private = File::options().write(true).create(true).truncate(false).mode(PRIVATE).open(path);
+            private.and_then(|_| fs::canonicalize(path))
         }
         found => found,
     };
@@ -167,14 +196,34 @@ fn real_path(path: &Path) -> Result<PathBuf> {
 
 /// The lock of the file; `None` if another process has it.
 fn lock(path: &Path) -> Result<Option<File>> {
-    let lock_path = PathBuf::from(format!("{}.lock", path.display()));
-    let file = File::create(&lock_path)
-        .map_err(|error| StoreError::config(format!("cannot open {}: {error}", lock_path.display())))?;
+    let lock_path = beside(path, ".lock");
+    // Whoever can open it can hold the lock, and keep the service from starting.
+    let file = File::options().write(true).create(true).truncate(false).mode(PRIVATE).open(&lock_path);
+    let file = file.map_err(|error| StoreError::config(format!("cannot open {}: {error}", lock_path.display())))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => {
             Err(StoreError::config(format!("cannot lock {}: {error}", lock_path.display())))
+        }
+    }
+}
+
+/// The name of the file with something behind it: what else of the database lies in its directory.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Warns of what others than the owner may read: a file from elsewhere, or of an earlier version.
+fn warn_of_readers(path: &Path) {
+    for suffix in ["", "-wal", "-shm", ".lock"] {
+        let file = beside(path, suffix);
+        let mode = fs::metadata(&file).map_or(0, |found| found.permissions().mode());
+        if mode & 0o077 != 0 {
+            let mode = format!("{:04o}", mode & 0o7777);
+            tracing::warn!(file = %file.display(), mode, "others than its owner may open a file of the database, which holds secrets: chmod 600");
         }
     }
 }
@@ -227,8 +276,11 @@ impl Backend for Sqlite {
 
     async fn migrate(&self) -> Result<()> {
         let mut conn = self.writer.acquire().await?;
+        // Whoever made the tables under another build has other ones.
+        pending(&MIGRATOR, &applied(&mut conn).await?)?;
         let mut migrator = Migrator::with_migrations(MIGRATOR.iter().cloned().collect());
         migrator.set_ignore_missing(true);
+        migrator.dangerous_set_table_name(TABLE);
         // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
         migrator.run_direct(None, &mut *conn, false).await?;
         conn.release();
@@ -237,18 +289,14 @@ impl Backend for Sqlite {
 
     async fn check(&self) -> Result<Standby> {
         let mut tx = self.read(true).await?;
-        let tables: i64 =
-            sqlx::query_scalar("select count(*) from sqlite_master where type = 'table' and name = '_sqlx_migrations'")
-                .fetch_one(&mut *tx.conn)
-                .await?;
-        let applied: Vec<i64> = if tables == 0 {
-            Vec::new()
-        } else {
-            sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(&mut *tx.conn).await?
-        };
+        let applied = tx.applied().await?;
         tx.rollback().await?;
         all_applied(&MIGRATOR, &applied)?;
         Ok(Standby::Absent)
+    }
+
+    async fn is_open_elsewhere(&self) -> Result<Option<bool>> {
+        Ok(Some(self.lock.is_none()))
     }
 
     /// The rows that were made last have the highest numbers.
@@ -367,6 +415,11 @@ pub struct SqliteTx {
 }
 
 impl SqliteTx {
+    /// See [`applied`].
+    pub async fn applied(&mut self) -> Result<Vec<Applied>> {
+        applied(&mut self.conn).await
+    }
+
     async fn begin(
         pool: &Pool<Opener>,
         begin: Option<&'static str>,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
-use super::{Opener, Result, SqliteTx};
-use crate::store::error::StoreError;
+use super::ours::{Found, look};
+use super::{Opener, Result, SqliteTx, missing};
 use crate::store::limits::StoreLimits;
 use crate::store::pool::Pool;
 
@@ -15,10 +15,10 @@ pub struct Snapshots(Pool<Opener>);
 
 impl Snapshots {
     /// # Errors
-    /// There is no such file.
-    pub fn open(path: &str, limits: StoreLimits) -> Result<Self> {
-        if !Path::new(path).is_file() {
-            return Err(StoreError::config(format!("there is no file {path}")));
+    /// There is no such file, or it is not sessiond's.
+    pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
+        if let Found::Nothing = look(Path::new(path), limits).await? {
+            return Err(missing(path));
         }
         let options = SqliteConnectOptions::new()
             .filename(path)

@@ -85,16 +85,17 @@ pub fn read_heads(
     statement.push(
         " select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
             s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire, null as lease_now, \
+            s.base_revision + (select p.events_per_session from policies p where p.app_name = s.app_name) as most_revision, \
             e.sequence, e.event_time, e.commit_time, e.digest, \
             case when e.sequence > s.base_revision then e.body end as body \
           from ks as k cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
           left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name \
             and e.user_id = k.user_id and e.session_id = k.session_id \
-          union all select 1, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
+          union all select 1, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
           from ku cross join user_scopes using (app_name, user_id) \
-          union all select 2, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
+          union all select 2, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
           from ka cross join app_scopes using (app_name) \
-          union all select 3, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null \
+          union all select 3, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
           from ke cross join erased_revisions using (app_name)",
     );
     statement
@@ -179,7 +180,9 @@ static INSERT_IF_UNCHANGED: LazyLock<String> = LazyLock::new(|| {
         "incarnation" => format!(
             "(select s.incarnation {OF_K} and s.incarnation = k.incarnation and s.revision = k.was \
                and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch = k.lease) \
-               and (not k.side or not s.lease_all or s.lease_expire <= k.now))"
+               and (not k.side or not s.lease_all or s.lease_expire <= k.now) \
+               and k.sequence <= s.base_revision + coalesce((select p.events_per_session from policies p \
+                 where p.app_name = k.app_name), k.sequence))"
         ),
         "commit_time" => format!("(select max(k.now, s.commit_time) {OF_K})"),
         "user_revision" => "(select k.user_revision where k.user_was = \

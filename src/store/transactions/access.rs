@@ -1,6 +1,6 @@
 //! Keys, and what tokens are signed and revoked by.
 
-use crate::domain::access::{ApiKey, Names};
+use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::erasure::Subject;
 use crate::domain::ids::AppName;
 use crate::domain::json::string_array;
@@ -89,10 +89,38 @@ pub async fn token_secret<X: Tx>(tx: &mut X, draw: &[u8; 32]) -> Result<([u8; 32
     Ok((stored, End::UNTOLD))
 }
 
-async fn stored_secret<X: Tx>(tx: &mut X) -> Result<Option<[u8; 32]>> {
+pub async fn stored_secret<X: Tx>(tx: &mut X) -> Result<Option<[u8; 32]>> {
     let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&*tx.statements().token_secret)).await?;
     let odd = |_| StoreError::new(Cause::Internal, "the stored secret does not have 32 bytes");
     row.map(|(secret,)| secret.try_into().map_err(odd)).transpose()
+}
+
+pub async fn replace_token_secret<X: Tx>(tx: &mut X, secret: &[u8; 32]) -> Result<((), End)> {
+    tx.execute(Query::new(&*tx.statements().replace_token_secret).bind(&secret[..])).await?;
+    Ok(((), End::UNTOLD))
+}
+
+pub async fn revoked_keys<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<(String, Micros)>> {
+    let query = Query::new(&*tx.statements().revoked_api_keys).bind(after).bind(limit as i64);
+    let rows: Vec<(String, i64)> = tx.fetch(query).await?;
+    Ok(rows.into_iter().map(|(id, time)| (id, Micros(time))).collect())
+}
+
+pub async fn token_epochs<X: Tx>(tx: &mut X, after: Option<&TokenEpoch>, limit: usize) -> Result<Vec<TokenEpoch>> {
+    let (subject, app) = after.map_or((&[][..], ""), |after| (&after.subject.bytes()[..], after.app.as_str()));
+    let query = Query::new(&*tx.statements().token_epochs).bind(subject).bind(app).bind(limit as i64);
+    let rows: Vec<(String, Vec<u8>, i64)> = tx.fetch(query).await?;
+    let odd = || StoreError::new(Cause::Internal, "a stored count of revocations is not what its statement writes");
+    let read = |(app, subject, epoch): (String, Vec<u8>, i64)| {
+        let app = AppName::parse(&app).map_err(|_| odd())?;
+        Ok(TokenEpoch { app, subject: Subject::trusted(subject.try_into().map_err(|_| odd())?), epoch })
+    };
+    rows.into_iter().map(read).collect()
+}
+
+pub async fn raise_token_epoch<X: Tx>(tx: &mut X, epoch: &TokenEpoch) -> Result<(bool, End)> {
+    let query = Query::new(&*tx.statements().raise_token_epoch).app(&epoch.app);
+    changed(tx, query.bind(&epoch.subject.bytes()[..]).bind(epoch.epoch)).await
 }
 
 pub async fn token_epoch<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {

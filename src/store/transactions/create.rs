@@ -7,6 +7,7 @@ use tokio::time::timeout_at;
 
 use super::erasure::admit;
 use super::load::{lock_scopes, values};
+use super::policy;
 use super::read::{not_there, on_timeline, view, whole_session};
 use crate::domain::append::{creation_needs, decide_creation, distinct_events};
 use crate::domain::change::Change;
@@ -17,6 +18,7 @@ use crate::domain::ids::{SessionKey, UserKey};
 use crate::domain::json::ObjectText;
 use crate::domain::lease::LeaseHead;
 use crate::domain::loaded::SessionHead;
+use crate::domain::policy::{Bound, Bounds};
 use crate::domain::query::{ANY_TIME, SessionQuery, SessionView};
 use crate::domain::request_key::RequestKey;
 use crate::domain::resolve::{Mismatch, Refusal};
@@ -24,7 +26,7 @@ use crate::domain::scope::Scope;
 use crate::domain::session::{Creation, IfExists};
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange, Writes};
-use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx};
+use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx, UserLock};
 use crate::store::error::StoreError;
 use crate::store::limits::Deadline;
 use crate::store::runner::{End, Runner, apply, out_of_time};
@@ -126,9 +128,12 @@ async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Resu
     };
     let query = whole_session(&creation.key, creation.now);
     let inserts = [insert(salt, creation, &events)];
-    if !admit(tx, creation.key.app(), &Subject::of(salt, &creation.key.user)).await? {
+    let subject = Subject::of(salt, &creation.key.user);
+    if !admit(tx, creation.key.app(), &subject).await? {
         return Ok((CreateOutcome::UserErased, End::Release));
     }
+    let bounds = policy::bounds(tx, creation.key.app()).await?;
+    hold_count(tx, &bounds, &subject).await?;
     // Others may delete and create the same id meanwhile. Each iteration sees what they have committed by then.
     let mut told = Vec::new();
     while tx.insert_sessions(&inserts).await?.is_empty() {
@@ -150,10 +155,38 @@ async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Resu
         };
         return Ok((outcome, End::Release));
     }
+    if let Some(bound) = exceeded(tx, &bounds, &creation.key.user, events.len() as i64, creation.now).await? {
+        return Ok((CreateOutcome::Refused(Refusal::LimitReached(bound)), End::Release));
+    }
     match populate(tx, &[(creation, events)]).await? {
         Err(refusal) => Ok((CreateOutcome::Refused(refusal), End::Release)),
         Ok(end) => Ok((view(tx, &query).await.map(CreateOutcome::Created)?, end.after(told))),
     }
+}
+
+/// Who creates a session where those of a user are counted does so alone: of those who count at the same time, each would miss what
+/// the others create. Before any row is locked.
+pub async fn hold_count<X: Tx>(tx: &mut X, bounds: &Bounds, subject: &Subject) -> Result<()> {
+    if bounds.sessions_per_user.is_some() {
+        tx.hold_user(subject.counting_lock(), UserLock::Alone).await?;
+    }
+    Ok(())
+}
+
+/// The bound that a session of so many events, which was just inserted, exceeds. What has expired does not count.
+pub async fn exceeded<X: Tx>(
+    tx: &mut X,
+    bounds: &Bounds,
+    user: &UserKey,
+    events: i64,
+    now: Micros,
+) -> Result<Option<Bound>> {
+    if bounds.events_per_session.is_some_and(|most| events > most) {
+        return Ok(Some(Bound::EventsPerSession));
+    }
+    let Some(most) = bounds.sessions_per_user else { return Ok(None) };
+    let sessions = primitives::count_sessions(tx, user, now, most.saturating_add(1)).await?;
+    Ok((sessions > most).then_some(Bound::SessionsPerUser))
 }
 
 /// Creates several sessions, and reads them as all of it left them. What is not simply created is `None`, and so are all, and
@@ -165,7 +198,9 @@ async fn create_together<X: Tx>(
 ) -> Result<(Vec<Option<CreateOutcome>>, End)> {
     let mut inserts: Vec<SessionInsert<'_>> = Vec::with_capacity(creations.len());
     for insert in creations.iter().map(|creation| insert(salt, creation, &[])) {
-        if admit(tx, insert.creation.key.app(), &insert.subject).await? {
+        let app = insert.creation.key.app();
+        // Who counts sessions counts alone.
+        if admit(tx, app, &insert.subject).await? && policy::bounds(tx, app).await?.sessions_per_user.is_none() {
             inserts.push(insert);
         }
     }
@@ -210,6 +245,7 @@ async fn populate<X: Tx>(
         metadata_revision: 0,
         update_time: creation.now,
         expire_time: None,
+        most_revision: None,
         lease: LeaseHead::default(),
     };
     let sessions = creations.iter().map(|(creation, _)| (creation.key.clone(), fresh(creation))).collect();

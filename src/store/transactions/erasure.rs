@@ -98,7 +98,7 @@ pub async fn counts<X: Tx>(tx: &mut X) -> Result<Vec<(AppName, i64)>> {
 fn replayed(found: Erasure, subject: &Subject) -> ErasureOutcome {
     match found.subject == *subject {
         true => ErasureOutcome::Replayed(found),
-        false => ErasureOutcome::Conflict,
+        false => ErasureOutcome::Conflict(found),
     }
 }
 

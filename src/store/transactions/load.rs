@@ -54,7 +54,7 @@ pub async fn load_keys<X: Tx>(tx: &mut X, needs: &Needs<'_>, heads: &mut Loaded)
     heads.values = values(tx, &needs.keys, &heads.sessions).await?;
     for (key, invocation) in &needs.invocations {
         if let Some(locked) = heads.sessions.get(*key)
-            && let Some(sequence) = primitives::first_of_invocation(tx, key, locked.incarnation, invocation).await?
+            && let Some(sequence) = primitives::first_of_invocation(tx, key, locked.incarnation, invocation, 0).await?
         {
             heads.invocations.entry((*key).clone()).or_default().insert((*invocation).to_owned(), sequence);
         }

@@ -37,7 +37,7 @@ use super::sql::primitives;
 use super::together::Sharing;
 use super::together::appends::Appends;
 use super::together::calls::Calls;
-use crate::domain::access::{ApiKey, Names};
+use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::append::Append;
 use crate::domain::command::{
     AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
@@ -136,6 +136,10 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.within(self.runner.deadline(deadline), self.runner.backend.check()).await
     }
 
+    async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>> {
+        self.runner.within(self.runner.deadline(deadline), self.runner.backend.is_open_elsewhere()).await
+    }
+
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome> {
         let deadline = self.runner.deadline(deadline).of(creation.key.app());
         let salt = self.salt(deadline).await?;
@@ -196,6 +200,11 @@ impl<B: Backend> Store for Transactions<B> {
         let deadline = self.runner.deadline(deadline).of(request.source.app());
         let salt = self.salt(deadline).await?;
         self.runner.write(deadline, async |tx| past::fork(tx, salt, request).await).await
+    }
+
+    async fn log_cost(&self, key: &SessionKey, to: i64, deadline: Instant) -> Result<i64> {
+        let cost = async |tx: &mut B::Tx| past::log_cost(tx, key, to).await;
+        self.runner.read(true, self.runner.deadline(deadline).of(key.app()), cost).await
     }
 
     async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Result<RewindOutcome> {
@@ -446,7 +455,40 @@ impl<B: Backend> Store for Transactions<B> {
     }
 
     async fn token_secret(&self, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32]> {
+        // Asked again and again, and written once.
+        if let Some(stored) = self.stored_token_secret(deadline).await? {
+            return Ok(stored);
+        }
         self.runner.write(self.runner.deadline(deadline), async |tx| access::token_secret(tx, &draw).await).await
+    }
+
+    async fn stored_token_secret(&self, deadline: Instant) -> Result<Option<[u8; 32]>> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| access::stored_secret(tx).await).await
+    }
+
+    async fn replace_token_secret(&self, secret: [u8; 32], deadline: Instant) -> Result<()> {
+        let replace = async |tx: &mut B::Tx| access::replace_token_secret(tx, &secret).await;
+        self.runner.write(self.runner.deadline(deadline), replace).await
+    }
+
+    async fn revoked_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(String, Micros)>> {
+        let keys = async |tx: &mut B::Tx| access::revoked_keys(tx, after, limit).await;
+        self.runner.read(true, self.runner.deadline(deadline), keys).await
+    }
+
+    async fn token_epochs(
+        &self,
+        after: Option<&TokenEpoch>,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Vec<TokenEpoch>> {
+        let epochs = async |tx: &mut B::Tx| access::token_epochs(tx, after, limit).await;
+        self.runner.read(true, self.runner.deadline(deadline), epochs).await
+    }
+
+    async fn raise_token_epoch(&self, epoch: &TokenEpoch, deadline: Instant) -> Result<bool> {
+        let deadline = self.runner.deadline(deadline).of(&epoch.app);
+        self.runner.write(deadline, async |tx| access::raise_token_epoch(tx, epoch).await).await
     }
 
     async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64> {

@@ -3,18 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::locked_live;
-use super::create::{InTheWay, in_the_way, made_before};
+use super::create::{InTheWay, exceeded, hold_count, in_the_way, made_before};
 use super::erasure::admit;
+use super::policy;
 use super::read::{head, not_there, view, whole_session};
 use crate::domain::append::{Outcome, decide};
 use crate::domain::command::{Fork, ForkOutcome};
 use crate::domain::erasure::Subject;
-use crate::domain::event::StoredEvent;
+use crate::domain::event::{StoredEvent, cost};
 use crate::domain::ids::SessionKey;
 use crate::domain::json::Json;
 use crate::domain::loaded::{LockedSession, Needs};
-use crate::domain::query::{ANY_TIME, Moment, MomentQuery};
+use crate::domain::query::{ANY_TIME, EventQuery, Moment, MomentQuery};
 use crate::domain::rewind::{self, Decision, Past, RewindOutcome, RewindRequest, RewindTarget};
+use crate::domain::session::SessionInfo;
 use crate::domain::tag::Tag;
 use crate::domain::time::Timestamp;
 use crate::domain::transfer::Lost;
@@ -22,17 +24,21 @@ use crate::domain::writes::{Committed, SessionChange, Writes};
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
 use crate::store::runner::{End, apply};
-use crate::store::sql::primitives;
+use crate::store::sql::primitives::{self, one};
+use crate::store::sql::query::Query;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Copies the past of one session to a new one.
 pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(ForkOutcome, End)> {
     let key = SessionKey { user: fork.source.user.clone(), session: fork.session.clone() };
-    if !admit(tx, key.app(), &Subject::of(salt, &key.user)).await? {
+    let subject = Subject::of(salt, &key.user);
+    if !admit(tx, key.app(), &subject).await? {
         // Erased, so nothing to fork is there.
         return Ok((ForkOutcome::SessionNotFound, End::Release));
     }
+    let bounds = policy::bounds(tx, key.app()).await?;
+    hold_count(tx, &bounds, &subject).await?;
     let mut told = Vec::new();
     // First, so that a retry is answered even if the source is gone by now.
     if let Some(request) = &fork.request
@@ -68,6 +74,9 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(Fo
             return Ok((outcome, End::Release));
         }
     }
+    if let Some(bound) = exceeded(tx, &bounds, &key.user, revision - head.base_revision, fork.now).await? {
+        return Ok((ForkOutcome::LimitReached(bound), End::Release));
+    }
     primitives::copy_history(tx, &source, fork, head.base_revision, revision).await?;
     let incarnation = fork.incarnation;
     let forked_from = Some((fork.source.session.clone(), revision));
@@ -78,6 +87,12 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(Fo
         told.push(Committed::Events { key: key.clone(), incarnation, first, last });
     }
     Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, End::Commit(told)))
+}
+
+/// What the events of a session up to a revision cost, that a fork copies.
+pub async fn log_cost<X: Tx>(tx: &mut X, key: &SessionKey, to: i64) -> Result<i64> {
+    let (cost,): (i64,) = one(tx, Query::new(&*tx.statements().log_cost).session(key).bind(to)).await?;
+    Ok(cost)
 }
 
 /// The outcome of a fork whose row cannot be inserted.
@@ -126,7 +141,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
         Decision::Append(append) => append,
         Decision::Replayed => {
             let view = view(tx, &whole_session(&request.key, request.now)).await?;
-            return Ok((RewindOutcome::Done { view, replayed: true }, End::Release));
+            return Ok((RewindOutcome::Done { view, appended: 0, cost: 0 }, End::Release));
         }
         Decision::SessionNotFound => return Ok((RewindOutcome::SessionNotFound, End::Release)),
         Decision::InvocationNotFound => return Ok((RewindOutcome::InvocationNotFound, End::Release)),
@@ -137,16 +152,17 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
     if let Outcome::Refused(refusal) = decide(&mut loaded, &append, &mut writes) {
         return Ok((RewindOutcome::Refused(refusal), End::Release));
     }
+    let cost = writes.events.iter().map(|row| cost(row.body.len())).fold(0, u32::saturating_add);
     let (_, end) = apply(tx, &writes).await?;
     let view = view(tx, &whole_session(&request.key, request.now)).await?;
-    Ok((RewindOutcome::Done { view, replayed: false }, end))
+    Ok((RewindOutcome::Done { view, appended: append.events.len(), cost }, end))
 }
 
 /// The past that a rewind returns to, if there is one.
 async fn past_of<X: Tx>(tx: &mut X, row: &LockedSession, target: &RewindTarget) -> Result<Option<Past>> {
     let to = match target {
         RewindTarget::BeforeInvocation(invocation) => {
-            let first = primitives::first_of_invocation(tx, &row.key, row.head.incarnation, invocation).await?;
+            let first = primitives::first_of_invocation(tx, &row.key, row.head.incarnation, invocation, 0).await?;
             first.map(|first| first - 1)
         }
         RewindTarget::Revision(revision) => (*revision < row.head.revision).then_some(*revision),
@@ -155,12 +171,59 @@ async fn past_of<X: Tx>(tx: &mut X, row: &LockedSession, target: &RewindTarget) 
     let Some(head) = head(tx, &row.key, ANY_TIME).await? else { return Err(not_there()) };
     let base = head.base_revision;
     if to < base {
-        return Ok(Some(Past { to, base, invocation: String::new(), differences: Vec::new() }));
+        return Ok(Some(Past {
+            to,
+            base,
+            invocation: String::new(),
+            from: to + 1,
+            copied: Vec::new(),
+            differences: Vec::new(),
+        }));
     }
-    let first = event_of(tx, row, to + 1).await?;
-    let invocation = Json::trusted(&first.body).get("invocationId").and_then(Json::as_str).unwrap_or_default();
+    let invocation = invocation_of(&event_of(tx, row, to + 1).await?);
     let differences = primitives::differences(tx, row, to).await?;
-    Ok(Some(Past { to, base, invocation: invocation.into_owned(), differences }))
+    let mut past = Past { to, base, invocation, from: to + 1, copied: Vec::new(), differences };
+    if matches!(target, RewindTarget::Revision(_)) && !past.invocation.is_empty() {
+        copied(tx, row, &head, &mut past).await?;
+    }
+    Ok(Some(past))
+}
+
+fn invocation_of(event: &StoredEvent) -> String {
+    let invocation = Json::trusted(&event.body).get("invocationId").and_then(Json::as_str);
+    invocation.unwrap_or_default().into_owned()
+}
+
+/// Loads what stays of an invocation that the rewind cuts in two, from its first event on, page by page, until there is more than
+/// a rewind may copy.
+async fn copied<X: Tx>(tx: &mut X, row: &LockedSession, head: &SessionInfo, past: &mut Past) -> Result<()> {
+    let incarnation = row.head.incarnation;
+    let first = primitives::first_of_invocation(tx, &row.key, incarnation, &past.invocation, past.base).await?;
+    let Some(first) = first.filter(|first| *first <= past.to) else { return Ok(()) };
+    let mut rewinds = primitives::rewinds(tx, head).await?;
+    rewinds.retain(|(sequence, _)| *sequence <= past.to);
+    let hidden = rewind::hidden(&rewinds);
+    past.from = rewind::taken_from(first, &hidden).max(past.base + 1);
+    if past.from < first {
+        let named = invocation_of(&event_of(tx, row, past.from).await?);
+        // Without a name, what an earlier rewind hides is told by its revision alone, and stays so.
+        match named.is_empty() {
+            true => past.from = first,
+            false => past.invocation = named,
+        }
+    }
+    let mut query = EventQuery { after: past.from - 1, before: past.to + 1, ..EventQuery::all() };
+    let mut bytes = 0;
+    loop {
+        let page = primitives::events(tx, head, &query).await?;
+        let Some(last) = page.events.last() else { return Ok(()) };
+        query.after = last.sequence;
+        bytes += page.events.iter().map(StoredEvent::weight).sum::<usize>();
+        past.copied.extend(page.events.into_iter().filter(|event| !rewind::is_hidden(event.sequence, &hidden)));
+        if !page.more || bytes > 2 * rewind::MAX_COPIED_BYTES {
+            return Ok(());
+        }
+    }
 }
 
 /// Reads the state of a moment that is past, or of now.

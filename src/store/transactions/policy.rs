@@ -6,7 +6,9 @@ use super::read::head;
 use super::trim;
 use crate::domain::ids::{AppName, SessionKey};
 use crate::domain::json::Json;
-use crate::domain::policy::{Counts, Due, Found, Kept, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk, Walked};
+use crate::domain::policy::{
+    Bounds, Counts, Due, Found, Kept, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk, Walked,
+};
 use crate::domain::query::ANY_TIME;
 use crate::domain::session::SessionInfo;
 use crate::domain::writes::Removal;
@@ -41,6 +43,14 @@ pub async fn policies<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Ve
     rows.iter().map(|(app, text)| Ok((AppName::parse(app).map_err(corrupt)?, parsed(text)?))).collect()
 }
 
+/// What the policy of an app bounds, as of now.
+pub async fn bounds<X: Tx>(tx: &mut X, app: &AppName) -> Result<Bounds> {
+    let found: Option<(Option<i64>, Option<i64>)> =
+        at_most_one(tx, Query::new(&*tx.statements().bounds).app(app)).await?;
+    let (sessions_per_user, events_per_session) = found.unwrap_or_default();
+    Ok(Bounds { sessions_per_user, events_per_session })
+}
+
 fn parsed(text: &str) -> Result<Policy> {
     let odd = |_| StoreError::new(Cause::Internal, "a stored policy is not one");
     Policy::parse(Json::trusted(text)).map_err(odd)
@@ -55,7 +65,9 @@ pub async fn set_policy<X: Tx>(tx: &mut X, write: &PolicyWrite) -> Result<(Polic
             Err(mismatch) => return Ok((PolicyOutcome::RevisionMismatch(mismatch), End::Release)),
         };
         let text = next.policy.as_ref().map(Policy::to_json);
+        let bounds = next.policy.as_ref().map(|policy| policy.bounds).unwrap_or_default();
         let query = Query::new(&*tx.statements().set_policy).app(&write.app).bind(next.revision).bind(text.as_deref());
+        let query = query.bind(bounds.sessions_per_user).bind(bounds.events_per_session);
         // None if another write came between: it is read, and this one decided anew.
         if tx.execute(query).await? > 0 {
             return Ok((PolicyOutcome::Done(next), End::UNTOLD));

@@ -123,7 +123,7 @@ on_both_databases! {
         let credential = r#"{"authType":"oauth2","oauth2":{"clientId":"i","clientSecret":"s"}}"#;
         let shown = json!({"authType": "oauth2", "oauth2": {"clientId": "i"}});
         server.create(&format!(r#"{{"state":{{"c":{credential},"token":"t"}},"events":[
-            {{"id":"e","actions":{{"requestedAuthConfigs":{{"f":{{"rawAuthCredential":{credential}}}}}}}}}]}}"#)).await;
+            {{"id":"e","actions":{{"requestedAuthConfigs":{{"f":{{"authScheme":{{"type":"oauth2"}},"rawAuthCredential":{credential}}}}}}}}}]}}"#)).await;
         let session = server.get(A).await.expect(200).json();
         assert_eq!(session["state"], json!({"c": shown, "token": "t"}));
         assert_eq!(session["events"][0]["actions"]["requestedAuthConfigs"]["f"]["rawAuthCredential"], shown);

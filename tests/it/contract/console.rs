@@ -10,7 +10,7 @@ on_both_databases! {
         let page = server.get("/").await.expect(200);
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
         let database = server.get("/v1/info").await.expect(200).json()["database"].clone();
-        for part in ["href=\"/console/\"", "href=\"/docs\"", env!("CARGO_PKG_VERSION"), database.as_str().unwrap()] {
+        for part in ["href=\"console/\"", "href=\"docs\"", env!("CARGO_PKG_VERSION"), database.as_str().unwrap()] {
             assert!(page.text().contains(part), "{part}");
         }
         assert!(page.text().contains(&format!("curl -X POST http://{}/v1/apps/demo", server.address())));
@@ -21,7 +21,7 @@ on_both_databases! {
 
     async fn the_console_is_files_with_a_strict_policy(server: &TestServer) {
         let entrance = server.raw(b"GET /console HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
-        assert_eq!(entrance.expect(308).header("location"), Some("/console/"));
+        assert_eq!(entrance.expect(308).header("location"), Some("console/"));
         let page = server.get("/console/").await.expect(200);
         let policy = page.header("content-security-policy").unwrap();
         for part in ["default-src 'none'", "script-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"] {
@@ -37,6 +37,18 @@ on_both_databases! {
         server.get("/console/..%2fCargo.toml").await.problem(404, "not_found");
         server.get("/console/none.js").await.problem(404, "not_found");
         server.post("/console/").await.problem(405, "method_not_allowed");
+    }
+
+    async fn the_feed_is_a_feature_while_it_is_on(server: &TestServer) with ["--feed-retention=1d"] {
+        let info = server.get("/v1/info").await.expect(200).json();
+        assert!(info["features"].as_array().unwrap().contains(&json!("feed")));
+        server.get("/v1/feed").await.expect(200);
+    }
+
+    async fn without_a_feed_it_is_no_feature(server: &TestServer) with ["--feed-retention=0"] {
+        let info = server.get("/v1/info").await.expect(200).json();
+        assert!(!info["features"].as_array().unwrap().contains(&json!("feed")));
+        server.get("/v1/feed").await.problem(404, "feed_disabled");
     }
 
     async fn info_tells_version_database_features_and_limits(server: &TestServer) {

@@ -39,7 +39,7 @@ const WITHOUT_BODY: &[(&str, &str)] = &[
     ("BREW", ONE),
     ("POST", "/healthz"),
     ("GET", "/v1/apps//users"),
-    ("GET", "/docs/"),
+    ("GET", "/docs/x"),
     ("GET", "/console/data"),
 ];
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _, SqliteConnection};
 
 use crate::support::binary::Server;
 use crate::support::client::{APP_STATE, Answer, Client, ONE, PATIENCE, S, USER_STATE};
 use crate::support::databases::{Place, on_both_databases};
-use crate::support::process::Sessiond;
+use crate::support::process::{Sessiond, free_port};
 use crate::support::server::TestServer;
 use crate::support::sse::Watch;
 
@@ -125,13 +125,13 @@ async fn ran(place: &Place, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-async fn stopped(mut server: Server) {
+pub async fn stopped(mut server: Server) {
     server.process.sigterm();
     assert!(server.process.wait().await.success(), "{}", server.process.log());
 }
 
 /// A copy of a database that nobody uses.
-async fn copied(place: &Place) -> Place {
+pub async fn copied(place: &Place) -> Place {
     match place {
         Place::Sqlite(dir) => {
             let copy = Place::sqlite();
@@ -478,3 +478,73 @@ on_both_databases!(
     no_trace_of_an_erased_user_is_stored,
     a_replayed_ledger_erases_again_what_a_backup_brought_back,
 );
+
+/// Whoever has the file open in a transaction keeps its log, and with it what was removed.
+#[tokio::test]
+async fn an_erasure_says_that_a_reader_of_the_file_holds_it_up() {
+    let place = Place::sqlite();
+    let metrics_port = free_port();
+    let server = Server::start(&place.url(), &[&*format!("--metrics-listen=127.0.0.1:{metrics_port}")]).await;
+    let metrics = Client::at(&format!("http://127.0.0.1:{metrics_port}")).unchecked();
+    let waiting = async |count: &str| {
+        metrics.get("/metrics").await.expect(200).text().contains(&format!("\nsessiond_erasures_waiting {count}\n"))
+    };
+    fill(&server, "user").await;
+    let mut reader = SqliteConnection::connect(&place.url()).await.unwrap();
+    sqlx::raw_sql("begin; select count(*) from events").execute(&mut reader).await.unwrap();
+    let answer = erase(&server, json!({})).await.expect(202);
+    let path = answer.header("location").unwrap().to_owned();
+    let told = async {
+        loop {
+            let erasure = server.get(&path).await.expect(200).json();
+            assert_eq!(erasure["state"], "running");
+            if erasure["reason"].as_str().is_some_and(|reason| reason.contains("-wal")) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, told).await.expect("a reason");
+    assert!(waiting("1").await);
+    assert!(server.process.log().contains("erasures wait for a reader"), "{}", server.process.log());
+    sqlx::raw_sql("commit").execute(&mut reader).await.unwrap();
+    reader.close().await.unwrap();
+    let erasure = done(&server, &answer).await;
+    assert!(erasure.get("reason").is_none() && erasure["receipt"].is_object());
+    assert!(waiting("0").await);
+    stopped(server).await;
+    place.finish().await;
+}
+
+/// A receipt and a ledger that went through a system with other ends of lines.
+#[tokio::test]
+async fn files_of_other_systems_are_read() {
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), &[]).await;
+    fill(&server, "user").await;
+    let answer = erase(&server, json!({})).await.expect(202);
+    let receipt = done(&server, &answer).await["receipt"].to_string();
+    stopped(server).await;
+    let ledger = ran(&place, &["erasures", "export"]).await;
+    let Place::Sqlite(dir) = &place else { panic!("it is a file") };
+    let file = dir.join("of another system");
+    let path = file.to_str().unwrap();
+    for around in
+        [|text: &str| text.replace('\n', "\r\n"), |text: &str| format!("\u{feff}{}\r\n", text.replace('\n', "\r\n"))]
+    {
+        std::fs::write(&file, around(&ledger)).unwrap();
+        assert!(
+            ran(&place, &["erasures", "replay", path])
+                .await
+                .starts_with("erasures in the ledger: 1, new to this database: 0")
+        );
+        std::fs::write(&file, around(&receipt)).unwrap();
+        assert!(ran(&place, &["receipts", "verify", path]).await.starts_with("genuine"));
+    }
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(receipt.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    std::fs::write(&file, utf16).unwrap();
+    let refused = run(&place, &["receipts", "verify", path]).await;
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && told.contains("of another system: is UTF-16"), "{told}");
+    place.finish().await;
+}

@@ -204,7 +204,7 @@ on_both_databases! {
         server.post(format!("{S}/t/events")).json(r#"{"id":"e","author":"two"}"#).await.expect(201);
     }
 
-    async fn known_fields_in_snake_case_come_back_in_camel_case_and_nothing_below_is_renamed(server: &TestServer) {
+    async fn known_fields_in_snake_case_come_back_in_camel_case_and_what_adk_could_not_read_stays(server: &TestServer) {
         server.create("{}").await;
         let event = server
             .append(
@@ -246,6 +246,34 @@ on_both_databases! {
         assert_eq!(stored, given);
     }
 
+    async fn names_within_an_event_come_back_in_camel_case_whatever_way_it_came(server: &TestServer) {
+        let given = r#""author":"user","timestamp":1,"content":{"role":"user","parts":[{"function_call":{"name":"f","args":{"in_args":{"mime_type":1.0}}}},{"inline_data":{"mime_type":"a/b","data":"QQ=="}},{"function_response":{"response":{"a_b": [ ]}}}]},"usage_metadata":{"total_token_count":1E2},"grounding_metadata":{"web_search_queries":["q_r"]},"custom_metadata":{"my_key":1"#;
+        let kept = r#""author":"user","timestamp":1,"content":{"role":"user","parts":[{"functionCall":{"name":"f","args":{"in_args":{"mime_type":1.0}}}},{"inlineData":{"mimeType":"a/b","data":"QQ=="}},{"functionResponse":{"response":{"a_b": [ ]}}}]},"usageMetadata":{"totalTokenCount":1E2},"groundingMetadata":{"webSearchQueries":["q_r"]},"customMetadata":{"my_key":1"#;
+        let event = |id: &str| format!(r#"{{"id":"{id}",{given}}}}}"#);
+        let stored = async |session: &str, id: &str| {
+            let text = server.get(format!("{S}/{session}/events/{id}")).await.expect(200).text().to_owned();
+            assert!(text.starts_with(&format!(r#"{{"id":"{id}",{kept}"#)), "{text}");
+            text
+        };
+        server.create(&format!(r#"{{"events":[{}]}}"#, event("created"))).await;
+        stored("s", "created").await;
+        server.append(event("one")).await;
+        stored("s", "one").await;
+        server.append(format!("[{},{}]", event("two"), event("three"))).await;
+        stored("s", "three").await;
+        server.put(format!("{S}/p")).json(format!(r#"{{"events":[{}]}}"#, event("put"))).await.expect(201);
+        stored("p", "put").await;
+        let of_adk = "/apps/app/users/user/sessions";
+        server.post(of_adk).json(format!(r#"{{"sessionId":"a","events":[{}]}}"#, event("adk"))).await.expect(200);
+        stored("a", "adk").await;
+
+        // Either spelling is a retry of the other.
+        for retry in [event("one"), format!(r#"{{"id":"one",{kept}}}}}"#)] {
+            let again = server.post(EVENTS).json(retry).await.expect(200);
+            assert_eq!(again.header("idempotent-replayed"), Some("true"));
+        }
+    }
+
     async fn a_field_in_both_spellings_is_refused(server: &TestServer) {
         server.create("{}").await;
         for (event, field) in [
@@ -253,6 +281,9 @@ on_both_databases! {
             (r#"{"error_code":1,"errorCode":1}"#, "/errorCode"),
             (r#"{"actions":{"stateDelta":{},"state_delta":{}}}"#, "/actions/stateDelta"),
             (r#"{"actions":{"transferToAgent":"a","transfer_to_agent":"a"}}"#, "/actions/transferToAgent"),
+            (r#"{"content":{"parts":[{"functionCall":{},"function_call":{}}]}}"#, "/content/parts/0/functionCall"),
+            (r#"{"usageMetadata":{"totalTokenCount":1,"total_token_count":1}}"#, "/usageMetadata/totalTokenCount"),
+            (r#"{"actions":{"compaction":{"startTimestamp":1,"start_timestamp":1}}}"#, "/actions/compaction/startTimestamp"),
         ] {
             server.post(EVENTS).json(event).await.invalid(&[field]);
         }

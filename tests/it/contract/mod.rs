@@ -2,10 +2,11 @@
 
 pub mod access;
 mod adk;
+mod bounds;
 mod console;
 mod conventions;
 mod edge;
-mod erasure;
+pub mod erasure;
 mod errors;
 mod events;
 mod expiry;
@@ -30,6 +31,7 @@ mod scope_state;
 mod scopes;
 mod sessions;
 mod snapshots;
+mod spoken;
 mod state;
 mod time_travel;
 mod transfer;

@@ -78,6 +78,17 @@ fn kept_by_adk(events: &Value) -> String {
     kept.join(" ")
 }
 
+/// The elements of an array.
+fn listed(array: &Value) -> &[Value] {
+    array.as_array().expect("an array")
+}
+
+/// What an event says, without its place and what it did to the state.
+fn said(event: &Value) -> Value {
+    let names = ["timestamp", "author", "invocationId", "content"];
+    Value::from(names.iter().map(|name| ((*name).to_owned(), event[name].clone())).collect::<serde_json::Map<_, _>>())
+}
+
 on_both_databases! {
     async fn a_rewind_restores_the_session_keys_of_before_an_invocation(server: &TestServer) {
         for (invocation, revision) in [("i1", 0), ("i2", 2), ("i3", 4)] {
@@ -160,7 +171,9 @@ on_both_databases! {
     async fn a_rewind_to_a_revision_tells_which(server: &TestServer) {
         fill(server).await;
         for (revision, invocation) in [(0, "i1"), (1, "i1"), (2, "i2"), (5, "i3")] {
-            let event = last(&to(server, revision).await);
+            let session = to(server, revision).await.json();
+            let is_rewind = |event: &&Value| event["actions"]["rewindBeforeInvocationId"].is_string();
+            let event = listed(&session["events"]).iter().rfind(is_rewind).expect("a rewind");
             assert_eq!(event["actions"]["rewindBeforeInvocationId"], invocation, "to {revision}");
             assert_eq!(event["customMetadata"], json!({"rewindToRevision": revision}));
         }
@@ -310,7 +323,7 @@ on_both_databases! {
             let key = format!("key {n}");
             let first = keyed(&key, body).header("if-match", server.get(ONE).await.etag()).await.expect(200);
             assert!(!first.was_replayed());
-            assert_eq!(last(&first)["id"], key.as_str());
+            assert!(listed(&first.json()["events"]).iter().any(|event| event["id"] == key.as_str()));
             let again = keyed(&key, body).await.expect(200);
             assert!(again.was_replayed());
             assert_eq!((again.text(), again.etag()), (first.text(), first.etag()));
@@ -563,11 +576,119 @@ on_both_databases! {
         assert_eq!((server.state().await, kept(server, "").await), (json!({"n": 0}), String::new()));
     }
 
-    async fn the_middle_of_an_invocation_can_be_a_target(server: &TestServer) {
+    async fn what_stays_of_an_invocation_that_a_rewind_cuts_is_appended_once_more(server: &TestServer) {
+        for revision in 0..6 {
+            fill(server).await;
+            let all = server.get(EVENTS).await.json();
+            let past = own(server, &format!("&atRevision={revision}")).await;
+            let session = to(server, revision).await;
+            let cut = revision % 2 == 1;
+            assert_eq!(session.json()["revision"], 7 + usize::from(cut), "to {revision}");
+            assert_eq!(session.etag().split('.').next(), Some(&*format!("\"{}", 7 + usize::from(cut))));
+            assert_eq!(own(server, "").await, past, "to {revision}");
+            assert_folds(server, ONE).await;
+            // Its readers and ADK's see the same: what was there then.
+            let events = server.get(EVENTS).await.json();
+            assert_eq!(kept(server, "").await, kept_by_adk(&events), "to {revision}");
+            let kept = server.get(format!("{EVENTS}?excludeRewound=true")).await.json();
+            let said = |events: &Value| listed(&events["events"]).iter().map(said).collect::<Vec<_>>();
+            assert_eq!(said(&kept), said(&all)[..revision], "to {revision}");
+            if cut {
+                let (copy, source) = (last(&session), &all["events"][revision - 1]);
+                assert_eq!(copy["customMetadata"], json!({"rewindCopyOf": source["id"]}));
+                assert_eq!(copy["sequence"], 8);
+                assert_eq!(copy["actions"], json!({}));
+                assert_eq!(uuid::Uuid::parse_str(copy["id"].as_str().unwrap()).unwrap().get_version_num(), 7);
+                assert_eq!(own(server, "&atRevision=7").await, past);
+                assert_eq!(own(server, "&atRevision=8").await, past);
+                assert_eq!(session.json()["lastUpdateTime"], copy["timestamp"]);
+            }
+            server.delete(ONE).await.expect(204);
+        }
+    }
+
+    async fn a_rewind_with_copies_keeps_to_preconditions_retries_and_leases(server: &TestServer) {
+        fill(server).await;
+        let lease = server.post(format!("{ONE}/lease")).json(r#"{"owner":"o","exclusive":"all"}"#).await.expect(201).json();
+        let mark = format!("{}-{}", lease["epoch"], lease["incarnation"].as_str().unwrap());
+        server.post(REWIND).json(r#"{"toRevision":3}"#).await.problem(409, "lease_held");
+        let request = |body: &str| server.post(REWIND).json(body).header("sessiond-lease", &mark);
+        request(r#"{"toRevision":3}"#).header("if-match", "\"5\"").await.problem(412, "revision_mismatch");
+        let first = request(r#"{"toRevision":3}"#).header("if-match", "\"6\"").header("idempotency-key", "again").await.expect(200);
+        assert_eq!(first.json()["revision"], 8);
+        let again = request(r#"{"toRevision":3}"#).header("if-match", "\"6\"").header("idempotency-key", "again").await.expect(200);
+        assert_eq!((again.header("idempotent-replayed"), again.text()), (Some("true"), first.text()));
+        request(r#"{"toRevision":1}"#).header("idempotency-key", "again").await.problem(409, "event_id_conflict");
+    }
+
+    async fn copies_can_be_rewound_and_cut_again(server: &TestServer) {
+        server.create("{}").await;
+        for n in 1..=4 {
+            server.append(format!(r#"{{"id":"e{n}","invocationId":"i","content":{{"parts":[{{"text":"{n}"}}]}},"actions":{{"stateDelta":{{"n":{n}}}}}}}"#)).await;
+        }
+        // Of e1 to e3, then of the first of these copies alone, then of nothing.
+        let texts = async |server: &TestServer| {
+            let events = server.get(EVENTS).await.json();
+            assert_eq!(kept(server, "").await, kept_by_adk(&events));
+            let kept = server.get(format!("{EVENTS}?excludeRewound=true")).await.json();
+            let texts = listed(&kept["events"]).iter().map(|event| event["content"]["parts"][0]["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+            texts.join(" ")
+        };
+        assert_eq!(to(server, 3).await.json()["revision"], 8);
+        assert_eq!((texts(server).await, server.state().await), ("1 2 3".to_owned(), json!({"n": 3})));
+        assert_eq!(to(server, 6).await.json()["revision"], 10);
+        assert_eq!((texts(server).await, server.state().await), ("1".to_owned(), json!({"n": 3})));
+        before(server, "i").await;
+        assert_eq!((texts(server).await, server.state().await), (String::new(), json!({})));
+        assert_folds(server, ONE).await;
+    }
+
+    async fn what_was_taken_back_within_an_invocation_does_not_come_back(server: &TestServer) {
+        server.create("{}").await;
+        for (id, invocation) in [("e1", "a"), ("e2", "b")] {
+            server.append(format!(r#"{{"id":"{id}","invocationId":"{invocation}"}}"#)).await;
+        }
+        before(server, "a").await;
+        for id in ["e4", "e5"] {
+            server.append(format!(r#"{{"id":"{id}","invocationId":"b"}}"#)).await;
+        }
+        // Of `b` the first event is e2, and from there on the first rewind would be taken back, and e1 be there again.
+        to(server, 4).await;
+        let events = server.get(EVENTS).await.json();
+        assert_eq!(kept(server, "").await, kept_by_adk(&events));
+        let left = server.get(format!("{EVENTS}?excludeRewound=true")).await.json();
+        let copies: Vec<_> = listed(&left["events"]).iter().map(|event| event["customMetadata"]["rewindCopyOf"].clone()).collect();
+        assert_eq!(copies, [json!("e4")]);
+    }
+
+    async fn what_is_copied_may_be_more_than_a_page(server: &TestServer) {
+        server.create("{}").await;
+        for batch in 0..3 {
+            let events: Vec<_> = (0..600).map(|n| json!({"id": format!("{batch}-{n}"), "invocationId": "i", "actions": {"stateDelta": {"n": n}}})).collect();
+            server.append(json!(events).to_string()).await;
+        }
+        let session = to(server, 1500).await;
+        assert_eq!(session.json()["revision"], 1801 + 1500);
+        assert_eq!(listed(&session.json()["events"]).len(), 3301);
+        assert_eq!(last(&session)["customMetadata"], json!({"rewindCopyOf": "2-299"}));
+        let first = server.get(format!("{EVENTS}?excludeRewound=true&pageSize=1000")).await.json();
+        assert_eq!(listed(&first["events"]).len(), 1000);
+        let token = first["nextPageToken"].as_str().unwrap();
+        let rest = server.get(format!("{EVENTS}?excludeRewound=true&pageSize=1000&pageToken={token}")).await.json();
+        assert_eq!((listed(&rest["events"]).len(), rest.get("nextPageToken")), (500, None));
+        assert_eq!(server.state().await, json!({"n": 299}));
+    }
+
+    async fn a_session_with_copies_moves(server: &TestServer) {
         fill(server).await;
         to(server, 3).await;
-        assert_eq!(kept(server, "").await, "e1 e2 e3");
-        assert_eq!(server.state().await["k"], json!(3.0));
+        let lines = server.get(format!("{ONE}/export")).await.expect(200).text().to_owned();
+        let left = kept(server, "").await;
+        server.delete(ONE).await.expect(204);
+        let imported = server.post("/v1/import").body("application/x-ndjson", lines).await.expect(200);
+        assert!(imported.text().contains("\"created\""), "{}", imported.text());
+        assert_eq!(kept(server, "").await, left);
+        assert_folds(server, ONE).await;
     }
 
     async fn a_fork_can_be_rewound_beyond_its_beginning(server: &TestServer) {

@@ -165,6 +165,11 @@ fn without_cursors(lines: &str) -> String {
     lines.lines().map(|line| line.split(r#","cursor":"#).next().expect("a part").to_owned() + "\n").collect()
 }
 
+/// The lines of events.
+fn events_of(lines: &str) -> Vec<&str> {
+    lines.lines().filter(|line| line.starts_with(r#"{"type":"event""#)).collect()
+}
+
 #[track_caller]
 fn assert_all(answer: &Answer, result: &str, sessions: usize) {
     let (results, _) = results(answer);
@@ -173,6 +178,40 @@ fn assert_all(answer: &Answer, result: &str, sessions: usize) {
 }
 
 on_both_databases! {
+    async fn what_other_systems_put_around_lines_is_no_part_of_them(server: &TestServer) {
+        fill(server).await;
+        let lines = exported(server, &format!("{S}/cut/export")).await;
+        for changed in [lines.replace('\n', "\r\n"), format!("\u{feff}{lines}"), format!("\u{feff}{}", lines.replace('\n', "\r\n"))] {
+            server.delete(format!("{S}/cut")).await.expect(204);
+            assert_all(&import(server, "", &changed).await, "created", 1);
+            assert_all(&import(server, "", &lines).await, "unchanged", 1);
+        }
+    }
+
+    async fn events_of_a_version_that_kept_names_in_snake_case_are_imported_in_camel_case(server: &TestServer) {
+        let given = r#""content":{"parts":[{"function_call":{"name":"f","args":{"a_b":[ ]}}}]}"#;
+        let kept = given.replace("function_call", "functionCall");
+        server.create("{}").await;
+        server.append(format!(r#"{{"id":"e","timestamp":1,{given}}}"#)).await;
+        let lines = exported(server, &format!("{ONE}/export")).await;
+        assert!(lines.contains(&kept), "{lines}");
+        let old = sealed(&lines.replace(&kept, given));
+        for lines in [&old, &lines] {
+            server.delete(ONE).await.expect(204);
+            assert_all(&import(server, "", lines).await, "created", 1);
+            assert!(server.get(format!("{S}/s/events/e")).await.expect(200).text().contains(&kept));
+            assert_all(&import(server, "", lines).await, "unchanged", 1);
+            // Either spelling is a retry.
+            for content in [given, &kept] {
+                let retry = server.post(format!("{S}/s/events")).json(format!(r#"{{"id":"e",{content}}}"#)).await.expect(200);
+                assert!(retry.was_replayed());
+            }
+        }
+        // Its own come back to the byte.
+        let again = exported(server, &format!("{ONE}/export")).await;
+        assert_eq!(events_of(&again), events_of(&lines));
+    }
+
     async fn an_export_of_an_import_is_the_same(server: &TestServer) {
         fill(server).await;
         let export = exported(server, EXPORT).await;
@@ -489,7 +528,7 @@ on_both_databases! {
         }
         let export = exported(server, "/v1/apps/from/export").await;
         let lines: Vec<&str> = export.lines().collect();
-        let (store, _) = open::beside(&server.database_url(), PostgresOptions::default(), StoreLimits::default()).await.expect("a store");
+        let (store, _) = open::beside(&server.database_url(), false, PostgresOptions::default(), StoreLimits::default()).await.expect("a store");
         let service = Arc::new(Service::new(store, Arc::new(SystemClock), Limits::default(), Arc::new(Metrics::new())));
         // Erased before each of its lines in turn, the first, which begins the import, apart.
         for cut in 1..lines.len() {
@@ -626,7 +665,7 @@ on_both_databases! {
             server.put(ONE).json("{}").await;
             server.append(json!(part)).await;
         }
-        let (store, _) = open::beside(&server.database_url(), PostgresOptions::default(), StoreLimits::default()).await.expect("a store");
+        let (store, _) = open::beside(&server.database_url(), true, PostgresOptions::default(), StoreLimits::default()).await.expect("a store");
         let service = Arc::new(Service::new(store, Arc::new(SystemClock), Limits::default(), Arc::new(Metrics::new())));
         let user = UserKey { app: AppName::parse("app").expect("a name"), user: UserId::parse("user").expect("a name") };
         let key = SessionKey { user, session: SessionId::parse("s").expect("an id") };

@@ -329,6 +329,7 @@ async fn nowhere_takes_no_write() {
     let session = SessionId::parse("t").unwrap();
     let fork = Fork { source: key("s"), at: None, session, incarnation, request: None, now: now() };
     let rewind = RewindRequest {
+        copy_id: uuid::Uuid::from_u128(7),
         key: key("s"),
         target: RewindTarget::Revision(0),
         event_id: EventId::parse("e").unwrap(),

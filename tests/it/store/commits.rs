@@ -53,6 +53,7 @@ on_both_databases! {
         let late = Append { if_match: if_match("\"1\""), ..append("s", &[r#"{"id":"9"}"#]) };
         refused(store.append(&late.into(), Sharing::Group, deadline()).await);
         let rewind = RewindRequest {
+            copy_id: uuid::Uuid::from_u128(7),
             key: key("s"),
             target: RewindTarget::Revision(3),
             event_id: EventId::parse("back").unwrap(),

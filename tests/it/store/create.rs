@@ -122,7 +122,7 @@ on_both_databases! {
                 Refusal::Rejected(_) => body == rejected,
                 Refusal::RevisionMismatch(mismatch) => body == failed && mismatch.failed.len() == 1,
                 Refusal::EventIdConflict => body == conflict,
-                Refusal::Lease(_) => false,
+                Refusal::Lease(_) | Refusal::LimitReached(_) => false,
             };
             assert!(fits, "{body}");
             assert!(store.shown("s").await.is_none());

@@ -217,6 +217,7 @@ on_both_databases! {
             MetadataUpdate { key: key("s"), patch, lease, if_match: if_match("\"7\""), now: now() }
         };
         let rewind = |lease, id: &str| RewindRequest {
+            copy_id: uuid::Uuid::from_u128(7),
             key: key("s"),
             target: RewindTarget::Revision(0),
             event_id: EventId::parse(id).unwrap(),
@@ -249,10 +250,10 @@ on_both_databases! {
         assert!(matches!(late, RewindOutcome::Refused(Refusal::RevisionMismatch(_))));
         assert!(matches!(store.delete(&delete(own), deadline()).await.unwrap(), DeleteOutcome::RevisionMismatch(_)));
         let fits = RewindRequest { if_match: None, ..rewind(own, "r") };
-        assert!(matches!(store.rewind(&fits, deadline()).await.unwrap(), RewindOutcome::Done { replayed: false, .. }));
+        assert!(matches!(store.rewind(&fits, deadline()).await.unwrap(), RewindOutcome::Done { appended: 1, .. }));
         // A second try, superseded meanwhile.
         take(&***store, LeaseDraft { steal: true, ..all("p") }).await;
-        assert!(matches!(store.rewind(&fits, deadline()).await.unwrap(), RewindOutcome::Done { replayed: true, .. }));
+        assert!(matches!(store.rewind(&fits, deadline()).await.unwrap(), RewindOutcome::Done { appended: 0, .. }));
         let deletion = Deletion { if_match: None, lease: Some(mark(2)), ..delete(None) };
         assert_eq!(store.delete(&deletion, deadline()).await.unwrap(), DeleteOutcome::Done);
     }

@@ -25,6 +25,7 @@ fn rewind(event: &str, target: RewindTarget) -> RewindRequest {
         key: key("s"),
         target,
         event_id: EventId::parse(event).unwrap(),
+        copy_id: uuid::Uuid::new_v4(),
         invocation_id: "rewinding".to_owned(),
         lease: None,
         if_match: None,
@@ -34,7 +35,7 @@ fn rewind(event: &str, target: RewindTarget) -> RewindRequest {
 
 async fn rewound(store: &TestStore, request: &RewindRequest) -> (SessionView, bool) {
     match store.rewind(request, deadline()).await.unwrap() {
-        RewindOutcome::Done { view, replayed } => (view, replayed),
+        RewindOutcome::Done { view, appended, .. } => (view, appended == 0),
         other => panic!("{other:?}"),
     }
 }
@@ -202,9 +203,10 @@ on_both_databases! {
             async move { settled(async || store.rewind(&request, deadline()).await).await.unwrap() }
         });
         let outcomes = join_all(calls).await;
-        let replays = outcomes.iter().filter(|outcome| matches!(outcome, RewindOutcome::Done { replayed: true, .. }));
+        let replays = outcomes.iter().filter(|outcome| matches!(outcome, RewindOutcome::Done { appended: 0, .. }));
         assert_eq!(replays.count(), 3);
         let shown = store.shown("s").await.unwrap();
-        assert_eq!((shown.head.revision, state(&shown)), (7, json(r#"{"k":1,"x":1,"user:k":4,"app:k":3}"#)));
+        // Each has a copy of what stays of the invocation, too.
+        assert_eq!((shown.head.revision, state(&shown)), (10, json(r#"{"k":1,"x":1,"user:k":4,"app:k":3}"#)));
     }
 }

@@ -27,6 +27,21 @@ impl Nginx {
         Self::with(|port| documented(upstream, port))
     }
 
+    /// As the document for operators puts a server below a path.
+    pub fn below_a_path(upstream: u16) -> Self {
+        let document = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/operate.md")).expect("read it");
+        let block = document
+            .split("```nginx\n")
+            .nth(2)
+            .and_then(|rest| rest.split("```").next())
+            .expect("a second configuration");
+        Self::with(|port| {
+            format!(
+                "upstream sessiond {{ server 127.0.0.1:{upstream}; }}\nserver {{ listen 127.0.0.1:{port};\n{block} }}"
+            )
+        })
+    }
+
     fn with(server: impl Fn(u16) -> String) -> Self {
         let bin = bin_dir().expect("nginx, which scripts/test installs");
         let folders: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]

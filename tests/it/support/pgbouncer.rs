@@ -28,6 +28,11 @@ impl PgBouncer {
     /// It takes connections when this returns, which blocks the thread for a moment. Panics if PgBouncer is not
     /// installed.
     pub fn start(upstream_url: &str) -> Self {
+        Self::start_with(upstream_url, "")
+    }
+
+    /// [`PgBouncer::start`], with further lines of settings, which win.
+    pub fn start_with(upstream_url: &str, more: &str) -> Self {
         let bin = bin_dir().unwrap_or_else(|| {
             panic!(
                 "PgBouncer not found (on PATH and in /usr/sbin, /usr/local/sbin, /opt/homebrew/bin). Install it: \
@@ -40,7 +45,8 @@ impl PgBouncer {
             let port = free_port();
             // Since 1.23, PgBouncer would wait for its clients after SIGTERM.
             let mut guard = Guard::new("sessiond-pgb", &bin, r#"kill -KILL "$server"; wait "$server""#);
-            fs::write(guard.dir().join("pgbouncer.ini"), settings(upstream_url, port)).expect("write the settings");
+            fs::write(guard.dir().join("pgbouncer.ini"), settings(upstream_url, port) + more)
+                .expect("write the settings");
             guard.run("pgbouncer pgbouncer.ini & server=$!").expect("a command in the background");
             let start = Instant::now();
             log.clear();

@@ -5,6 +5,7 @@
 use std::{
     env, fs,
     net::{Ipv4Addr, SocketAddr, ToSocketAddrs},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
     sync::OnceLock,
@@ -75,6 +76,20 @@ impl DedicatedPostgres {
     /// What the server has written to its log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.0.guard.dir().join("server.log")).expect("read the server's log")
+    }
+
+    /// From now on also takes connections over TLS, with this certificate and its key.
+    pub async fn serve_tls(&mut self, certificate: &Path, key: &Path) {
+        let dir = self.0.guard.dir().to_owned();
+        fs::copy(certificate, dir.join("server.crt")).expect("copy the certificate");
+        fs::copy(key, dir.join("server.key")).expect("copy the key");
+        // The server's user copies it: the key must be that user's, and nobody else's.
+        fs::set_permissions(dir.join("server.key"), fs::Permissions::from_mode(0o644)).expect("let it be read");
+        self.0.guard.run("cp server.crt server.key data && chmod 0600 data/server.key").expect("the files of TLS");
+        let mut connection = PgConnection::connect(&self.url("postgres")).await.expect("connect");
+        sqlx::raw_sql("alter system set ssl = on").execute(&mut connection).await.expect("switch TLS on");
+        self.stop_immediate();
+        self.start_again();
     }
 
     /// Crashes the server (`-m immediate`): no checkpoint, no goodbye to clients, recovery at the next start. It is

@@ -1,0 +1,138 @@
+//! Whose a database is, as far as the role's `search_path` leads: every name of ours must mean what our migrations made.
+
+use sqlx::PgConnection;
+
+use super::{MIGRATOR, Result};
+use crate::store::error::StoreError;
+use crate::store::migrations::{Applied, Named, READ_APPLIED, TABLE, anothers, names};
+
+/// What a name leads to: its schema, its kind, and whether the role may read it.
+const NAMES: &str = "select n.name, s.nspname::text, c.relkind::text, coalesce(has_table_privilege(c.oid, 'select'), false) \
+                     from unnest($1::text[]) with ordinality as n(name, place) \
+                       left join pg_class c on c.oid = to_regclass(n.name) left join pg_namespace s on s.oid = c.relnamespace \
+                     order by n.place";
+
+/// Where a table would be made, and what the path is; functions of ours that do not lead to the schema.
+const SCHEMA: &str = "select current_schema()::text, current_setting('search_path'), \
+                      array(select f.name from unnest($1::text[]) as f(name) where not exists ( \
+                        select from pg_proc p join pg_namespace s on s.oid = p.pronamespace \
+                        where p.proname = f.name and s.nspname = $2 and pg_function_is_visible(p.oid)))";
+
+const A_SCHEMA: &str = "a schema of its own";
+
+/// A database of which nothing is known to be wrong.
+pub struct Ours {
+    /// None, unless the database is sessiond's already.
+    pub applied: Vec<Applied>,
+    /// The schema of our tables, or the one in which they would be made.
+    pub schema: String,
+    /// Whether the tables would be made where they are.
+    pub is_first: bool,
+}
+
+type Lead = (String, Option<String>, Option<String>, bool);
+
+/// Looks at the names that are ours. Only reads. `serves`: every table must be one that the role may read.
+///
+/// # Errors
+/// They lead to another program's, or past ours; the path leads nowhere.
+pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Result<Ours> {
+    let tables = names(&MIGRATOR, "table");
+    let asked: Vec<&str> = [TABLE].into_iter().chain(tables).collect();
+    let leads: Vec<Lead> = sqlx::query_as(NAMES).persistent(persistent).bind(asked).fetch_all(&mut *conn).await?;
+    let home = leads.first().and_then(|(_, schema, kind, _)| Some((schema.clone()?, kind.clone()?)));
+    let (current, path, astray): (Option<String>, String, Vec<String>) = sqlx::query_as(SCHEMA)
+        .persistent(persistent)
+        .bind(names(&MIGRATOR, "function"))
+        .bind(home.as_ref().map(|(schema, _)| schema))
+        .fetch_one(&mut *conn)
+        .await?;
+    let rest = leads.get(1..).unwrap_or_default();
+    let Some((schema, kind)) = home else {
+        let schema = current.ok_or_else(|| nowhere(&path))?;
+        free(&schema, rest)?;
+        return Ok(Ours { applied: Vec::new(), schema, is_first: true });
+    };
+    let remedy = format!(
+        "let the search_path begin with the schema of sessiond's tables ({schema}) or give sessiond {A_SCHEMA}"
+    );
+    if !is_table(&kind) {
+        return Err(StoreError::config(format!(
+            "{schema}.{TABLE} is {}, and not sessiond's table: {remedy}",
+            what(&kind)
+        )));
+    }
+    let applied: Vec<Applied> = sqlx::query_as(READ_APPLIED).persistent(persistent).fetch_all(conn).await?;
+    let are_all = MIGRATOR.iter().all(|migration| applied.iter().any(|applied| applied.version == migration.version));
+    for (name, found, kind, may_read) in rest {
+        let why = match (found, kind) {
+            (Some(found), Some(kind)) if *found != schema || !is_table(kind) => {
+                let what = what(kind);
+                format!("{name} leads to {found}.{name}, {what} which is not sessiond's: {remedy}")
+            }
+            (Some(_), Some(_)) if *may_read || !serves => continue,
+            (Some(_), Some(_)) => {
+                format!("the role may not read {schema}.{name}: grant it what docs/postgresql.md says")
+            }
+            // It may be among those that are pending.
+            _ if !are_all => continue,
+            _ => format!("the table {schema}.{name} of sessiond is not there: restore a backup"),
+        };
+        return Err(StoreError::config(why));
+    }
+    if let Some(name) = astray.first()
+        && are_all
+    {
+        let why = format!("the function {name} does not lead to {schema}.{name}, which is sessiond's: {remedy}");
+        return Err(StoreError::config(why));
+    }
+    let is_first = current.as_ref() == Some(&schema);
+    Ok(Ours { applied, schema, is_first })
+}
+
+/// Refuses a schema in which names of ours are taken. What is behind it in the path is not met once ours are there.
+fn free(schema: &str, leads: &[Lead]) -> Result<()> {
+    let is_here = |found: &Option<String>| found.as_deref() == Some(schema);
+    let found: Vec<Named> = leads
+        .iter()
+        .filter(|(_, found, ..)| is_here(found))
+        .map(|(name, _, kind, _)| Named { name: name.clone(), is_table: kind.as_deref().is_some_and(is_table) })
+        .collect();
+    if found.is_empty() {
+        return Ok(());
+    }
+    let remedy = format!(
+        "give sessiond a database or {A_SCHEMA}, as by `create schema sessiond` and options[search_path]=sessiond in the database URL"
+    );
+    Err(anothers(&format!("the schema {schema} of the database"), &found, &remedy))
+}
+
+fn nowhere(path: &str) -> StoreError {
+    let path = if path.trim_matches(['"', ' ']).is_empty() {
+        "empty".to_owned()
+    } else {
+        format!("{path}, of which no schema is there or may be used")
+    };
+    StoreError::config(format!(
+        "the search_path of the role is {path}: tables have no place. Set it, as by `alter role ROLE set search_path = public`, or by \
+         options[search_path]=public in the database URL"
+    ))
+}
+
+/// An ordinary table or a partitioned one.
+fn is_table(kind: &str) -> bool {
+    matches!(kind, "r" | "p")
+}
+
+/// As of `pg_class.relkind`.
+fn what(kind: &str) -> &'static str {
+    match kind {
+        "r" | "p" => "a table",
+        "v" => "a view",
+        "m" => "a materialized view",
+        "f" => "a foreign table",
+        "S" => "a sequence",
+        "i" | "I" => "an index",
+        _ => "something",
+    }
+}
