@@ -823,7 +823,9 @@ impl Import {
         }
         let same = past.same.filter(|_| past.mode != Mode::Ignore);
         if past.mode != Mode::Fill {
-            self.know(same);
+            // What is below a floor that stays is answered to nobody.
+            let stays = past.head.imported == 0 && past.head.floor >= past.base;
+            self.know(same.map(|(from, to)| (if stays { 1 } else { from }, to)));
             return Ok(());
         }
         // What is below the revision at which it was taken may be of another file, whose import was cut.
@@ -838,7 +840,7 @@ impl Import {
         let write = || service.store.end_past(&end, deadline);
         let outcome = service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value;
         taken(outcome)?;
-        self.know(Some((floor.max(1), revision)));
+        self.know(Some((1, revision)));
         Ok(())
     }
 

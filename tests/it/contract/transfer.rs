@@ -148,7 +148,7 @@ fn sealed(lines: &str) -> String {
         match kind {
             Some("session") => digest = LinesDigest::default(),
             Some("session.end") => {
-                let (before, after) = line.split_once(r#""sha256":""#).expect("a digest");
+                let (before, after) = line.rsplit_once(r#""sha256":""#).expect("a digest");
                 sealed += &format!(r#"{before}"sha256":"{}{}"#, hex(&digest.clone().finish()), &after[64..]);
                 continue;
             }
