@@ -1,5 +1,4 @@
-// JSON as it was written: a tree of slices of the text. Numbers, key order and escapes stay as they are, because nothing is
-// ever turned into a JavaScript value but single strings and small integers that the console itself needs.
+// JSON as it was written: a tree of slices of the text. Only single strings and small integers become JavaScript values.
 
 class Json {
   constructor(kind, source, start) {

@@ -100,6 +100,7 @@ pub const REWIND: Operation = Operation {
         Code::EventIdConflict,
         Code::LeaseHeld,
         Code::Fenced,
+        Code::LimitReached,
         Code::RevisionMismatch,
     ],
 };

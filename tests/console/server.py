@@ -99,6 +99,8 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         if "--require-auth" in flags:
+            # A command for keys makes no database.
+            subprocess.run([*self._command, "migrate"], env=self._environment, check=True, capture_output=True)
             self.key = self.new_key("--role=admin")
         self.api = Api(self.port, self.key)
         self.start()

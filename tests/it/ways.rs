@@ -54,7 +54,7 @@ async fn a_pooler_that_swallows_settings_is_refused_with_the_flag() {
     let server = Server::start(&bouncer.url(&name), &["--pgbouncer"]).await;
     server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     let (status, log) = ended(&bouncer.url(&name), &["export", "--pgbouncer"]).await;
-    assert!(status.success() && log.contains(r#""sessionId":"s""#), "{log}");
+    assert!(status.success() && log.contains(r#""type":"session","userId":"u","id":"s""#), "{log}");
 }
 
 /// As a provider does whose disk is nearly full.
@@ -107,8 +107,8 @@ async fn a_primary_that_takes_no_writes_serves_reads() {
     serves_reads(&server).await;
     log_says(&server.process, "default_transaction_read_only is on").await;
     for flags in [&[][..], &["--feed-retention=1h"], &["--pgbouncer"]] {
-        let reading = Server::start(&url, flags).await;
-        serves_reads(&reading).await;
+        let server = Server::start(&url, flags).await;
+        serves_reads(&server).await;
     }
     let (status, log) = ended(&url, &["export"]).await;
     assert!(status.success(), "{log}");

@@ -1,9 +1,7 @@
 // Each framework's own runner, with a scripted model, tools and operators.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import * as google from "@google/adk";
 import * as iqai from "@iqai/adk";
 import adk from "adk-typescript";
@@ -60,28 +58,6 @@ async function stored(appName: string, sessionId = "s") {
   const session = (await sessions.get({ appName, userId: "ada", sessionId }))!;
   return { state: { ...session.state }, events: session.events, authors: session.events.map((event) => event.author) };
 }
-
-describe("a tool that dies in the middle", () => {
-  it("changes each thing once when it runs again", async () => {
-    const app = randomUUID();
-    const at = `${server.url}/v1/apps/${app}`;
-    const headers = { "content-type": "application/json" };
-    assert.equal((await fetch(`${at}/users/ada/sessions/s`, { method: "PUT", headers, body: "{}" })).status, 201);
-    const program = fileURLToPath(new URL("crash.js", import.meta.url));
-    const env = { ...process.env, SESSIOND_URL: server.url };
-    for (const [where, code, said] of [
-      ["in-the-middle", 9, ""],
-      ["at-the-end", 9, ""],
-      ["nowhere", 0, '{"number":1,"items":["tea"]}\n'],
-      ["nowhere", 0, '{"number":1,"items":["tea"]}\n'],
-    ] as const) {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [program, app, where], { env, encoding: "utf8" });
-      assert.deepEqual([status, stdout], [code, said], stderr);
-    }
-    assert.deepEqual(await (await fetch(`${at}/state`)).json(), { orders: 1 });
-    assert.deepEqual(await (await fetch(`${at}/users/ada/state`)).json(), { items: ["tea"] });
-  });
-});
 
 describe("@google/adk", () => {
   class Model extends google.BaseLlm {
