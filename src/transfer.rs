@@ -3,10 +3,10 @@
 mod adk;
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,16 +94,18 @@ pub async fn service(config: &Config, creates: bool) -> Result<Arc<Service>, Err
 pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
     let service = service(config, false).await?;
     // Nothing else runs here, so a file may be waited for.
-    let mut out: Box<dyn Write> = match &args.output {
-        // It holds all that there is of people: nobody else reads it, whatever the umask.
-        Some(path) => {
-            let private = File::options().write(true).create(true).truncate(true).mode(0o600).open(path);
-            Box::new(BufWriter::new(private.map_err(|error| named(path, &error))?))
-        }
+    let create = |path: &Path| Beside::create(path).map_err(|error| named(path, &error));
+    let mut file = args.output.as_deref().map(create).transpose()?;
+    let mut out: Box<dyn Write + '_> = match &mut file {
+        Some(file) => Box::new(BufWriter::new(&mut file.file)),
         None => Box::new(BufWriter::new(io::stdout())),
     };
     let mut progress = Progress::new("exported");
-    for source in sources(&service, config, args).await? {
+    let sources = sources(&service, config, args).await?;
+    if sources.is_empty() {
+        out.write_all(service.empty_export().as_bytes())?;
+    }
+    for source in sources {
         let mut export = service.export(source, None);
         let before = progress.counts;
         while let Some(lines) = export.next(Instant::now() + config.request_timeout).await? {
@@ -113,9 +115,58 @@ pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
         }
     }
     out.flush()?;
+    drop(out);
+    if let Some(file) = file {
+        file.keep()?;
+    }
     progress.end();
     service.close().await;
     Ok(())
+}
+
+/// A file that takes the place of another one when it is whole: until then, and if it never is, the other one is as it was.
+struct Beside {
+    file: File,
+    /// Where it is, and where it belongs; `None` of what is no file and has no place beside it: a pipe, a terminal.
+    paths: Option<(PathBuf, PathBuf)>,
+}
+
+impl Beside {
+    fn create(path: &Path) -> io::Result<Self> {
+        // A link stays one, and so does what it leads to.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let before = fs::metadata(&path).ok();
+        if before.as_ref().is_some_and(|before| !before.is_file()) {
+            return Ok(Self { file: File::create(&path)?, paths: None });
+        }
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.part", std::process::id()));
+        let beside = path.with_file_name(name);
+        // It holds all that there is of people: nobody else reads it, whatever the umask.
+        let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        let made = Self { file, paths: Some((beside, path)) };
+        if let Some(before) = before {
+            made.file.set_permissions(before.permissions())?;
+        }
+        Ok(made)
+    }
+
+    fn keep(mut self) -> io::Result<()> {
+        if let Some((beside, path)) = &self.paths {
+            self.file.sync_all()?;
+            fs::rename(beside, path)?;
+            self.paths = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if let Some((beside, _)) = &self.paths {
+            let _ = fs::remove_file(beside);
+        }
+    }
 }
 
 async fn sources(service: &Arc<Service>, config: &Config, args: ExportArgs) -> Result<Vec<Source>, Error> {
@@ -134,7 +185,11 @@ async fn sources(service: &Arc<Service>, config: &Config, args: ExportArgs) -> R
     Ok(vec![match (user, session) {
         (None, _) => Source::App(app),
         (Some(user), None) => Source::User(UserKey { app, user }),
-        (Some(user), Some(session)) => Source::Session(SessionKey { user: UserKey { app, user }, session }),
+        (Some(user), Some(session)) => {
+            let key = SessionKey { user: UserKey { app, user }, session };
+            service.head(&key, Instant::now() + config.request_timeout).await?;
+            Source::Session(key)
+        }
     }])
 }
 

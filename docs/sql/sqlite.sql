@@ -85,16 +85,15 @@ select sequence, rewind_to from events where app_name = $1 and user_id = $2 and 
     = $4 and rewind_to is not null order by sequence;
 
 -- seen_revisions
-select user_revision, app_revision, coalesce((select u.floor from user_scopes u where u.app_name = $1 and
-    u.user_id = $2), 0), coalesce((select a.floor from app_scopes a where a.app_name = $1), 0) from ( select
-    coalesce((select s.imported_user_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id
-    = $3 and s.incarnation = $4 and s.imported_revision >= $5), user_revision) as user_revision,
-    coalesce((select s.imported_app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id
-    = $3 and s.incarnation = $4 and s.imported_revision >= $5), app_revision) as app_revision from events where
-    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence = $5 and $5 > (select
-    s.base_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation =
-    $4) union all select created_user_revision, created_app_revision from sessions where app_name = $1 and
-    user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5) as seen;
+select seen.user_revision, seen.app_revision, coalesce((select u.floor from user_scopes u where u.app_name = $1
+    and u.user_id = $2), 0) as user_floor, coalesce((select a.floor from app_scopes a where a.app_name = $1),
+    0) as app_floor, s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from (select
+    user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence = $5 and $5 > (select s.base_revision from sessions s where s.app_name = $1
+    and s.user_id = $2 and s.id = $3 and s.incarnation = $4) union all select created_user_revision,
+    created_app_revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4
+    and base_revision = $5) as seen cross join sessions s where s.app_name = $1 and s.user_id = $2 and s.id =
+    $3 and s.incarnation = $4;
 
 -- session_value
 select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
@@ -192,14 +191,16 @@ select id, incarnation, creation_digest from sessions where app_name = $1 and us
 -- insert_fork
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
-    created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from,
-    forked_revision, creation_key, creation_digest, active_day) select app_name, user_id, $5, $6, $8, $7,
-    max(commit_time, $7), coalesce($9, $7), coalesce($10, printf('%d.%06d', ($7) / 1000000, ($7) % 1000000)),
-    display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
-    created_app_revision, imported_revision, imported_user_revision, imported_app_revision, id, $8, $11, $12,
-    $7 / 86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on
-    conflict do nothing; insert into session_updates (app_name, user_id, id, update_time) select app_name,
-    user_id, id, update_time from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $5;
+    created_app_revision, imported_revision, lost_user_from, lost_user_through, lost_app_from,
+    lost_app_through, forked_from, forked_revision, creation_key, creation_digest, active_day) select app_name,
+    user_id, $5, $6, $8, $7, max(commit_time, $7), coalesce($9, $7), coalesce($10, printf('%d.%06d', ($7) /
+    1000000, ($7) % 1000000)), display_name, labels, expire_time, base_revision, initial_state,
+    created_user_revision, created_app_revision, case when imported_revision > $8 then $8 else
+    imported_revision end, lost_user_from, case when lost_user_through > $8 then $8 else lost_user_through end,
+    lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, id, $8, $11, $12, $7 /
+    86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict
+    do nothing; insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id,
+    update_time from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $5;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -227,13 +228,11 @@ update sessions set base_revision = $5, metadata_revision = metadata_revision + 
     value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
     session_state.revision <= $5 union all select t.key, t.value from json_each($6) as n cross join
     session_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and t.node =
-    n.value where t.valid_from <= $5 and t.valid_to > $5) as t), '') || '}', created_user_revision =
-    coalesce(case when imported_revision >= $5 then imported_user_revision end, (select e.user_revision from
-    events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and
-    e.sequence = $5)), created_app_revision = coalesce(case when imported_revision >= $5 then
-    imported_app_revision end, (select e.app_revision from events e where e.app_name = $1 and e.user_id = $2
-    and e.session_id = $3 and e.incarnation = $4 and e.sequence = $5)) where app_name = $1 and user_id = $2 and
-    id = $3 and incarnation = $4;
+    n.value where t.valid_from <= $5 and t.valid_to > $5) as t), '') || '}', created_user_revision = (select
+    e.user_revision from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and
+    e.incarnation = $4 and e.sequence = $5), created_app_revision = (select e.app_revision from events e where
+    e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence = $5) where
+    app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
 
 -- event_time
 select event_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
@@ -244,8 +243,9 @@ select commit_time from events where app_name = $1 and user_id = $2 and session_
     and sequence = $5;
 
 -- exported
-select s.initial_state, s.imported_mark, s.imported_digest from sessions s where s.app_name = $1 and s.user_id
-    = $2 and s.id = $3 and s.incarnation = $4;
+select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest,
+    lost_user_from, lost_user_through, lost_app_from, lost_app_through from sessions s where s.app_name = $1
+    and s.user_id = $2 and s.id = $3 and s.incarnation = $4;
 
 -- exported_rows
 select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, (select
@@ -277,27 +277,87 @@ select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 a
 -- insert_imported
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
-    forked_revision, imported_mark, imported_digest, commit_time, imported_revision, imported_user_revision,
-    imported_app_revision, created_user_revision, created_app_revision, active_day) select $1, $2, $3, $4, $5,
-    $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, m.user_revision, m.app_revision,
-    m.user_revision, m.app_revision, $18 / 86400000000 from (select coalesce((select u.revision from
-    user_scopes u where u.app_name = $1 and u.user_id = $2), 0) as user_revision, coalesce((select a.revision
-    from app_scopes a where a.app_name = $1), 0) as app_revision) as m where true on conflict do nothing;
-    insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time
-    from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $3;
+    forked_revision, imported_mark, imported_digest, commit_time, imported_revision, created_user_revision,
+    created_app_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, active_day)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, $22,
+    $23, $24, $25, $18 / 86400000000) on conflict do nothing; insert into session_updates (app_name, user_id,
+    id, update_time) select app_name, user_id, id, update_time from sessions where changes() = 1 and app_name =
+    $1 and user_id = $2 and id = $3;
 
 -- list_session
 insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from
     sessions where app_name = $1 and user_id = $2 and id = $3;
 
 -- set_user_revision
-insert into user_scopes (app_name, user_id, revision, floor, began) values ($1, $2, $3, $3, $4) on conflict
-    (app_name, user_id) do update set revision = excluded.revision, floor = excluded.floor, began =
-    excluded.began;
+insert into user_scopes (app_name, user_id, revision, floor, emptied, began, imported) values ($1, $2, $3, $3,
+    $3, $4, $3) on conflict (app_name, user_id) do update set revision = excluded.revision, floor =
+    excluded.floor, emptied = excluded.emptied, began = excluded.began, imported = excluded.imported;
 
 -- set_app_revision
-insert into app_scopes (app_name, revision, floor) values ($1, $2, $2) on conflict (app_name) do update set
-    revision = excluded.revision, floor = excluded.floor;
+insert into app_scopes (app_name, revision, floor, emptied, imported) values ($1, $2, $2, $2, $2) on conflict
+    (app_name) do update set revision = excluded.revision, floor = excluded.floor, emptied = excluded.emptied,
+    imported = excluded.imported;
+
+-- user_scope_head
+select revision, floor, imported from user_scopes where app_name = $1 and user_id = $2;
+
+-- app_scope_head
+select revision, floor, imported from app_scopes where app_name = $1;
+
+-- user_then
+select (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from (select key, value
+    from user_state where app_name = $1 and user_id = $2 and revision <= $3 union all select t.key, (select
+    l.value from user_log l where l.app_name = $1 and l.user_id = $2 and l.key = t.key and l.revision =
+    t.valid_from) from json_each($4) as n cross join user_spans as t on app_name = $1 and user_id = $2 and
+    t.node = n.value where t.valid_from <= $3 and t.valid_to > $3) as t) as state;
+
+-- app_then
+select (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from (select key, value
+    from app_state where app_name = $1 and revision <= $2 union all select t.key, (select l.value from app_log
+    l where l.app_name = $1 and l.key = t.key and l.revision = t.valid_from) from json_each($3) as n cross join
+    app_spans as t on app_name = $1 and t.node = n.value where t.valid_from <= $2 and t.valid_to > $2) as t) as
+    state;
+
+-- user_base_time
+select coalesce((select max(time) from user_log where app_name = $1 and user_id = $2 and revision <= $3),
+    (select time from user_log where app_name = $1 and user_id = $2 and revision > $3 order by revision limit
+    1), 0);
+
+-- app_base_time
+select coalesce((select max(time) from app_log where app_name = $1 and revision <= $2), (select time from
+    app_log where app_name = $1 and revision > $2 order by revision limit 1), 0);
+
+-- user_past
+select revision, key, value, time, total from (select revision, key, value, time, count(*) over () as total,
+    sum(size) over (order by revision, key) as size_so_far, row_number() over (order by revision, key) as place
+    from (select revision, key, value, time, octet_length(key) + coalesce(octet_length(value), 0) + 100 as size
+    from user_log where app_name = $1 and user_id = $2 and revision > $3 and revision <= $4 order by revision,
+    key limit 0 + $5) as page) as sized where size_so_far <= $6 or place = 1 order by revision, key;
+
+-- app_past
+select revision, key, value, time, total from (select revision, key, value, time, count(*) over () as total,
+    sum(size) over (order by revision, key) as size_so_far, row_number() over (order by revision, key) as place
+    from (select revision, key, value, time, octet_length(key) + coalesce(octet_length(value), 0) + 100 as size
+    from app_log where app_name = $1 and revision > $2 and revision <= $3 order by revision, key limit 0 + $4)
+    as page) as sized where size_so_far <= $5 or place = 1 order by revision, key;
+
+-- time_user_log
+update user_log set time = $4 where app_name = $1 and user_id = $2 and revision = $3;
+
+-- time_app_log
+update app_log set time = $3 where app_name = $1 and revision = $2;
+
+-- user_keys_at
+select key from user_state where app_name = $1 and user_id = $2 and revision = $3;
+
+-- app_keys_at
+select key from app_state where app_name = $1 and revision = $2;
+
+-- settle_user_past
+update user_scopes set floor = $3, emptied = $3, imported = 0 where app_name = $1 and user_id = $2;
+
+-- settle_app_past
+update app_scopes set floor = $2, emptied = $2, imported = 0 where app_name = $1;
 
 -- committed_since
 select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
@@ -428,6 +488,19 @@ select id, app_name, subject, request, reference, block, blocked, request_time, 
     buried_sessions b where b.app_name = e.app_name and b.erasure = e.id) and not exists (select 1 from
     erasures l where l.app_name = e.app_name and l.subject = e.subject and l.done_time is null and
     (l.request_time, l.id) < (e.request_time, e.id)) order by request_time, id limit 0 + $1;
+
+-- number_erasure
+insert into erasure_counts (app_name, count) values ($1, 1) on conflict (app_name) do update set count =
+    erasure_counts.count + 1 returning count;
+
+-- note_erasure
+update token_epochs set erasure = $3 where app_name = $1 and subject = $2;
+
+-- last_erasure
+select erasure from token_epochs where app_name = $1 and subject = $2;
+
+-- erasure_counts
+select app_name, count from erasure_counts;
 
 -- insert_erasure
 insert into erasures (id, app_name, subject, request, reference, block, blocked, request_time, done_time,

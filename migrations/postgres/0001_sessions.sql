@@ -40,13 +40,15 @@ create table sessions (
     -- The Idempotency-Key of the request that made it, and a digest of what that asked.
     creation_key          text collate "C",
     creation_digest       bytea,
-    -- Of an imported session: the incarnation that it had where it comes from, a digest of its lines, its revision, and the
-    -- revisions of the shared scopes then, which stand for those that its events saw elsewhere.
+    -- Of an imported session: the incarnation that it had where it comes from, a digest of its lines, and its revision. From one
+    -- sequence to another (the base counts), what user and app state were did not come along.
     imported_mark         text,
     imported_digest       bytea,
     imported_revision     bigint,
-    imported_user_revision bigint,
-    imported_app_revision bigint,
+    lost_user_from        bigint,
+    lost_user_through     bigint,
+    lost_app_from         bigint,
+    lost_app_through      bigint,
     -- The lease: how often one was granted, and who holds it; all but the epoch is null if nobody does. `lease_ttl` is by how
     -- much an append under it extends it; `lease_all`: it excludes writes without a lease.
     lease_epoch           bigint not null default 0,
@@ -118,7 +120,8 @@ create table session_state (
 ) with (fillfactor = 80);
 
 -- `floor`: what the scope was before that revision is not known, or not any more. `emptied`: nothing is left of what was before
--- that one. `began`: the scope of a user has had no revision up to here, but 0.
+-- that one. `began`: the scope of a user has had no revision up to here, but 0. `imported`: the revision at which an import took it,
+-- until its past has come, which is written below the floor.
 create table user_scopes (
     app_name text collate "C" not null,
     user_id  text collate "C" not null,
@@ -126,6 +129,7 @@ create table user_scopes (
     floor    bigint not null default 0,
     emptied  bigint not null default 0,
     began    bigint not null default 0,
+    imported bigint not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 ) with (fillfactor = 50);
 create table user_state (
@@ -150,6 +154,7 @@ create table app_scopes (
     revision bigint not null,
     floor    bigint not null default 0,
     emptied  bigint not null default 0,
+    imported bigint not null default 0,
     constraint app_scopes_pkey primary key (app_name)
 ) with (fillfactor = 20);
 create table app_state (
@@ -296,6 +301,8 @@ create table token_epochs (
     app_name text collate "C" not null,
     subject  bytea not null,
     epoch    bigint not null,
+    -- The number of the user's last erasure in the app.
+    erasure  bigint not null default 0,
     constraint token_epochs_pkey primary key (subject, app_name)
 );
 
@@ -343,6 +350,13 @@ create table erasures (
 );
 create unique index erasures_request on erasures (request, app_name) where request is not null;
 create index erasures_running on erasures (subject, app_name, request_time, id) where done_time is null;
+
+-- How many erasures an app had: they are numbered one after the other, so that an import knows which came after its beginning.
+create table erasure_counts (
+    app_name text collate "C" not null,
+    count    bigint not null,
+    constraint erasure_counts_pkey primary key (app_name)
+);
 
 -- Erased users who get no new sessions and no state.
 create table blocked_users (

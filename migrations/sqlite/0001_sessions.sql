@@ -38,13 +38,15 @@ create table sessions (
     -- The Idempotency-Key of the request that made it, and a digest of what that asked.
     creation_key          text,
     creation_digest       blob,
-    -- Of an imported session: the incarnation that it had where it comes from, a digest of its lines, its revision, and the
-    -- revisions of the shared scopes then, which stand for those that its events saw elsewhere.
+    -- Of an imported session: the incarnation that it had where it comes from, a digest of its lines, and its revision. From one
+    -- sequence to another (the base counts), what user and app state were did not come along.
     imported_mark         text,
     imported_digest       blob,
     imported_revision     integer,
-    imported_user_revision integer,
-    imported_app_revision integer,
+    lost_user_from        integer,
+    lost_user_through     integer,
+    lost_app_from         integer,
+    lost_app_through      integer,
     -- The lease: how often one was granted, and who holds it; all but the epoch is null if nobody does. `lease_ttl` is by how
     -- much an append under it extends it; `lease_all`: it excludes writes without a lease.
     lease_epoch           integer not null default 0,
@@ -115,7 +117,8 @@ create table session_state (
 );
 
 -- `floor`: what the scope was before that revision is not known, or not any more. `emptied`: nothing is left of what was before
--- that one. `began`: the scope of a user has had no revision up to here, but 0.
+-- that one. `began`: the scope of a user has had no revision up to here, but 0. `imported`: the revision at which an import took it,
+-- until its past has come, which is written below the floor.
 create table user_scopes (
     app_name text not null,
     user_id  text not null,
@@ -123,6 +126,7 @@ create table user_scopes (
     floor    integer not null default 0,
     emptied  integer not null default 0,
     began    integer not null default 0,
+    imported integer not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 );
 create table user_state (
@@ -147,6 +151,7 @@ create table app_scopes (
     revision integer not null,
     floor    integer not null default 0,
     emptied  integer not null default 0,
+    imported integer not null default 0,
     constraint app_scopes_pkey primary key (app_name)
 );
 create table app_state (
@@ -294,6 +299,8 @@ create table token_epochs (
     app_name text not null,
     subject  blob not null,
     epoch    integer not null,
+    -- The number of the user's last erasure in the app.
+    erasure  integer not null default 0,
     constraint token_epochs_pkey primary key (subject, app_name)
 ) without rowid;
 
@@ -328,6 +335,13 @@ create table erasures (
 ) without rowid;
 create unique index erasures_request on erasures (request, app_name) where request is not null;
 create index erasures_running on erasures (subject, app_name, request_time, id) where done_time is null;
+
+-- How many erasures an app had: they are numbered one after the other, so that an import knows which came after its beginning.
+create table erasure_counts (
+    app_name text not null,
+    count    integer not null,
+    constraint erasure_counts_pkey primary key (app_name)
+) without rowid;
 
 -- Erased users who get no new sessions and no state.
 create table blocked_users (

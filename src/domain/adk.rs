@@ -16,7 +16,7 @@ use super::scope::Scope;
 use super::session::SessionInfo;
 use super::tag::Timeline;
 use super::time::{Micros, Timestamp};
-use super::transfer::{Exported, LinesDigest, LogRow, Source, end_of_session, hex, row_line, session_line};
+use super::transfer::{Exported, LinesDigest, LogRow, Lost, Source, end_of_session, hex, row_line, session_line};
 use super::{Limits, Rejected};
 
 /// Fields of events whose keys are data, in camelCase. The keys of all others are names, which Python writes in snake_case.
@@ -153,6 +153,9 @@ impl AdkLines {
         let exported = Exported {
             head: self.head(),
             base_state: RawJson::trusted(object(base)),
+            // Of shared state one revision comes along, which all of it saw.
+            base_saw: self.saw,
+            lost: Lost::default(),
             origin: Some(self.mark()),
             imported_digest: None,
             state: None,
@@ -218,7 +221,7 @@ impl AdkLines {
     pub fn end(self) -> String {
         let head = self.head();
         let source = Source::App(head.key.app().clone());
-        end_of_session(&source, &head, &object(members(&self.state)), self.digest.finish())
+        end_of_session(&source, &head, &object(members(&self.state)), &Lost::default(), self.digest.finish())
     }
 
     fn head(&self) -> SessionInfo {

@@ -1,6 +1,7 @@
 //! The lines of an export: sessions with all that belongs to them, as text that an import takes back byte for byte (contract,
 //! section 12).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
@@ -10,7 +11,7 @@ use super::envelope::{Fields, MAX_BODY_DEPTH};
 use super::erasure::Subject;
 use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest, with_known_names};
 use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
-use super::json::{Json, Kind, ObjectText, RawJson};
+use super::json::{Json, Kind, ObjectText, RawJson, string_array};
 use super::query::{ListPosition, ScopeView};
 use super::scope::{self, Scope};
 use super::session::{MetadataPatch, SessionInfo};
@@ -70,8 +71,10 @@ pub struct ExportQuery {
 #[derive(Debug, Clone)]
 pub struct Exported {
     pub head: SessionInfo,
-    /// The session keys at the base.
+    /// The session keys at the base, and the revisions of user and app state that were seen there.
     pub base_state: RawJson,
+    pub base_saw: (i64, i64),
+    pub lost: Lost,
     /// Where it was imported from: what was its incarnation there, and the digest of its lines.
     pub origin: Option<String>,
     pub imported_digest: Option<Vec<u8>>,
@@ -80,6 +83,140 @@ pub struct Exported {
     pub rows: Vec<LogRow>,
     /// There are more rows.
     pub more: bool,
+}
+
+/// Of an imported session: the sequences between which what user and app state were, when events saw them, did not come along. The
+/// base counts as an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lost {
+    pub user: Option<(i64, i64)>,
+    pub app: Option<(i64, i64)>,
+}
+
+impl Lost {
+    /// Whether the user state, and the app state, of that sequence are lost.
+    pub fn at(&self, sequence: i64) -> (bool, bool) {
+        let holds = |range: Option<(i64, i64)>| range.is_some_and(|(from, to)| (from..=to).contains(&sequence));
+        (holds(self.user), holds(self.app))
+    }
+
+    /// Those of another one, too: in one range, which may have more.
+    pub fn add(&mut self, other: &Self) {
+        for (range, other) in [(&mut self.user, other.user), (&mut self.app, other.app)] {
+            *range = match (*range, other) {
+                (Some((from, to)), Some((first, last))) => Some((from.min(first), to.max(last))),
+                (range, other) => range.or(other),
+            };
+        }
+    }
+
+    fn take(fields: &mut Fields<'_>) -> Option<Self> {
+        let Some(ranges) = fields.take("unknownPast") else { return Some(Self::default()) };
+        let range = |name: &str| match ranges.get(name) {
+            None => Some(None),
+            Some(range) => {
+                let numbers: Vec<i64> = range.as_array()?.filter_map(|n| n.text().parse().ok()).collect();
+                <[i64; 2]>::try_from(numbers).ok().map(|[from, to]| Some((from, to)))
+            }
+        };
+        let read = range("user").zip(range("app")).map(|(user, app)| Self { user, app });
+        if read.is_none() {
+            fields.refuse("unknownPast", "must have two sequences for `user` and for `app`");
+        }
+        read
+    }
+
+    fn push(&self, line: &mut ObjectText) {
+        let mut ranges = ObjectText::default();
+        for (name, range) in [("user", self.user), ("app", self.app)] {
+            if let Some((from, to)) = range {
+                ranges.push(name, &format!("[{from},{to}]"));
+            }
+        }
+        if *self != Self::default() {
+            line.push("unknownPast", &ranges.close());
+        }
+    }
+}
+
+/// What changed shared state at one revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastChange {
+    pub revision: i64,
+    pub time: Micros,
+    /// It is all the state that there was, and nothing is known of what was before.
+    pub is_base: bool,
+    /// In the order of keys, as the rest.
+    pub set: Vec<(String, RawJson)>,
+    pub removed: Vec<String>,
+}
+
+impl PastChange {
+    /// Whether both left the same, whenever that was.
+    pub fn same(&self, other: &Self) -> bool {
+        self.revision == other.revision && self.set == other.set && self.removed == other.removed
+    }
+}
+
+/// What to read of the past of shared state.
+#[derive(Debug, Clone)]
+pub struct PastQuery {
+    pub scope: ScopeKey,
+    /// The first page, with the present state, if it is `None`; else the changes after this revision.
+    pub after: Option<i64>,
+    /// Up to this one; to the present one on the first page.
+    pub through: i64,
+    pub max_rows: usize,
+    pub max_bytes: usize,
+}
+
+/// A part of that past, of one moment.
+#[derive(Debug)]
+pub struct PastPage {
+    /// The present state, on the first page.
+    pub view: Option<ScopeView>,
+    /// What was before this revision is not known.
+    pub floor: i64,
+    pub changes: Vec<PastChange>,
+    /// There are more changes.
+    pub more: bool,
+}
+
+/// Where a shared scope stands that an import may give its past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScopeHead {
+    pub revision: i64,
+    pub floor: i64,
+    /// The revision at which an import took it, until its past has come.
+    pub imported: i64,
+}
+
+/// What an imported scope was before the revision at which it was taken. Nobody sees it until [`PastEnd`].
+#[derive(Debug)]
+pub struct PastRows {
+    pub scope: ScopeKey,
+    pub subject: Option<Subject>,
+    pub since: i64,
+    /// The revision at which the scope was taken.
+    pub revision: i64,
+    pub changes: Vec<PastChange>,
+    /// Values that were overwritten or removed: the key, and from when to when it held.
+    pub spans: Vec<(String, i64, i64)>,
+}
+
+/// Makes the past of an imported scope visible.
+#[derive(Debug)]
+pub struct PastEnd {
+    pub scope: ScopeKey,
+    pub subject: Option<Subject>,
+    pub since: i64,
+    pub revision: i64,
+    /// When the last change was made.
+    pub time: Micros,
+    /// Where the past begins.
+    pub floor: i64,
+    /// The values that held at `revision` and were older: the key, the value and the revision that wrote it.
+    pub held: Vec<(String, RawJson, i64)>,
 }
 
 /// An event, or what a trim left of one.
@@ -126,12 +263,43 @@ pub fn state_line(user: Option<&UserId>, revision: i64, state: &str) -> String {
         line.push_str("userId", user.as_str());
     }
     line.push("revision", &revision.to_string());
-    line.push("state", state);
+    push_value(&mut line, "state", state);
+    closed(line)
+}
+
+/// A change of the app's state, or of a user's.
+pub fn change_line(user: Option<&UserId>, change: &PastChange) -> String {
+    let mut line = typed(if user.is_some() { "user.change" } else { "app.change" });
+    if let Some(user) = user {
+        line.push_str("userId", user.as_str());
+    }
+    line.push("revision", &change.revision.to_string());
+    line.push("time", &change.time.to_number());
+    if change.is_base {
+        line.push("base", "true");
+    }
+    if change.is_base || !change.set.is_empty() {
+        let mut set = ObjectText::default();
+        change.set.iter().for_each(|(key, value)| set.push(key, value.text()));
+        push_value(&mut line, "set", &set.close());
+    }
+    if !change.removed.is_empty() {
+        line.push("removed", &string_array(&change.removed));
+    }
     closed(line)
 }
 
 /// A session begins with this.
 pub fn session_line(session: &Exported) -> String {
+    session_line_with(session, true)
+}
+
+/// How it began before it had `saw`.
+pub fn old_session_line(session: &Exported) -> String {
+    session_line_with(session, false)
+}
+
+fn session_line_with(session: &Exported, saw: bool) -> String {
     let head = &session.head;
     let mut line = typed("session");
     line.push_str("userId", head.key.user.user.as_str());
@@ -139,10 +307,13 @@ pub fn session_line(session: &Exported) -> String {
     line.push_str("incarnation", &session.origin.clone().unwrap_or_else(|| format!("{:x}", head.incarnation)));
     line.push("createTime", &head.create_time.to_number());
     line.push("baseRevision", &head.base_revision.to_string());
-    line.push("baseState", session.base_state.text());
+    push_value(&mut line, "baseState", session.base_state.text());
+    if saw {
+        line.push("saw", &format!("[{},{}]", session.base_saw.0, session.base_saw.1));
+    }
     for (name, value) in [("displayName", &head.display_name), ("labels", &head.labels)] {
         if let Some(value) = value {
-            line.push(name, value.text());
+            push_value(&mut line, name, value.text());
         }
     }
     if let Some(time) = head.expire_time {
@@ -173,7 +344,7 @@ pub fn row_line(row: &LogRow) -> String {
     let mut event = String::new();
     StoredEvent::new(row.sequence, row.commit_time, body.as_str()).write_json(&mut event);
     let mut line = typed("event");
-    if event.contains(['\n', '\r']) {
+    if has_line_break(&event) {
         line.push_str("raw", &event);
     } else {
         line.push("event", &event);
@@ -187,11 +358,12 @@ pub fn row_line(row: &LogRow) -> String {
 }
 
 /// A session ends with this; `sha256` is that of its lines before.
-pub fn end_of_session(source: &Source, head: &SessionInfo, state: &str, sha256: [u8; 32]) -> String {
+pub fn end_of_session(source: &Source, head: &SessionInfo, state: &str, lost: &Lost, sha256: [u8; 32]) -> String {
     let mut line = typed("session.end");
     line.push_str("id", head.key.session.as_str());
     line.push("revision", &head.revision.to_string());
-    line.push("state", state);
+    push_value(&mut line, "state", state);
+    lost.push(&mut line);
     line.push_str("sha256", &hex(&sha256));
     line.push_str("cursor", &cursor(source, head));
     closed(line)
@@ -202,6 +374,59 @@ pub fn last_line(totals: Totals) -> String {
     line.push("sessions", &totals.sessions.to_string());
     line.push("events", &totals.events.to_string());
     closed(line)
+}
+
+/// A whole export of a database that has no app.
+pub fn empty_export(now: Micros) -> String {
+    let mut line = typed("export");
+    line.push("format", FORMAT);
+    line.push_str("scope", DATABASE);
+    line.push("time", &now.to_number());
+    line.push_str("server", concat!("sessiond ", env!("CARGO_PKG_VERSION")));
+    closed(line) + &last_line(Totals::default())
+}
+
+/// The scope of an export that is of no app.
+const DATABASE: &str = "database";
+
+/// JSON may have line breaks between its tokens (RFC 8259, section 2), and nowhere else.
+fn has_line_break(json: &str) -> bool {
+    json.bytes().any(|byte| matches!(byte, b'\n' | b'\r'))
+}
+
+/// The same JSON with spaces for line breaks.
+fn on_one_line(json: &str) -> String {
+    json.replace(['\n', '\r'], " ")
+}
+
+/// What a member is called that has, as a JSON string, the exact text of another one.
+fn raw_name(name: &str) -> String {
+    format!("{name}Raw")
+}
+
+/// Adds stored JSON to a line. If it has line breaks, readers get it on one line, and imports its exact text beside that.
+fn push_value(line: &mut ObjectText, name: &str, json: &str) {
+    if has_line_break(json) {
+        line.push(name, &on_one_line(json));
+        line.push_str(&raw_name(name), json);
+    } else {
+        line.push(name, json);
+    }
+}
+
+/// A value of a line as it was stored: what the line shows, or the exact text beside it.
+fn exact(name: &str, shown: Option<RawJson>, raw: Option<Cow<'_, str>>) -> Result<Option<RawJson>, Rejected> {
+    let Some(raw) = raw else { return Ok(shown) };
+    let exact = Json::parse(raw.as_bytes(), MAX_BODY_DEPTH)?.to_raw();
+    if shown.is_some_and(|shown| shown.text() == on_one_line(exact.text())) {
+        return Ok(Some(exact));
+    }
+    Err(Rejected::field(raw_name(name), format!("is not the text of `{name}` with its line breaks")))
+}
+
+fn take_value(fields: &mut Fields<'_>, name: &str) -> Result<Option<RawJson>, Rejected> {
+    let raw = fields.take_str(&raw_name(name));
+    exact(name, fields.take(name).map(Json::to_raw), raw)
 }
 
 fn typed(kind: &str) -> ObjectText {
@@ -317,6 +542,8 @@ pub struct ImportRows {
     pub key: SessionKey,
     pub incarnation: i64,
     pub subject: Subject,
+    /// How many erasures the app had when the import began.
+    pub since: i64,
     /// The first of them: else the import must be known, or it was given up, or the user was erased.
     pub begins: bool,
     pub rows: Vec<ImportedRow>,
@@ -331,6 +558,10 @@ pub struct ImportEnd {
     pub incarnation: i64,
     pub begin: SessionLine,
     pub subject: Subject,
+    pub since: i64,
+    /// The revisions of user and app state that were seen at the base.
+    pub base_saw: (i64, i64),
+    pub lost: Lost,
     pub revision: i64,
     pub update_time: Timestamp,
     /// The latest at which one of its events was committed, stubs included; 0 without one.
@@ -346,8 +577,10 @@ pub enum ImportOutcome {
     Created,
     /// A session of that id is there.
     Exists,
-    /// It took too long between two lines, so that the sweep has taken its rows for left behind; or the user was erased.
+    /// It took too long between two lines, so that the sweep has taken its rows for left behind.
     Lost,
+    /// The user was erased since the import began.
+    Erased,
     /// The user was erased, and is blocked.
     Blocked,
 }
@@ -356,9 +589,9 @@ pub enum ImportOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowsOutcome {
     Written,
-    /// As of [`ImportOutcome::Lost`].
+    /// As of [`ImportOutcome`].
     Lost,
-    /// As of [`ImportOutcome::Blocked`].
+    Erased,
     Blocked,
 }
 
@@ -368,6 +601,8 @@ pub struct ScopeImport {
     pub scope: ScopeKey,
     /// Of a user.
     pub subject: Option<Subject>,
+    /// How many erasures the app had when the import began.
+    pub since: i64,
     pub revision: i64,
     pub state: Vec<(String, RawJson)>,
     pub now: Micros,
@@ -379,13 +614,16 @@ impl ScopeImport {
         if found.revision == 0 {
             return (self.revision == 0).then_some(SharedOutcome::Taken);
         }
-        let own: BTreeMap<&str, &str> = self.state.iter().map(|(key, value)| (&**key, value.text())).collect();
-        let found = Json::trusted(&found.state);
-        let members: Vec<_> = found.as_object().into_iter().flatten().collect();
-        let is_same = members.len() == own.len()
-            && members.iter().all(|member| own.get(&*member.key).is_some_and(|text| *text == member.value.text()));
-        Some(if is_same { SharedOutcome::Taken } else { SharedOutcome::Other })
+        Some(if is_object(&self.state, &found.state) { SharedOutcome::Taken } else { SharedOutcome::Other })
     }
+}
+
+/// Whether a JSON object has these keys with these very texts, and no others.
+pub fn is_object(state: &[(String, RawJson)], object: &str) -> bool {
+    let own: BTreeMap<&str, &str> = state.iter().map(|(key, value)| (&**key, value.text())).collect();
+    let members: Vec<_> = Json::trusted(object).as_object().into_iter().flatten().collect();
+    members.len() == own.len()
+        && members.iter().all(|member| own.get(&*member.key).is_some_and(|text| *text == member.value.text()))
 }
 
 /// What became of the state of an app or a user.
@@ -395,20 +633,42 @@ pub enum SharedOutcome {
     Taken,
     /// The scope has other state, which stays.
     Other,
-    /// As of [`ImportOutcome::Blocked`].
+    /// As of [`ImportOutcome`].
+    Erased,
     Blocked,
 }
 
 /// A line of an import.
 #[derive(Debug)]
 pub enum Line {
-    Export { app: AppName },
-    AppState { revision: i64, state: Vec<(String, RawJson)> },
-    UserState { user: UserId, revision: i64, state: Vec<(String, RawJson)> },
+    /// Of a database that has no app, if it is of none.
+    Export {
+        app: Option<AppName>,
+    },
+    AppState {
+        revision: i64,
+        state: Vec<(String, RawJson)>,
+    },
+    UserState {
+        user: UserId,
+        revision: i64,
+        state: Vec<(String, RawJson)>,
+    },
+    /// Of the app, or of a user.
+    Change {
+        user: Option<UserId>,
+        change: PastChange,
+    },
     Session(Box<SessionLine>),
     Event(Box<EventLine>),
     Stub(Box<LogRow>),
-    SessionEnd { id: SessionId, revision: i64, state: RawJson, sha256: [u8; 32] },
+    SessionEnd {
+        id: SessionId,
+        revision: i64,
+        state: RawJson,
+        lost: Lost,
+        sha256: [u8; 32],
+    },
     End(Totals),
 }
 
@@ -440,6 +700,8 @@ pub struct SessionLine {
     pub create_time: Micros,
     pub base: i64,
     pub base_state: RawJson,
+    /// The revisions of user and app state that were seen at the base, if it is known.
+    pub saw: Option<(i64, i64)>,
     pub display_name: Option<RawJson>,
     pub labels: Option<RawJson>,
     pub expire_time: Option<Micros>,
@@ -473,31 +735,43 @@ impl Line {
                 if fields.take("format").map(Json::text) != Some(FORMAT) {
                     fields.refuse("format", "is not one that this version reads: 1");
                 }
+                let is_of_no_app = fields.take_str("scope").as_deref() == Some(DATABASE);
                 let app = fields.take_str_with("appName", AppName::parse);
                 fields.ignore_others();
-                app.map(|app| Self::Export { app })
+                (app.is_some() || is_of_no_app).then_some(Self::Export { app })
             }
             "app.state" => {
-                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields));
+                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields)?);
                 revision.zip(state).map(|(revision, state)| Self::AppState { revision, state })
             }
             "user.state" => {
                 let user = fields.take_str_with("userId", UserId::parse);
-                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields));
+                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields)?);
                 let parts = user.zip(revision).zip(state);
                 parts.map(|((user, revision), state)| Self::UserState { user, revision, state })
             }
-            "session" => SessionLine::take(&mut fields).map(|session| Self::Session(Box::new(session))),
+            "app.change" => change(&mut fields)?.map(|change| Self::Change { user: None, change }),
+            "user.change" => {
+                let user = fields.take_str_with("userId", UserId::parse);
+                user.zip(change(&mut fields)?).map(|(user, change)| Self::Change { user: Some(user), change })
+            }
+            "session" => SessionLine::take(&mut fields)?.map(|session| Self::Session(Box::new(session))),
             "event" => EventLine::take(&mut fields, limits)?.map(|event| Self::Event(Box::new(event))),
             "stub" => stub(&mut fields).map(|stub| Self::Stub(Box::new(stub))),
             "session.end" => {
                 let id = fields.take_str_with("id", SessionId::parse);
                 let revision = integer(&mut fields, "revision");
-                let state = fields.take("state").filter(|state| state.kind() == Kind::Object).map(Json::to_raw);
+                let state = take_value(&mut fields, "state")?.filter(|state| state.json().kind() == Kind::Object);
                 let sha256 = digest(&mut fields, "sha256");
                 fields.take("cursor");
-                let parts = id.zip(revision).zip(state).zip(sha256);
-                parts.map(|(((id, revision), state), sha256)| Self::SessionEnd { id, revision, state, sha256 })
+                let parts = id.zip(revision).zip(state).zip(sha256.zip(Lost::take(&mut fields)));
+                parts.map(|(((id, revision), state), (sha256, lost))| Self::SessionEnd {
+                    id,
+                    revision,
+                    state,
+                    lost,
+                    sha256,
+                })
             }
             "end" => {
                 let counts = ["sessions", "events"].map(|name| integer(&mut fields, name).map(i64::unsigned_abs));
@@ -541,9 +815,31 @@ fn time(fields: &mut Fields<'_>, name: &str) -> Option<Micros> {
     }
 }
 
-fn state(fields: &mut Fields<'_>) -> Option<Vec<(String, RawJson)>> {
-    let members = fields.take("state")?.as_object()?;
-    Some(members.map(|member| (member.key.into_owned(), member.value.to_raw())).collect())
+fn state(fields: &mut Fields<'_>) -> Result<Option<Vec<(String, RawJson)>>, Rejected> {
+    let state = take_value(fields, "state")?;
+    let members = state.as_ref().and_then(|state| state.json().as_object());
+    Ok(members.map(|members| members.map(|member| (member.key.into_owned(), member.value.to_raw())).collect()))
+}
+
+fn change(fields: &mut Fields<'_>) -> Result<Option<PastChange>, Rejected> {
+    let (revision, time) = (integer(fields, "revision"), time(fields, "time"));
+    let is_base = fields.take("base").and_then(Json::as_bool).unwrap_or_default();
+    let set = take_value(fields, "set")?;
+    let removed = match fields.take("removed") {
+        None => Some(Vec::new()),
+        Some(removed) => removed
+            .as_array()
+            .and_then(|keys| keys.map(|key| key.as_str().map(Cow::into_owned)).collect::<Option<Vec<_>>>()),
+    };
+    let mut pairs = Vec::new();
+    if let Some(set) = &set {
+        let Some(members) = set.json().as_object() else { return Err(Rejected::field("set", "must be an object")) };
+        pairs.extend(members.map(|member| (member.key.into_owned(), member.value.to_raw())));
+    }
+    pairs.sort_by(|one, other| one.0.cmp(&other.0));
+    let Some(mut removed) = removed else { return Err(Rejected::field("removed", "must be an array of keys")) };
+    removed.sort_unstable();
+    Ok(revision.zip(time).map(|(revision, time)| PastChange { revision, time, is_base, set: pairs, removed }))
 }
 
 fn saw(fields: &mut Fields<'_>) -> Option<(i64, i64)> {
@@ -559,7 +855,7 @@ fn saw(fields: &mut Fields<'_>) -> Option<(i64, i64)> {
 fn stub(fields: &mut Fields<'_>) -> Option<LogRow> {
     let id = fields.take_str_with("id", EventId::parse);
     let sequence = integer(fields, "sequence");
-    let invocation_id = fields.take_str("invocationId").map(std::borrow::Cow::into_owned);
+    let invocation_id = fields.take_str("invocationId").map(Cow::into_owned);
     let times = time(fields, "timestamp").zip(time(fields, "commitTime"));
     let (digest, saw) = (digest(fields, "digest"), saw(fields));
     let (event_time, commit_time) = times?;
@@ -590,7 +886,7 @@ impl SessionLine {
         Ok(changes.into_iter().map(|change| (change.key.into(), change.value)).collect())
     }
 
-    fn take(fields: &mut Fields<'_>) -> Option<Self> {
+    fn take(fields: &mut Fields<'_>) -> Result<Option<Self>, Rejected> {
         let user = fields.take_str_with("userId", UserId::parse);
         let id = fields.take_str_with("id", SessionId::parse);
         // Of any form: what comes from elsewhere has no incarnation, and a mark of its own that tells it from others.
@@ -600,7 +896,9 @@ impl SessionLine {
         });
         let create_time = time(fields, "createTime");
         let base = integer(fields, "baseRevision");
-        let base_state = fields.take("baseState").filter(|state| state.kind() == Kind::Object).map(Json::to_raw);
+        let base_state = take_value(fields, "baseState")?.filter(|state| state.json().kind() == Kind::Object);
+        let saw = saw(fields);
+        let raw_labels = fields.take_str(&raw_name("labels"));
         let metadata = MetadataPatch::take(fields);
         let forked_from = fields.take("forkedFrom").and_then(|source| {
             let parsed = fork_source(source);
@@ -609,18 +907,21 @@ impl SessionLine {
             }
             parsed
         });
-        Some(Self {
-            user: user?,
-            id: id?,
-            origin: origin?,
-            create_time: create_time?,
-            base: base?,
-            base_state: base_state?,
+        let labels = exact("labels", metadata.labels.flatten(), raw_labels)?;
+        let parts = user.zip(id).zip(origin).zip(create_time).zip(base.zip(base_state));
+        Ok(parts.map(|((((user, id), origin), create_time), (base, base_state))| Self {
+            user,
+            id,
+            origin,
+            create_time,
+            base,
+            base_state,
+            saw,
             display_name: metadata.display_name.flatten(),
-            labels: metadata.labels.flatten(),
+            labels,
             expire_time: metadata.expiry.flatten().map(|expiry| expiry.at(Micros(0))),
             forked_from,
-        })
+        }))
     }
 }
 
@@ -667,5 +968,146 @@ impl EventLine {
         let is_rewind = body.get("actions").is_some_and(|actions| actions.get("rewindBeforeInvocationId").is_some());
         let rewound_to = metadata.filter(|_| is_rewind).and_then(|to| to.text().parse().ok());
         Ok(Some(Self { sequence, commit_time: commit_time.micros, event, saw, digest, rewound_to }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::tag::Timeline;
+    use super::*;
+
+    /// Lines of this very format, as text within a value and as values.
+    fn planted() -> impl Strategy<Value = String> {
+        let lines = [
+            r#"{"type":"export","format":1,"scope":"app","appName":"other"}"#,
+            r#"{"type":"app.state","revision":1,"state":{"role":"owner"}}"#,
+            r#"{"type":"user.state","userId":"zoe","revision":1,"state":{"role":"owner"}}"#,
+            r#"{"type":"user.change","userId":"zoe","revision":1,"time":1,"base":true,"set":{"role":"owner"}}"#,
+            r#"{"type":"session.end","id":"s","revision":0,"state":{},"sha256":"","cursor":""}"#,
+            r#"{"type":"end","sessions":0,"events":0}"#,
+            r#""{\"type\":\"end\"}\n""#,
+            r#""\u000a""#,
+            "1.50",
+            "[]",
+        ];
+        prop::sample::select(lines.to_vec()).prop_map(str::to_owned)
+    }
+
+    /// JSON with white space of all kinds between its tokens.
+    fn value() -> impl Strategy<Value = RawJson> {
+        let space = || "[ \t\r\n]{0,3}";
+        let leaf = planted();
+        leaf.prop_recursive(3, 12, 4, move |inner| {
+            let spaced = (space(), inner, space()).prop_map(|(before, value, after)| before + &value + &after);
+            prop_oneof![
+                prop::collection::vec(spaced.clone(), 0..4).prop_map(|values| format!("[{}]", values.join(","))),
+                prop::collection::vec((space(), spaced, space()), 0..4).prop_map(|members| {
+                    let member = |(n, (before, value, after)): (usize, (String, String, String))| {
+                        format!("{before}\"k{n}\"{after}:{value}")
+                    };
+                    let members: Vec<String> = members.into_iter().enumerate().map(member).collect();
+                    format!("{{{}}}", members.join(","))
+                }),
+            ]
+        })
+        .prop_map(|text| Json::parse(text.as_bytes(), MAX_BODY_DEPTH).expect("JSON").to_raw())
+    }
+
+    fn object(values: &[RawJson]) -> String {
+        let mut object = ObjectText::default();
+        values.iter().enumerate().for_each(|(n, value)| object.push(&format!("k{n}"), value.text()));
+        object.close()
+    }
+
+    fn session(base_state: RawJson, labels: Option<RawJson>) -> Exported {
+        let user = UserKey { app: AppName::parse("a").expect("a name"), user: UserId::parse("u").expect("a name") };
+        Exported {
+            head: SessionInfo {
+                key: SessionKey { user, session: SessionId::parse("s").expect("an id") },
+                incarnation: 1,
+                timeline: Timeline::default(),
+                revision: 2,
+                metadata_revision: 0,
+                base_revision: 0,
+                user_revision: 0,
+                app_revision: 0,
+                create_time: Micros(1_000_000),
+                update_time: Micros(1_000_000).into(),
+                display_name: None,
+                labels,
+                expire_time: None,
+                forked_from: None,
+            },
+            base_state,
+            base_saw: (3, 4),
+            lost: Lost { user: Some((1, 2)), app: None },
+            origin: None,
+            imported_digest: None,
+            state: None,
+            rows: Vec::new(),
+            more: false,
+        }
+    }
+
+    /// The one value of a line, which is all of it.
+    fn read(line: &str) -> Line {
+        let text = line.strip_suffix('\n').expect("a line feed");
+        assert!(!text.contains(['\n', '\r']), "{line}");
+        Line::parse(text.as_bytes(), &Limits::unbounded_input()).expect("a line")
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_is_one_value_and_gives_back_what_was_stored(values in prop::collection::vec(value(), 0..4)) {
+            let state = object(&values);
+            let pairs: Vec<(String, RawJson)> =
+                values.iter().enumerate().map(|(n, value)| (format!("k{n}"), value.clone())).collect();
+            let user = UserId::parse("u").expect("a name");
+            for of in [None, Some(&user)] {
+                match read(&state_line(of, 7, &state)) {
+                    Line::AppState { revision: 7, state } | Line::UserState { revision: 7, state, .. } => {
+                        prop_assert_eq!(&state, &pairs);
+                    }
+                    other => prop_assert!(false, "{other:?}"),
+                }
+                let change = PastChange {
+                    revision: 7, time: Micros(1_500_000), is_base: true, set: pairs.clone(), removed: vec!["\n".into()],
+                };
+                let Line::Change { user: found, change: read } = read(&change_line(of, &change)) else {
+                    return Err(TestCaseError::fail("no change"));
+                };
+                prop_assert_eq!((found.as_ref(), read), (of, change));
+            }
+            let Line::Session(begin) = read(&session_line(&session(RawJson::trusted(&*state), None))) else {
+                return Err(TestCaseError::fail("no session"));
+            };
+            prop_assert_eq!((begin.base_state.text(), begin.saw), (&*state, Some((3, 4))));
+            let labels = RawJson::trusted("{\n\"a\"\r\n:\"b\"\r}");
+            let labelled = session(RawJson::trusted("{}"), Some(labels.clone()));
+            let Line::Session(begin) = read(&session_line(&labelled)) else {
+                return Err(TestCaseError::fail("no session"));
+            };
+            prop_assert_eq!(begin.labels, Some(labels));
+            let source = Source::App(labelled.head.key.app().clone());
+            let end = end_of_session(&source, &labelled.head, &state, &labelled.lost, [7; 32]);
+            let Line::SessionEnd { state: found, lost, sha256, .. } = read(&end) else {
+                return Err(TestCaseError::fail("no end"));
+            };
+            prop_assert_eq!((found.text(), lost, sha256), (&*state, labelled.lost, [7; 32]));
+        }
+
+        #[test]
+        fn a_line_that_shows_other_than_its_exact_text_is_refused(value in value(), other in value()) {
+            let raw = object(&[value]);
+            let shown = object(&[other]);
+            prop_assume!(has_line_break(&raw) && !has_line_break(&shown) && on_one_line(&raw) != shown);
+            let mut line = typed("app.state");
+            line.push("revision", "1");
+            line.push("state", &shown);
+            line.push_str("stateRaw", &raw);
+            prop_assert!(Line::parse(line.close().as_bytes(), &Limits::unbounded_input()).is_err());
+        }
     }
 }

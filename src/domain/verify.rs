@@ -73,8 +73,8 @@ pub struct SessionRow {
     pub floors: Seen,
     /// If the session is a fork: its events up to this one are copies.
     pub forked_revision: Option<i64>,
-    /// The shared scopes that the events up to this one saw are of another database.
-    pub imported_revision: i64,
+    /// If the session was imported: the shared scopes that the events up to this one saw are of another database.
+    pub imported_revision: Option<i64>,
     /// Whether the columns of the lease agree: nobody has a part of one, and whoever holds it was granted it.
     pub lease_agrees: bool,
 }
@@ -210,7 +210,9 @@ impl SessionCheck {
         if !row.lease_agrees {
             findings.note(|| "the columns of the lease do not agree".to_owned());
         }
-        for ((scope, created), (_, now)) in row.created.each().into_iter().zip(row.now.each()) {
+        let is_imported = row.imported_revision.is_some_and(|last| last >= row.base);
+        let created = if is_imported { Seen::default() } else { row.created };
+        for ((scope, created), (_, now)) in created.each().into_iter().zip(row.now.each()) {
             if created > now {
                 findings.note(|| format!("created at revision {created} of the {scope} state, which is at {now}"));
             }
@@ -219,7 +221,7 @@ impl SessionCheck {
             findings,
             state,
             next: row.base + 1,
-            saw: row.created,
+            saw: created,
             last_time: None,
             user: Request::default(),
             app: Request::default(),
@@ -272,7 +274,7 @@ impl SessionCheck {
     /// The revisions of the shared scopes, as the events of a session see them, never go back.
     fn revisions(&mut self, event: &EventRow) {
         let n = event.sequence;
-        if n <= self.row.imported_revision {
+        if self.row.imported_revision.is_some_and(|last| n <= last) {
             return;
         }
         let known = self.saw.each().into_iter().zip(self.row.now.each());
@@ -328,7 +330,7 @@ impl SessionCheck {
         let Wanted { user_log, app_log, bytes, .. } = &mut self.wanted;
         let (request, revision, wanted) = match scope {
             Scope::Session => return self.change_session(event.sequence, key, value),
-            Scope::User | Scope::App if event.sequence <= self.row.imported_revision => return,
+            Scope::User | Scope::App if self.row.imported_revision.is_some_and(|last| event.sequence <= last) => return,
             Scope::User => (&mut self.user, event.saw.user, user_log),
             Scope::App => (&mut self.app, event.saw.app, app_log),
         };
@@ -581,6 +583,8 @@ pub struct ScopeCheck {
     /// `None` if it is not known.
     revision: Option<i64>,
     floor: i64,
+    /// What is before this revision is a past that an import is still writing, or gave up.
+    imported: i64,
     last: Option<LogRow>,
     /// The revisions in the log, one bit each, 64 to an entry.
     logged: BTreeMap<i64, u64>,
@@ -590,8 +594,9 @@ pub struct ScopeCheck {
 }
 
 impl ScopeCheck {
-    /// `revision` is that of the scope's row, if there is one. Of what is before `floor`, the log need not tell.
-    pub fn new(revision: Option<i64>, floor: i64) -> Self {
+    /// `revision` is that of the scope's row, if there is one. Of what is before `floor`, the log need not tell, and what it has before
+    /// `imported` need not be whole.
+    pub fn new(revision: Option<i64>, floor: i64, imported: i64) -> Self {
         let mut findings = Findings::default();
         if revision.is_none() {
             findings.note(|| "its row of the scope's revision is missing".to_owned());
@@ -600,6 +605,7 @@ impl ScopeCheck {
             findings,
             revision,
             floor,
+            imported,
             last: None,
             logged: BTreeMap::new(),
             spans: Vec::new(),
@@ -636,7 +642,7 @@ impl ScopeCheck {
         let Some(LogRow { key, revision, removed, state }) = last else { return };
         self.keys += u64::from(!removed);
         let fault = match state {
-            None if removed => return,
+            None if removed || revision < self.imported => return,
             None => format!("the state lacks it, and the log has it at revision {revision}"),
             Some(_) if removed => format!("it is in the state, and the log says that revision {revision} removed it"),
             Some((at, _)) if at != revision => format!("the state has revision {at}, the log {revision}"),
@@ -743,7 +749,7 @@ mod tests {
                 now: Seen { user: 5, app: 1 },
                 floors: Seen::default(),
                 forked_revision: None,
-                imported_revision: 0,
+                imported_revision: None,
                 lease_agrees: true,
             },
             events: vec![
@@ -972,7 +978,7 @@ mod tests {
         spans: &[(&str, i64, i64)],
         more: i64,
     ) -> (Vec<String>, u64) {
-        let mut check = ScopeCheck::new(revision, 0);
+        let mut check = ScopeCheck::new(revision, 0, 0);
         for (key, revision, removed) in log {
             let last = log.iter().rev().find(|(other, ..)| other == key).filter(|(.., removed)| !removed);
             let state = last.map(|(_, at, _)| (*at, true));
@@ -1015,12 +1021,12 @@ mod tests {
             (false, Some((2, false)), "the state has revision 2, the log 1"),
             (false, Some((1, false)), "the state has not the value that the log has at revision 1"),
         ] {
-            let mut check = ScopeCheck::new(Some(1), 0);
+            let mut check = ScopeCheck::new(Some(1), 0, 0);
             check.log(LogRow { key: "k".to_owned(), revision: 1, removed, state });
             check.end_of_log();
             assert_eq!(check.finish(0).0.lines, [format!("key \"k\": {fault}")]);
         }
-        let mut check = ScopeCheck::new(Some(0), 0);
+        let mut check = ScopeCheck::new(Some(0), 0, 0);
         check.unlogged("k");
         assert_eq!(check.finish(0).0.lines, [r#"key "k": it is in the state, and not in the log"#]);
     }

@@ -18,9 +18,7 @@ use super::answer::{Answer, wait_or_cut};
 use super::app::App;
 use super::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply, Serving};
 use super::memory::Claim;
-#[cfg(test)]
-use super::problem::Code;
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::rates::Payers;
 use super::request::{Call, MediaType};
 use super::shares::Share;
@@ -38,7 +36,8 @@ const TAG: &str = "Export and import";
 /// The longest line that is read, if it is one of these: what a session or a scope holds has no limit of its own. Any other line
 /// has an event, which is at most twice as long where it is written as a string.
 const LONGEST_STATE: usize = 64 << 20;
-const STATES: [&str; 4] = [r#""session""#, r#""session.end""#, r#""user.state""#, r#""app.state""#];
+const STATES: [&str; 6] =
+    [r#""session""#, r#""session.end""#, r#""user.state""#, r#""app.state""#, r#""user.change""#, r#""app.change""#];
 
 /// What a line has beside its event.
 const SLACK: usize = 64 << 10;
@@ -64,10 +63,12 @@ const EXPORTED: &[Reply] = &[Reply {
 
 const ABOUT: &str = "Lines of JSON: `export`, then the state of the app and of its users where it is part of it, then each \
                      session from `session` to `session.end`, and `end`. Each session is of one moment; `sha256` is that of \
-                     its lines. What is not there, or outside of the grant, is an export of no sessions.";
+                     its lines. A user or an app that is not there, or outside of the grant, is an export of no sessions; a \
+                     session is 404. Stored JSON with line breaks stands on one line, and its exact text, as a string, beside it: \
+                     `raw` of an `event`, `stateRaw` of a `state`.";
 
 macro_rules! export {
-    ($operation:ident, $handler:ident, $id:literal, $summary:literal, $source:expr) => {
+    ($operation:ident, $handler:ident, $id:literal, $summary:literal, $errors:expr, $source:expr) => {
         pub const $operation: Operation = Operation {
             id: $id,
             tag: TAG,
@@ -79,28 +80,31 @@ macro_rules! export {
             headers: &[],
             body: None,
             answers: EXPORTED,
-            errors: &[],
+            errors: $errors,
         };
 
         pub async fn $handler(call: Call) -> Result<Response, Problem> {
             let source: fn(&Call) -> Result<Source, Problem> = $source;
-            export(source(&call)?, call)
+            export(source(&call)?, call).await
         }
     };
 }
 
-export!(EXPORT_SESSION, export_session, "exportSession", "Export a session", |call| Ok(Source::Session(
-    call.session()?
-)));
-export!(EXPORT_USER, export_user, "exportUser", "Export a user's sessions and state", |call| Ok(Source::User(
+export!(EXPORT_SESSION, export_session, "exportSession", "Export a session", &[Code::SessionNotFound], |call| Ok(
+    Source::Session(call.session()?)
+));
+export!(EXPORT_USER, export_user, "exportUser", "Export a user's sessions and state", &[], |call| Ok(Source::User(
     call.user()?
 )));
-export!(EXPORT_APP, export_app, "exportApp", "Export an app", |call| Ok(Source::App(call.app_name()?)));
+export!(EXPORT_APP, export_app, "exportApp", "Export an app", &[], |call| Ok(Source::App(call.app_name()?)));
 
-fn export(source: Source, mut call: Call) -> Result<Response, Problem> {
+async fn export(source: Source, mut call: Call) -> Result<Response, Problem> {
     let query = call.take_query();
     let after = query.text(&AFTER).map(|text| parse_cursor(&source, text)).transpose();
     let after = after.map_err(|why| Problem::field(AFTER.name, why))?;
+    if let Source::Session(session) = &source {
+        call.service.head(session, call.deadline).await?;
+    }
     let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
     if call.is_head {
         return Ok(answer.empty());
@@ -306,9 +310,15 @@ impl Reader {
     }
 
     fn is_too_long(&self, line: &[u8]) -> bool {
+        // A program that rewrites lines may put white space between the tokens.
         let is_state = || {
-            let start = line.strip_prefix(br#"{"type":"#);
-            start.is_some_and(|rest| STATES.iter().any(|kind| rest.starts_with(kind.as_bytes())))
+            let mut rest = line;
+            let begins = [&b"{"[..], br#""type""#, b":"].into_iter().all(|token| {
+                let found = rest.trim_ascii_start().strip_prefix(token);
+                rest = found.unwrap_or(rest);
+                found.is_some()
+            });
+            begins && STATES.iter().any(|kind| rest.trim_ascii_start().starts_with(kind.as_bytes()))
         };
         line.len() > self.longest && (line.len() > LONGEST_STATE || !is_state())
     }

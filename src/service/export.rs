@@ -11,8 +11,8 @@ use crate::domain::ids::{ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::query::{ListPosition, ListQuery, OrderBy};
 use crate::domain::session::SessionInfo;
 use crate::domain::transfer::{
-    ExportQuery, Exported, LinesDigest, Source, Totals, end_of_session, first_line, last_line, row_line, session_line,
-    state_line,
+    ExportQuery, Exported, LinesDigest, Lost, PastPage, PastQuery, Source, Totals, change_line, empty_export,
+    end_of_session, first_line, last_line, old_session_line, row_line, session_line, state_line,
 };
 
 /// Rows of a page, and names of users and sessions that are read at a time.
@@ -35,6 +35,8 @@ pub struct Export {
     sessions: Vec<SessionKey>,
     /// The last one of them in the order of the list.
     last: Option<ListPosition>,
+    /// A scope of which the past was read up to a revision, and the last one of it.
+    past: Option<(ScopeKey, i64, i64)>,
     /// A session of which a part was read.
     open: Option<Open>,
     /// How often the next session was begun in vain.
@@ -55,6 +57,7 @@ enum Step {
 struct Open {
     head: SessionInfo,
     state: String,
+    lost: Lost,
     digest: LinesDigest,
     sequence: i64,
     events: u64,
@@ -75,6 +78,7 @@ impl Service {
             user: None,
             sessions: Vec::new(),
             last: None,
+            past: None,
             open: None,
             tries: 0,
             step: Step::Begin,
@@ -82,15 +86,26 @@ impl Service {
         }
     }
 
-    /// The digest of the lines that an export of a session would have; `None` if it is not there.
-    pub(super) async fn export_digest(&self, key: &SessionKey, deadline: Instant) -> Result<Option<[u8; 32]>> {
+    /// A whole export of a database that has no app.
+    pub fn empty_export(&self) -> String {
+        empty_export(self.clock.now())
+    }
+
+    /// The digests of the lines that an export of a session would have: as it is, and as it was before its first line had `saw`;
+    /// none if it is not there.
+    pub(super) async fn export_digests(&self, key: &SessionKey, deadline: Instant) -> Result<Option<[[u8; 32]; 2]>> {
         let Some(mut page) = self.export_page(key, None, 0, deadline).await? else { return Ok(None) };
-        let mut digest = LinesDigest::default();
-        digest.add(session_line(&page).as_bytes());
+        let mut digests = [LinesDigest::default(), LinesDigest::default()];
+        digests[0].add(session_line(&page).as_bytes());
+        digests[1].add(old_session_line(&page).as_bytes());
         let (incarnation, revision) = (page.head.incarnation, page.head.revision);
         loop {
-            page.rows.iter().for_each(|row| digest.add(row_line(row).as_bytes()));
-            let Some(last) = page.rows.last().filter(|_| page.more) else { return Ok(Some(digest.finish())) };
+            for line in page.rows.iter().map(row_line) {
+                digests.iter_mut().for_each(|digest| digest.add(line.as_bytes()));
+            }
+            let Some(last) = page.rows.last().filter(|_| page.more) else {
+                return Ok(Some(digests.map(LinesDigest::finish)));
+            };
             let after = last.sequence;
             let next = self.export_page(key, Some(revision), after, deadline).await?;
             let Some(next) = next.filter(|next| next.head.incarnation == incarnation) else { return Ok(None) };
@@ -125,6 +140,14 @@ impl Service {
     }
 }
 
+/// Whose state it is, if it is not the app's.
+fn user_of(scope: &ScopeKey) -> Option<&UserId> {
+    match scope {
+        ScopeKey::User(key) => Some(&key.user),
+        ScopeKey::App(_) => None,
+    }
+}
+
 impl Export {
     /// How many sessions and events were exported so far.
     pub fn counts(&self) -> (u64, u64) {
@@ -140,6 +163,9 @@ impl Export {
     pub async fn next(&mut self, deadline: Instant) -> Result<Option<String>> {
         if self.open.is_some() {
             return self.go_on(deadline).await.map(Some);
+        }
+        if let Some((scope, after, through)) = self.past.clone() {
+            return self.next_past(scope, after, through, deadline).await.map(Some);
         }
         match self.step {
             Step::Begin => self.begin(deadline).await.map(Some),
@@ -183,14 +209,41 @@ impl Export {
         self.step = Step::Sessions;
     }
 
-    /// The state of a scope, if it ever had one.
-    async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<String> {
-        let view = self.service.read(deadline, || self.service.store.scope(scope, deadline)).await?;
-        let user = match scope {
-            ScopeKey::User(key) => Some(&key.user),
-            ScopeKey::App(_) => None,
+    /// The state of a scope, if it ever had one, and the beginning of its past.
+    async fn scope(&mut self, scope: &ScopeKey, deadline: Instant) -> Result<String> {
+        let page = self.past_page(scope, None, 0, deadline).await?;
+        let Some(view) = page.view.as_ref().filter(|view| view.revision > 0) else { return Ok(String::new()) };
+        let mut lines = state_line(user_of(scope), view.revision, &view.state);
+        page.changes.iter().for_each(|change| lines += &change_line(user_of(scope), change));
+        let last = page.changes.last().map_or(page.floor, |change| change.revision);
+        self.past = page.more.then(|| (scope.clone(), last, view.revision));
+        Ok(lines)
+    }
+
+    async fn next_past(&mut self, scope: ScopeKey, after: i64, through: i64, deadline: Instant) -> Result<String> {
+        let page = self.past_page(&scope, Some(after), through, deadline).await?;
+        let Some(last) = page.changes.last().filter(|_| page.floor <= after) else {
+            // It was forgotten meanwhile, or erased.
+            return Err(Error::SessionCut);
         };
-        Ok(if view.revision > 0 { state_line(user, view.revision, &view.state) } else { String::new() })
+        let lines = page.changes.iter().map(|change| change_line(user_of(&scope), change)).collect();
+        let last = last.revision;
+        self.past = page.more.then_some((scope, last, through));
+        Ok(lines)
+    }
+
+    async fn past_page(
+        &self,
+        scope: &ScopeKey,
+        after: Option<i64>,
+        through: i64,
+        deadline: Instant,
+    ) -> Result<PastPage> {
+        let service = &self.service;
+        let (max_rows, max_bytes) =
+            (PAGE_ROWS.min(service.limits.page_rows), PAGE_BYTES.min(service.limits.page_bytes));
+        let query = PastQuery { scope: scope.clone(), after, through, max_rows, max_bytes };
+        service.read(deadline, || service.store.past(&query, deadline)).await
     }
 
     async fn next_user(&mut self, deadline: Instant) -> Result<String> {
@@ -259,6 +312,7 @@ impl Export {
         let Some(page) = page else { return Ok(String::new()) };
         let mut open = Open {
             state: page.state.clone().unwrap_or_default(),
+            lost: page.lost,
             digest: LinesDigest::default(),
             sequence: 0,
             events: 0,
@@ -313,7 +367,7 @@ impl Export {
             self.open = Some(open);
         } else {
             self.totals.sessions += 1;
-            lines.push_str(&end_of_session(&self.source, &open.head, &open.state, open.digest.finish()));
+            lines.push_str(&end_of_session(&self.source, &open.head, &open.state, &open.lost, open.digest.finish()));
         }
         lines
     }

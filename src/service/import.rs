@@ -20,8 +20,8 @@ use crate::domain::ops::Op;
 use crate::domain::scope::Scope;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::{
-    EventLine, ImportEnd, ImportOutcome, ImportRows, ImportedRow, Line, LinesDigest, LogRow, PastValue, RowsOutcome,
-    ScopeImport, SessionLine, SharedOutcome, Totals,
+    EventLine, ImportEnd, ImportOutcome, ImportRows, ImportedRow, Line, LinesDigest, LogRow, Lost, PastChange, PastEnd,
+    PastQuery, PastRows, PastValue, RowsOutcome, ScopeHead, ScopeImport, SessionLine, SharedOutcome, Totals, is_object,
 };
 use crate::domain::{Limits, Rejected};
 
@@ -132,6 +132,13 @@ pub struct Import {
     grant: Grant,
     patience: Duration,
     app: Option<AppName>,
+    /// How many erasures each app had when this began; `None` before the first line.
+    since: Option<HashMap<AppName, i64>>,
+    /// The shared state whose past comes next.
+    past: Option<Past>,
+    /// What of the past of the app, and of which user, is here as it was there.
+    app_known: Known,
+    user_known: Option<(UserId, Known)>,
     open: Option<Open>,
     /// The lines of a session that failed are read over.
     failed: bool,
@@ -170,6 +177,11 @@ struct Open {
     ids: HashSet<IdDigest>,
     /// Another session of this id is there: this one is only compared.
     exists: bool,
+    /// What of the past of the user and the app is here.
+    known: (Known, Known),
+    lost: Lost,
+    /// The revisions of user and app state that were seen at the base.
+    base_saw: Option<(i64, i64)>,
 }
 
 /// The beginning of a digest of an event's id, long enough that no two are the same.
@@ -192,6 +204,12 @@ impl Open {
         }
     }
 
+    /// Notes whether what an event saw of shared state is known here.
+    fn saw(&mut self, sequence: i64, saw: (i64, i64)) {
+        let range = |known: Known, saw: i64| (!known.has(saw)).then_some((sequence, sequence));
+        self.lost.add(&Lost { user: range(self.known.0, saw.0), app: range(self.known.1, saw.1) });
+    }
+
     /// Sets a key, or removes it, at a revision; what held before is kept if it held at all.
     fn set(&mut self, key: &str, value: Option<RawJson>, to: i64) {
         self.held += value.as_ref().map_or(0, |value| weight(key, value));
@@ -211,6 +229,150 @@ fn weight(key: &str, value: &RawJson) -> usize {
     key.len() + value.text().len() + ENTRY_BYTES
 }
 
+/// From which revision to which one what shared state was is here as it was where a session comes from.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known(Option<(i64, i64)>);
+
+impl Known {
+    fn has(self, revision: i64) -> bool {
+        // Before the first change there was no state.
+        revision == 0 || self.0.is_some_and(|(from, to)| (from..=to).contains(&revision))
+    }
+}
+
+/// What becomes of the past of shared state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// It is read over.
+    Ignore,
+    /// It is written below the revision at which this import, or one that was cut, took the state.
+    Fill,
+    /// It is compared with what is here.
+    Compare,
+}
+
+/// Shared state of which the past is read.
+struct Past {
+    user: Option<UserId>,
+    mode: Mode,
+    import: Option<ScopeImport>,
+    head: ScopeHead,
+    /// What the state was here at the revision of the file's.
+    then: Option<String>,
+    /// The revision of the first line, if it is a base, and of the last one.
+    base: i64,
+    last: Option<i64>,
+    time: Micros,
+    state: BTreeMap<String, (i64, RawJson)>,
+    changes: Vec<PastChange>,
+    spans: Vec<(String, i64, i64)>,
+    rows: usize,
+    bytes: usize,
+    held: usize,
+    /// The first state that both know, there.
+    first: Option<Vec<(String, RawJson)>>,
+    /// From where to where it is the same here.
+    same: Option<(i64, i64)>,
+}
+
+impl Past {
+    fn new(user: Option<UserId>) -> Self {
+        Self {
+            user,
+            mode: Mode::Ignore,
+            import: None,
+            head: ScopeHead { revision: 0, floor: 0, imported: 0 },
+            then: None,
+            base: 0,
+            last: None,
+            time: Micros(0),
+            state: BTreeMap::new(),
+            changes: Vec::new(),
+            spans: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            held: 0,
+            first: None,
+            same: None,
+        }
+    }
+
+    /// The first revision that both know; while it is filled, there is nothing else to know.
+    fn from(&self) -> i64 {
+        let floor = if self.mode == Mode::Compare { self.head.floor } else { 0 };
+        floor.max(self.base).max(1)
+    }
+
+    fn of(import: ScopeImport, head: ScopeHead, then: Option<String>, dry_run: bool) -> Self {
+        let revision = import.revision;
+        let is_same = then.as_ref().is_some_and(|then| is_object(&import.state, then));
+        let mode = if dry_run || revision == 0 {
+            Mode::Ignore
+        } else if is_same && head.imported == revision && head.floor == revision {
+            Mode::Fill
+        } else {
+            Mode::Compare
+        };
+        let user = match &import.scope {
+            ScopeKey::User(key) => Some(key.user.clone()),
+            ScopeKey::App(_) => None,
+        };
+        let held = import.state.iter().map(|(key, value)| weight(key, value)).sum();
+        Self { mode, head, then: then.filter(|_| is_same), held, import: Some(import), ..Self::new(user) }
+    }
+
+    /// Whether the changes came to this state.
+    fn is_at(&self, state: &[(String, RawJson)]) -> bool {
+        let has = |(key, value): &(String, RawJson)| self.state.get(key).is_some_and(|(_, held)| held == value);
+        self.state.len() == state.len() && state.iter().all(has)
+    }
+
+    /// Adds the next change to what was read.
+    fn add(&mut self, change: PastChange) -> std::result::Result<(), Fault> {
+        let Some(import) = &self.import else { return Ok(()) };
+        let own = if self.user.is_some() { Scope::User } else { Scope::App };
+        let mut text = ObjectText::default();
+        change.set.iter().for_each(|(key, value)| text.push(key, value.text()));
+        parse_delta(Json::trusted(&text.close()), Keys::Of(own), "/set", &Limits::unbounded_input())?;
+        let revision = change.revision;
+        let fits = match self.last {
+            None => change.is_base || revision == 1,
+            Some(last) => !change.is_base && revision == last + 1,
+        };
+        if !fits || revision > import.revision || revision == 0 {
+            return Err(Fault::invalid(format!("the change of revision {revision} is not in its place")));
+        }
+        if change.is_base {
+            self.base = revision;
+        }
+        (self.last, self.time) = (Some(revision), change.time);
+        for (key, value) in &change.set {
+            self.held += weight(key, value);
+            if let Some((from, before)) = self.state.insert(key.clone(), (revision, value.clone())) {
+                self.held -= weight(key, &before);
+                self.spans.push((key.clone(), from, revision));
+            }
+        }
+        for key in &change.removed {
+            let Some((from, before)) = self.state.remove(key) else {
+                return Err(Fault::invalid(format!("the change of revision {revision} removes what was not there")));
+            };
+            self.held -= weight(key, &before);
+            self.spans.push((key.clone(), from, revision));
+        }
+        if self.mode == Mode::Compare && self.first.is_none() && self.same.is_none() && revision == self.from() {
+            let state: Vec<_> = self.state.iter().map(|(key, (_, value))| (key.clone(), value.clone())).collect();
+            self.held += state.iter().map(|(key, value)| weight(key, value)).sum::<usize>();
+            self.first = Some(state);
+        }
+        self.rows += change.set.len() + change.removed.len();
+        let size = |(key, value): &(String, RawJson)| weight(key, value);
+        self.bytes += change.set.iter().map(size).sum::<usize>() + ENTRY_BYTES * (1 + change.removed.len());
+        self.changes.push(change);
+        Ok(())
+    }
+}
+
 impl Service {
     /// Begins an import. Each write has `patience`.
     pub fn import(self: &Arc<Self>, options: ImportOptions, grant: Grant, patience: Duration) -> Import {
@@ -220,6 +382,10 @@ impl Service {
             grant,
             patience,
             app: None,
+            since: None,
+            past: None,
+            app_known: Known::default(),
+            user_known: None,
             open: None,
             failed: false,
             ended: false,
@@ -320,7 +486,8 @@ impl Import {
 
     /// Bytes in memory, about, between two lines.
     pub fn held(&self) -> usize {
-        self.open.as_ref().map_or(0, |open| open.bytes + open.held + 2 * size_of::<IdDigest>() * open.ids.len())
+        let past = self.past.as_ref().map_or(0, |past| past.held + past.bytes);
+        past + self.open.as_ref().map_or(0, |open| open.bytes + open.held + 2 * size_of::<IdDigest>() * open.ids.len())
     }
 
     /// A line that was not read.
@@ -342,6 +509,15 @@ impl Import {
     /// Only [`Error::Store`].
     pub async fn finish(&mut self) -> Result<Option<Imported>> {
         const CUT: &str = "the lines end before the session does; import the whole file again";
+        let mut told = Vec::new();
+        match self.end_past(&mut told).await {
+            Ok(()) => {}
+            Err(Failed::Line(fault)) => return self.fail(fault).await,
+            Err(Failed::Service(error)) => return Err(error),
+        }
+        if let Some(first) = told.into_iter().next() {
+            return Ok(Some(first));
+        }
         if self.open.is_some() {
             return self.fail(Fault::invalid(CUT)).await;
         }
@@ -388,19 +564,33 @@ impl Import {
     }
 
     async fn take(&mut self, line: &[u8], results: &mut Vec<Imported>) -> std::result::Result<(), Failed> {
+        self.begun().await?;
         let parsed = Line::parse(line, &self.service.limits).inspect_err(|_| self.read = None)?;
         if let Some(read) = &mut self.read {
             read.add(&parsed);
         }
+        let parsed = match parsed {
+            Line::Change { user, change } => {
+                self.change(user.as_ref(), change, results).await?;
+                return Ok(());
+            }
+            parsed => parsed,
+        };
+        self.end_past(results).await?;
         match parsed {
+            Line::Change { .. } => Ok(()),
             Line::Export { app } => {
                 results.extend(self.finish().await.map_err(Failed::Service)?);
-                let app = self.options.app.clone().unwrap_or(app);
+                let app = self.options.app.clone().or(app);
                 // One that was cut may be followed by its rest.
-                if !self.ended && self.app.as_ref().is_some_and(|before| *before != app) {
+                if !self.ended && self.app.is_some() && self.app != app {
                     results.push(unnamed("the last line, `end`, of the export before is missing: it was cut"));
                 }
-                self.app = Some(app);
+                if self.ended || self.app != app {
+                    self.app_known = Known::default();
+                    self.user_known = None;
+                }
+                self.app = app;
                 (self.failed, self.ended, self.read) = (false, false, Some(Totals::default()));
                 Ok(())
             }
@@ -436,15 +626,31 @@ impl Import {
                 self.add_line(line)?;
                 self.stub(*stub).await
             }
-            Line::SessionEnd { id, revision, state, sha256 } => {
-                let Some(open) = self.open.as_ref() else { return Err(no_session().into()) };
+            Line::SessionEnd { id, revision, state, lost, sha256 } => {
+                let Some(open) = self.open.as_mut() else { return Err(no_session().into()) };
                 if open.begin.id != id {
                     return Err(Fault::invalid("`session.end` is of another session").into());
                 }
+                open.lost.add(&lost);
                 results.push(self.end(revision, &state, sha256).await?);
                 Ok(())
             }
         }
+    }
+
+    /// Notes which erasures there were when the import began: what those that follow erase does not come back by it.
+    async fn begun(&mut self) -> std::result::Result<(), Failed> {
+        if self.since.is_none() {
+            let deadline = self.deadline();
+            let store = &self.service.store;
+            let counts = self.service.read(deadline, || store.erasure_counts(deadline)).await;
+            self.since = Some(counts.map_err(Failed::Service)?.into_iter().collect());
+        }
+        Ok(())
+    }
+
+    fn since(&self, app: &AppName) -> i64 {
+        self.since.as_ref().and_then(|since| since.get(app)).copied().unwrap_or_default()
     }
 
     fn named(&self) -> std::result::Result<AppName, Fault> {
@@ -463,9 +669,16 @@ impl Import {
     ) -> std::result::Result<Option<Imported>, Failed> {
         let app = self.named()?;
         let of = Part::State(user.clone());
+        // Until it is taken, or found to be the same, changes that follow are read over.
+        self.past = Some(Past::new(user.clone()));
+        match &user {
+            Some(user) => self.user_known = Some((user.clone(), Known::default())),
+            None => self.app_known = Known::default(),
+        }
         if let Err(fault) = self.check_grant(&app, user.as_ref()) {
             return Ok(Some(Imported { of, result: fault.into() }));
         }
+        let since = self.since(&app);
         let (scope, own) = match user {
             Some(user) => (ScopeKey::User(UserKey { app, user }), Scope::User),
             None => (ScopeKey::App(app), Scope::App),
@@ -473,12 +686,13 @@ impl Import {
         let mut text = ObjectText::default();
         state.iter().for_each(|(key, value)| text.push(key, value.text()));
         let changes = parse_delta(Json::trusted(&text.close()), Keys::Of(own), "/state", &Limits::unbounded_input())?;
-        let state = changes.into_iter().map(|change| (change.key.into(), change.value)).collect();
+        let state: Vec<(String, RawJson)> =
+            changes.into_iter().map(|change| (change.key.into(), change.value)).collect();
         let subject = match &scope {
             ScopeKey::User(user) => Some(self.service.subject(user, self.deadline()).await.map_err(Failed::Service)?),
             ScopeKey::App(_) => None,
         };
-        let import = ScopeImport { scope, subject, revision, state, now: self.service.clock.now() };
+        let import = ScopeImport { scope, subject, since, revision, state, now: self.service.clock.now() };
         let deadline = self.deadline();
         let store = &self.service.store;
         let outcome = if self.options.dry_run {
@@ -488,8 +702,14 @@ impl Import {
             let write = || store.import_scope(&import, deadline);
             self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value
         };
+        if matches!(outcome, SharedOutcome::Taken | SharedOutcome::Other) {
+            let found = self.service.read(deadline, || store.scope_at(&import.scope, revision, deadline)).await;
+            let (head, then) = found.map_err(Failed::Service)?;
+            self.past = Some(Past::of(import, head, then, self.options.dry_run));
+        }
         let result = match outcome {
             SharedOutcome::Taken => return Ok(None),
+            SharedOutcome::Erased => erased().into(),
             SharedOutcome::Other => {
                 let detail = "the scope has other state, which stays as it is".to_owned();
                 ImportResult::Skipped { code: "revision_mismatch", detail }
@@ -499,9 +719,136 @@ impl Import {
         Ok(Some(Imported { of, result }))
     }
 
+    /// A change of shared state, which belongs behind that state.
+    async fn change(
+        &mut self,
+        user: Option<&UserId>,
+        change: PastChange,
+        results: &mut Vec<Imported>,
+    ) -> std::result::Result<(), Failed> {
+        let Some(past) = self.past.as_mut().filter(|past| past.user.as_ref() == user) else {
+            return Err(Fault::invalid("a change is not behind the state that it is of").into());
+        };
+        if past.mode == Mode::Ignore && past.import.is_none() {
+            return Ok(());
+        }
+        let added = past.add(change);
+        let is_full = past.rows >= CHUNK_ROWS || past.bytes >= CHUNK_BYTES;
+        let done = match added {
+            Ok(()) if is_full => self.flush_past(false).await,
+            Ok(()) => Ok(()),
+            Err(fault) => Err(fault.into()),
+        };
+        self.past_failed(done, results)
+    }
+
+    /// Tells of a past that does not come along; its other lines are read over.
+    fn past_failed(
+        &mut self,
+        done: std::result::Result<(), Failed>,
+        results: &mut Vec<Imported>,
+    ) -> std::result::Result<(), Failed> {
+        match done {
+            Err(Failed::Line(fault)) => {
+                let user = self.past.as_ref().and_then(|past| past.user.clone());
+                self.past = Some(Past::new(user.clone()));
+                results.push(Imported { of: Part::State(user), result: fault.into() });
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    /// After the last line of a past.
+    async fn end_past(&mut self, results: &mut Vec<Imported>) -> std::result::Result<(), Failed> {
+        let Some(past) = &self.past else { return Ok(()) };
+        let Some(import) = &past.import else {
+            self.past = None;
+            return Ok(());
+        };
+        let revision = import.revision;
+        let done = match past.last {
+            // It has none: what is known is the state itself.
+            None => {
+                let is_here = past.then.is_some();
+                self.know(is_here.then_some((revision, revision)));
+                Ok(())
+            }
+            Some(last) if last < revision => Err(Fault::invalid("changes are missing behind a state").into()),
+            Some(_) if !past.is_at(&import.state) => {
+                Err(Fault::invalid("a state is not what its changes come to").into())
+            }
+            Some(_) => self.flush_past(true).await,
+        };
+        let done = self.past_failed(done, results);
+        self.past = None;
+        done
+    }
+
+    fn know(&mut self, range: Option<(i64, i64)>) {
+        match self.past.as_ref().and_then(|past| past.user.clone()) {
+            Some(user) => self.user_known = Some((user, Known(range))),
+            None => self.app_known = Known(range),
+        }
+    }
+
+    /// Writes, or compares, the changes that were read.
+    async fn flush_past(&mut self, is_end: bool) -> std::result::Result<(), Failed> {
+        let deadline = self.deadline();
+        let Some(past) = &mut self.past else { return Ok(()) };
+        let (changes, spans) = (std::mem::take(&mut past.changes), std::mem::take(&mut past.spans));
+        (past.rows, past.bytes) = (0, 0);
+        let Some(import) = &past.import else { return Ok(()) };
+        let (scope, subject, since, revision) = (import.scope.clone(), import.subject, import.since, import.revision);
+        let service = &self.service;
+        let taken = |outcome: SharedOutcome| match outcome {
+            SharedOutcome::Taken | SharedOutcome::Other => Ok(outcome == SharedOutcome::Taken),
+            SharedOutcome::Erased => Err(Failed::from(erased())),
+            SharedOutcome::Blocked => Err(Failed::from(blocked())),
+        };
+        if past.mode == Mode::Fill && !changes.is_empty() {
+            let rows = PastRows { scope: scope.clone(), subject, since, revision, changes, spans };
+            let write = || service.store.import_past(&rows, deadline);
+            let outcome = service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value;
+            // Somebody else has written it by now: then it is compared.
+            if !taken(outcome)? {
+                past.mode = Mode::Compare;
+            }
+            compare(service, past, &rows.changes, deadline).await.map_err(Failed::Service)?;
+        } else if past.mode == Mode::Compare {
+            compare(service, past, &changes, deadline).await.map_err(Failed::Service)?;
+        }
+        if !is_end {
+            return Ok(());
+        }
+        let same = past.same.filter(|_| past.mode != Mode::Ignore);
+        if past.mode != Mode::Fill {
+            // What is below a floor that stays is answered to nobody.
+            let stays = past.head.imported == 0 && past.head.floor >= past.base;
+            self.know(same.map(|(from, to)| (if stays { 1 } else { from }, to)));
+            return Ok(());
+        }
+        // What is below the revision at which it was taken may be of another file, whose import was cut.
+        if !same.is_some_and(|(_, to)| to + 1 >= revision) {
+            self.know(Some((revision, revision)));
+            return Ok(());
+        }
+        let older = past.state.iter().filter(|(_, (from, _))| *from < revision);
+        let held = older.map(|(key, (from, value))| (key.clone(), value.clone(), *from)).collect();
+        let (time, floor) = (past.time, past.base);
+        let end = PastEnd { scope, subject, since, revision, time, floor, held };
+        let write = || service.store.end_past(&end, deadline);
+        let outcome = service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value;
+        taken(outcome)?;
+        self.know(Some((1, revision)));
+        Ok(())
+    }
+
     async fn begin(&mut self, begin: SessionLine, line: &[u8]) -> std::result::Result<(), Failed> {
         let app = self.named()?;
         let may_write = self.check_grant(&app, Some(&begin.user));
+        let user_known = self.user_known.as_ref().filter(|(user, _)| *user == begin.user);
+        let known = (user_known.map(|(_, known)| *known).unwrap_or_default(), self.app_known);
         let key = SessionKey { user: UserKey { app, user: begin.user.clone() }, session: begin.id.clone() };
         let mut digest = LinesDigest::default();
         digest.add(line);
@@ -524,9 +871,15 @@ impl Import {
             invocations: HashMap::new(),
             ids: HashSet::new(),
             exists: true,
+            known,
+            lost: Lost::default(),
+            base_saw: begin.saw,
             key,
             begin,
         };
+        if let Some(saw) = open.base_saw {
+            open.saw(open.begin.base, saw);
+        }
         let (base, expire_time) = (open.begin.base, open.begin.expire_time);
         let (base_state, key) = (open.begin.base_state(), open.key.clone());
         // From here on, its name is known to a failure.
@@ -577,6 +930,8 @@ impl Import {
         open.first.get_or_insert(stub.sequence);
         open.sequence = stub.sequence;
         if stub.sequence == open.begin.base {
+            open.base_saw = Some(stub.saw);
+            open.saw(stub.sequence, stub.saw);
             open.update_time = stub.event_time.into();
             open.commit_time = open.commit_time.max(stub.commit_time);
         }
@@ -597,6 +952,7 @@ impl Import {
         }
         let EventLine { sequence, commit_time, mut event, saw, digest, rewound_to } = line;
         open.saw_id(&event.id)?;
+        open.saw(sequence, saw);
         event.digest = digest;
         open.first.get_or_insert(sequence);
         open.sequence = sequence;
@@ -645,7 +1001,8 @@ impl Import {
         let events = rows.iter().filter(|row| !row.event.body.is_empty()).map(|row| cost(row.event.body.len()));
         let cost = events.fold(cost_beside(base), u32::saturating_add);
         let (key, incarnation, subject) = (open.key.clone(), open.incarnation, open.subject);
-        let rows = ImportRows { key, incarnation, subject, begins, rows, past, now };
+        let since = self.since.as_ref().and_then(|since| since.get(key.app())).copied().unwrap_or_default();
+        let rows = ImportRows { key, incarnation, subject, since, begins, rows, past, now };
         let write = || self.service.store.import_rows(&rows, deadline);
         let tried = self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
         match tried.value {
@@ -657,6 +1014,7 @@ impl Import {
                 Ok(())
             }
             RowsOutcome::Lost => Err(lost().into()),
+            RowsOutcome::Erased => Err(erased().into()),
             RowsOutcome::Blocked => Err(blocked().into()),
         }
     }
@@ -683,7 +1041,16 @@ impl Import {
             ImportResult::Created
         } else {
             let state = open.state.into_iter().map(|(key, (revision, value))| (key, value, revision)).collect();
+            let mut unknown = open.lost;
+            if open.base_saw.is_none() {
+                // What is not known of the base is not known of either.
+                let base = Some((open.begin.base, open.begin.base));
+                unknown.add(&Lost { user: base, app: base });
+            }
             let import = ImportEnd {
+                since: self.since(open.key.app()),
+                base_saw: open.base_saw.unwrap_or_default(),
+                lost: unknown,
                 subject: open.subject,
                 key: open.key,
                 incarnation: open.incarnation,
@@ -707,11 +1074,11 @@ impl Import {
                     self.compared(&import.key, sha256, deadline).await.map_err(Failed::Service)?
                 }
                 ImportOutcome::Lost => lost().into(),
-                ImportOutcome::Blocked => {
+                ImportOutcome::Erased | ImportOutcome::Blocked => {
                     let store = &self.service.store;
                     let abandon = || store.abandon_import(&import.key, import.incarnation, deadline);
                     self.service.transact(Repeat::Safe, deadline, abandon).await.map_err(Failed::Service)?;
-                    blocked().into()
+                    if outcome == ImportOutcome::Erased { erased().into() } else { blocked().into() }
                 }
             }
         };
@@ -724,7 +1091,8 @@ impl Import {
     /// What becomes of a session of which there is another one, or the same.
     async fn compared(&self, key: &SessionKey, sha256: [u8; 32], deadline: Instant) -> Result<ImportResult> {
         let was_imported = self.service.imported_digest(key, deadline).await? == Some(sha256.to_vec());
-        if was_imported || self.service.export_digest(key, deadline).await? == Some(sha256) {
+        let is_same = |digests: Option<[[u8; 32]; 2]>| digests.is_some_and(|digests| digests.contains(&sha256));
+        if was_imported || is_same(self.service.export_digests(key, deadline).await?) {
             return Ok(ImportResult::Unchanged);
         }
         let (code, detail) = ("session_already_exists", "another session of this id is there".to_owned());
@@ -735,9 +1103,64 @@ impl Import {
     }
 }
 
+/// Compares changes, which follow those that were compared before, with what is here; `past.same` says how far it is the same.
+async fn compare(service: &Service, past: &mut Past, changes: &[PastChange], deadline: Instant) -> Result<()> {
+    let (Some(import), Some(first), Some(last)) = (&past.import, changes.first(), changes.last()) else {
+        return Ok(());
+    };
+    let scope = &import.scope;
+    let from = past.from();
+    // While it is filled, it is what was written, and stands whole at the revision at which it was taken.
+    let here = if past.mode == Mode::Fill { import.revision - 1 } else { past.head.revision };
+    let mut after = match past.same {
+        Some((_, to)) if to + 1 == first.revision => to,
+        Some(_) => return Ok(()),
+        None if past.mode == Mode::Fill => from - 1,
+        None => {
+            // The first state that both know is compared as a whole.
+            let Some(state) = past.first.take() else { return Ok(()) };
+            let (_, then) = service.read(deadline, || service.store.scope_at(scope, from, deadline)).await?;
+            if !then.is_some_and(|then| is_object(&state, &then)) {
+                past.mode = Mode::Ignore;
+                return Ok(());
+            }
+            from
+        }
+    };
+    past.same = Some((past.same.map_or(from, |(from, _)| from), after));
+    let through = last.revision.min(here);
+    // A base may have nothing.
+    let is_there = |change: &&PastChange| !change.set.is_empty() || !change.removed.is_empty();
+    let begun = after;
+    let mut given = changes.iter().filter(|change| (begun + 1..=through).contains(&change.revision)).filter(is_there);
+    while after < through {
+        let (max_rows, max_bytes) = (CHUNK_ROWS, CHUNK_BYTES);
+        let query = PastQuery { scope: scope.clone(), after: Some(after), through, max_rows, max_bytes };
+        let page = service.read(deadline, || service.store.past(&query, deadline)).await?;
+        for found in &page.changes {
+            if !given.next().is_some_and(|change| change.same(found)) {
+                return Ok(());
+            }
+            past.same = past.same.map(|(from, _)| (from, found.revision));
+            after = found.revision;
+        }
+        if !page.more {
+            break;
+        }
+    }
+    if given.next().is_none() {
+        past.same = past.same.map(|(from, to)| (from, to.max(through)));
+    }
+    Ok(())
+}
+
 fn lost() -> Fault {
-    let detail = "too much time passed between two lines, or the user was erased meanwhile; import it again";
+    let detail = "too much time passed between two lines; import it again";
     Fault::new("request_timeout", detail)
+}
+
+fn erased() -> Fault {
+    Fault::new("user_erased", "the user was erased after the import began")
 }
 
 fn blocked() -> Fault {

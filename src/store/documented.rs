@@ -136,7 +136,8 @@ fn the_documented_statements_are_those_that_are_sent() {
 }
 
 /// Statements that go through a table, or through an index of a few rows of one: they have no key to find rows by.
-const SCANS: [&str; 5] = ["next_buried", "next_trim", "dead_import", "erasures_to_finish", "feed_forget_user"];
+const SCANS: [&str; 6] =
+    ["next_buried", "next_trim", "dead_import", "erasures_to_finish", "erasure_counts", "feed_forget_user"];
 
 #[tokio::test]
 async fn sqlite_finds_rows_by_their_keys() {

@@ -178,10 +178,13 @@ impl Inspector {
     /// The database fails.
     pub async fn check_scope(&self, scope: &ScopeName) -> Result<CheckedScope> {
         let mut snapshot = self.snapshot().await?;
-        let row =
-            Query::new("select revision, floor from ").sql(&scope.table("scopes")).sql(" where ").scope("", scope);
-        let row: Option<(i64, i64)> = snapshot.rows(row).await?.into_iter().next();
-        let mut check = ScopeCheck::new(row.map(|(revision, _)| revision), row.map_or(0, |(_, floor)| floor));
+        let row = Query::new("select revision, floor, imported from ")
+            .sql(&scope.table("scopes"))
+            .sql(" where ")
+            .scope("", scope);
+        let row: Option<(i64, i64, i64)> = snapshot.rows(row).await?.into_iter().next();
+        let (floor, imported) = row.map_or((0, 0), |(_, floor, imported)| (floor, imported));
+        let mut check = ScopeCheck::new(row.map(|(revision, ..)| revision), floor, imported);
 
         let mut after = (String::new(), i64::MIN);
         loop {
@@ -203,7 +206,7 @@ impl Inspector {
             after = Some(last);
         }
         let spans = Query::new("select count(*) from ").sql(&scope.table("spans")).sql(" where ").scope("", scope);
-        let spans = spans.sql(" and valid_to > ").arg(row.map_or(0, |(_, floor)| floor));
+        let spans = spans.sql(" and valid_to > ").arg(floor);
         let (spans,): (i64,) = snapshot.one(spans).await?;
         snapshot.end().await?;
         let (findings, keys) = check.finish(spans);
@@ -288,7 +291,7 @@ impl Snapshot {
     async fn session_row(&mut self, name: &SessionName) -> Result<Option<(i64, SessionRow)>> {
         let query = Query::new(
             "select s.incarnation, s.revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.initial_state, \
-               s.created_user_revision, s.created_app_revision, s.forked_revision, coalesce(s.imported_revision, 0), \
+               s.created_user_revision, s.created_app_revision, s.forked_revision, s.imported_revision, \
                coalesce((select u.revision from user_scopes u \
                          where u.app_name = s.app_name and u.user_id = s.user_id), 0), \
                coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0), \
@@ -300,7 +303,7 @@ impl Snapshot {
              from sessions s where (s.app_name, s.user_id, s.id) = ",
         )
         .row(&name.values());
-        type Row = (i64, i64, i64, i64, i64, String, String, i64, i64, Option<i64>, i64, i64, i64, i64, bool);
+        type Row = (i64, i64, i64, i64, i64, String, String, i64, i64, Option<i64>, Option<i64>, i64, i64, i64, bool);
         let row: Option<Row> = self.rows(query).await?.into_iter().next();
         let Some((
             incarnation,

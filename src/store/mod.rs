@@ -70,7 +70,8 @@ use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
-    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport, SharedOutcome,
+    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastEnd, PastPage, PastQuery, PastRows, RowsOutcome,
+    ScopeHead, ScopeImport, SharedOutcome,
 };
 use crate::domain::trim::{Trim, TrimOutcome};
 
@@ -138,6 +139,27 @@ pub trait Store: Send + Sync + 'static {
 
     /// Takes the state of an app or a user that has none.
     async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<SharedOutcome, StoreError>;
+
+    /// A part of the past of shared state, as exports show it.
+    async fn past(&self, query: &PastQuery, deadline: Instant) -> Result<PastPage, StoreError>;
+
+    /// Where shared state stands, and what it was at a revision; `None` if that is not known.
+    async fn scope_at(
+        &self,
+        scope: &ScopeKey,
+        revision: i64,
+        deadline: Instant,
+    ) -> Result<(ScopeHead, Option<String>), StoreError>;
+
+    /// Writes a part of what shared state was before [`Store::import_scope`] took it, which nobody sees yet; `Other` if it was not
+    /// taken so, or its past is there. The same again changes nothing.
+    async fn import_past(&self, rows: &PastRows, deadline: Instant) -> Result<SharedOutcome, StoreError>;
+
+    /// Makes all of that visible. The same again changes nothing.
+    async fn end_past(&self, end: &PastEnd, deadline: Instant) -> Result<SharedOutcome, StoreError>;
+
+    /// The apps that had erasures, and how many.
+    async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>, StoreError>;
 
     /// The lease of a session, in one statement; `None` if there is no such session, or it has expired.
     async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>, StoreError>;

@@ -33,7 +33,8 @@ use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
-    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport, SharedOutcome,
+    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastEnd, PastPage, PastQuery, PastRows, RowsOutcome,
+    ScopeHead, ScopeImport, SharedOutcome,
 };
 use crate::domain::trim::{Trim, TrimOutcome};
 
@@ -120,6 +121,26 @@ impl Store for Nowhere {
 
     async fn import_scope(&self, _: &ScopeImport, _: Instant) -> Result<SharedOutcome> {
         written()
+    }
+
+    async fn past(&self, _: &PastQuery, _: Instant) -> Result<PastPage> {
+        Ok(PastPage { view: None, floor: 0, changes: Vec::new(), more: false })
+    }
+
+    async fn scope_at(&self, _: &ScopeKey, _: i64, _: Instant) -> Result<(ScopeHead, Option<String>)> {
+        Ok((ScopeHead { revision: 0, floor: 0, imported: 0 }, None))
+    }
+
+    async fn import_past(&self, _: &PastRows, _: Instant) -> Result<SharedOutcome> {
+        written()
+    }
+
+    async fn end_past(&self, _: &PastEnd, _: Instant) -> Result<SharedOutcome> {
+        written()
+    }
+
+    async fn erasure_counts(&self, _: Instant) -> Result<Vec<(AppName, i64)>> {
+        Ok(Vec::new())
     }
 
     async fn lease(&self, _: &SessionKey, _: Micros, _: Instant) -> Result<Option<LeaseView>> {

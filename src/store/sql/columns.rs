@@ -49,6 +49,9 @@ pub const SPAN: &str = "node, key, valid_from, valid_to, value";
 /// The metadata that a client gives a session, and may change.
 pub const SESSION_METADATA: &str = "display_name, labels, expire_time";
 
+/// Where an imported session lost what shared scopes were.
+pub const LOST: &str = "lost_user_from, lost_user_through, lost_app_from, lost_app_through";
+
 /// The columns of an [`ApiKeyRow`](super::rows::ApiKeyRow): all of a key that is not revoked.
 pub const API_KEY: &str = "id, name, digest, role, apps, users, create_time, expire_time, last_used_time";
 

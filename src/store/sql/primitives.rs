@@ -7,8 +7,8 @@ use super::filter::filter_text;
 use super::list::list as list_statement;
 use super::query::{Query, Sql, Value};
 use super::rows::{
-    DifferenceRow, EventRow, HeadRow, HistoryRow, LeaseRow, ListedRow, PagedEventRow, ScopeRow, StateRow, TrimRow,
-    ViewRow, event_page, listed,
+    DifferenceRow, EventRow, HeadRow, HistoryRow, LeaseRow, ListedRow, PagedEventRow, ScopeRow, SeenRow, StateRow,
+    TrimRow, ViewRow, event_page, listed,
 };
 use crate::domain::access::NameRange;
 use crate::domain::command::Fork;
@@ -256,14 +256,14 @@ pub async fn scope(db: &mut impl Sql, scope: &ScopeKey) -> Result<ScopeView> {
     Ok(ScopeView { revision: row.revision, state: join([row.state.as_deref()]) })
 }
 
-/// The revisions of user and app state that the event of this sequence saw; of the base, that were seen there. And those before
-/// which user and app state are not known.
+/// The revisions of user and app state that the event of this sequence saw; of the base, that were seen there. And where these are
+/// not known.
 pub async fn seen_revisions(
     db: &mut impl Sql,
     key: &SessionKey,
     incarnation: i64,
     revision: i64,
-) -> Result<Option<(i64, i64, i64, i64)>> {
+) -> Result<Option<SeenRow>> {
     let query = of(&db.statements().seen_revisions, key, incarnation).bind(revision);
     at_most_one(db, query).await
 }
@@ -348,7 +348,7 @@ pub async fn locked_history(
 }
 
 /// A statement over the rows of a shared scope: one of users, or of apps.
-fn in_scope<'a>(of_users: &'static str, of_apps: &'static str, scope: &'a ScopeKey) -> Query<'a> {
+pub fn in_scope<'a>(of_users: &'static str, of_apps: &'static str, scope: &'a ScopeKey) -> Query<'a> {
     match scope {
         ScopeKey::User(key) => Query::new(of_users).user(key),
         ScopeKey::App(app) => Query::new(of_apps).app(app),

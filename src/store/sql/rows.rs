@@ -19,7 +19,7 @@ use crate::domain::scope;
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
-use crate::domain::transfer::LogRow;
+use crate::domain::transfer::{LogRow, Lost};
 use crate::store::error::{Cause, StoreError, corrupt};
 
 #[derive(FromRow)]
@@ -396,8 +396,48 @@ pub struct TrimRow {
 #[derive(FromRow)]
 pub struct ExportedRow {
     pub initial_state: String,
+    pub created_user_revision: i64,
+    pub created_app_revision: i64,
     pub imported_mark: Option<String>,
     pub imported_digest: Option<Vec<u8>>,
+    #[sqlx(flatten)]
+    pub lost: LostRow,
+}
+
+/// Where an imported session lost what shared scopes were.
+#[derive(FromRow)]
+pub struct LostRow {
+    lost_user_from: Option<i64>,
+    lost_user_through: Option<i64>,
+    lost_app_from: Option<i64>,
+    lost_app_through: Option<i64>,
+}
+
+impl From<LostRow> for Lost {
+    fn from(row: LostRow) -> Self {
+        Self { user: row.lost_user_from.zip(row.lost_user_through), app: row.lost_app_from.zip(row.lost_app_through) }
+    }
+}
+
+/// The revisions of shared scopes that an event saw, and from when on these are known.
+#[derive(FromRow)]
+pub struct SeenRow {
+    pub user_revision: i64,
+    pub app_revision: i64,
+    pub user_floor: i64,
+    pub app_floor: i64,
+    #[sqlx(flatten)]
+    pub lost: LostRow,
+}
+
+/// A row of the log of a shared scope, and how many there are in a page.
+#[derive(FromRow)]
+pub struct PastRow {
+    pub revision: i64,
+    pub key: String,
+    pub value: Option<String>,
+    pub time: i64,
+    pub total: i64,
 }
 
 #[derive(FromRow)]

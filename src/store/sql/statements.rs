@@ -5,7 +5,7 @@
 //! session, `$4` the incarnation. A bound limit is written as a sum, `0 + $1`: SQLite plans a statement again whenever a
 //! bare limit is bound.
 
-use super::columns::{API_KEY, EVENT_NAMES, HEAD_COLUMNS, OWNER, SESSION_METADATA, SPAN, STATE, state_columns};
+use super::columns::{API_KEY, EVENT_NAMES, HEAD_COLUMNS, LOST, OWNER, SESSION_METADATA, SPAN, STATE, state_columns};
 use super::words::Words;
 use crate::domain::policy::DAY;
 
@@ -75,19 +75,17 @@ statements! { words,
         "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to is not null order by sequence"
     ),
     /// The revisions of the shared scopes that the event of the sequence `$5` saw; of the base, that were seen there. And the
-    /// floors of the scopes.
+    /// floors of the scopes, and where an import lost them.
     seen_revisions: format!(
-        "select user_revision, app_revision, \
-           coalesce((select u.floor from user_scopes u where u.app_name = $1 and u.user_id = $2), 0), \
-           coalesce((select a.floor from app_scopes a where a.app_name = $1), 0) from ( \
-         select coalesce((select s.imported_user_revision from sessions s where {OF_SESSION} and s.imported_revision >= $5), \
-             user_revision) as user_revision, \
-           coalesce((select s.imported_app_revision from sessions s where {OF_SESSION} and s.imported_revision >= $5), \
-             app_revision) as app_revision \
-         from events where {OF_INCARNATION} and sequence = $5 \
+        "select seen.user_revision, seen.app_revision, \
+           coalesce((select u.floor from user_scopes u where u.app_name = $1 and u.user_id = $2), 0) as user_floor, \
+           coalesce((select a.floor from app_scopes a where a.app_name = $1), 0) as app_floor, \
+           s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through \
+         from (select user_revision, app_revision from events where {OF_INCARNATION} and sequence = $5 \
            and $5 > (select s.base_revision from sessions s where {OF_SESSION}) \
          union all select created_user_revision, created_app_revision from sessions \
-         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5) as seen"
+         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5) as seen \
+         cross join sessions s where {OF_SESSION}"
     ),
     session_value: format!("select value from session_state where {OF_INCARNATION} and key = $5"),
     user_value: "select value from user_state where app_name = $1 and user_id = $2 and key = $3",
@@ -160,11 +158,13 @@ statements! { words,
         &format!(
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time, \
                update_time_number, {SESSION_METADATA}, base_revision, initial_state, created_user_revision, \
-               created_app_revision, imported_revision, imported_user_revision, imported_app_revision, forked_from, \
-               forked_revision, creation_key, creation_digest, active_day) \
+               created_app_revision, imported_revision, {LOST}, forked_from, forked_revision, creation_key, creation_digest, \
+               active_day) \
              select app_name, user_id, $5, $6, $8, {now}, {}(commit_time, {now}), coalesce($9, {now}), coalesce($10, {}), \
                {SESSION_METADATA}, base_revision, initial_state, created_user_revision, created_app_revision, \
-               imported_revision, imported_user_revision, imported_app_revision, id, $8, $11, $12, {} \
+               case when imported_revision > $8 then $8 else imported_revision end, \
+               lost_user_from, case when lost_user_through > $8 then $8 else lost_user_through end, \
+               lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, id, $8, $11, $12, {} \
              from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
              on conflict do nothing",
             words.later,
@@ -199,10 +199,8 @@ statements! { words,
            initial_state = '{{' || coalesce((select {} from ( \
              select key, value from session_state where {OF_INCARNATION} and session_state.revision <= $5 \
              union all select t.key, t.value from {} where t.valid_from <= $5 and t.valid_to > $5) as t), '') || '}}', \
-           created_user_revision = coalesce(case when imported_revision >= $5 then imported_user_revision end, \
-             (select e.user_revision from events e where {OF_EVENT} and e.sequence = $5)), \
-           created_app_revision = coalesce(case when imported_revision >= $5 then imported_app_revision end, \
-             (select e.app_revision from events e where {OF_EVENT} and e.sequence = $5)) \
+           created_user_revision = (select e.user_revision from events e where {OF_EVENT} and e.sequence = $5), \
+           created_app_revision = (select e.app_revision from events e where {OF_EVENT} and e.sequence = $5) \
          where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
         (words.member)("t.key"),
         (words.filed)("session_spans", OF_INCARNATION, "$6")
@@ -211,7 +209,8 @@ statements! { words,
     commit_time: format!("select commit_time from events where {OF_INCARNATION} and sequence = $5"),
     /// What of a session only exports show.
     exported: format!(
-        "select s.initial_state, s.imported_mark, s.imported_digest from sessions s where {OF_SESSION}"
+        "select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest, {LOST} \
+         from sessions s where {OF_SESSION}"
     ),
     /// Rows of the log after the sequence `$5`, up to `$6`: up to `$7` rows and `$8` bytes, the first in any case. Those up to
     /// `$9` are stubs.
@@ -240,19 +239,15 @@ statements! { words,
     ),
     /// Locks the row of an import, where [`Words::claims`].
     claim_import: format!("select 1 from imports where {OF_INCARNATION}{}", words.claims.unwrap_or_default()),
-    /// Makes an imported session visible, and notes the revisions that shared state has by now.
+    /// Makes an imported session visible.
     insert_imported: (words.listed)(
         &format!(
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
                update_time_number, {SESSION_METADATA}, base_revision, initial_state, forked_from, forked_revision, \
-               imported_mark, imported_digest, commit_time, imported_revision, imported_user_revision, \
-               imported_app_revision, created_user_revision, created_app_revision, active_day) \
-             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, \
-               m.user_revision, m.app_revision, m.user_revision, m.app_revision, {} \
-             from (select coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = $2), 0) \
-                     as user_revision, \
-                   coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision) as m \
-             where true on conflict do nothing",
+               imported_mark, imported_digest, commit_time, imported_revision, created_user_revision, created_app_revision, \
+               {LOST}, active_day) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, \
+               $22, $23, $24, $25, {}) on conflict do nothing",
             day(words, "$18")
         ),
         "$3"
@@ -260,11 +255,30 @@ statements! { words,
     /// Where [`Words::lists_apart`].
     list_session: "insert into session_updates (app_name, user_id, id, update_time) \
                    select app_name, user_id, id, update_time from sessions where app_name = $1 and user_id = $2 and id = $3",
-    set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor, began) values ($1, $2, $3, $3, $4) \
-                        on conflict (app_name, user_id) do update set revision = excluded.revision, \
-                          floor = excluded.floor, began = excluded.began",
-    set_app_revision: "insert into app_scopes (app_name, revision, floor) values ($1, $2, $2) \
-                       on conflict (app_name) do update set revision = excluded.revision, floor = excluded.floor",
+    set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor, emptied, began, imported) \
+                          values ($1, $2, $3, $3, $3, $4, $3) \
+                        on conflict (app_name, user_id) do update set revision = excluded.revision, floor = excluded.floor, \
+                          emptied = excluded.emptied, began = excluded.began, imported = excluded.imported",
+    set_app_revision: "insert into app_scopes (app_name, revision, floor, emptied, imported) values ($1, $2, $2, $2, $2) \
+                       on conflict (app_name) do update set revision = excluded.revision, floor = excluded.floor, \
+                         emptied = excluded.emptied, imported = excluded.imported",
+    user_scope_head: "select revision, floor, imported from user_scopes where app_name = $1 and user_id = $2",
+    app_scope_head: "select revision, floor, imported from app_scopes where app_name = $1",
+    /// The state of a scope as it was at the revision `$3`, `$4` being the nodes of the path to it.
+    user_then: scope_then(words, "user", "app_name = $1 and user_id = $2", "l.app_name = $1 and l.user_id = $2", ["$3", "$4"]),
+    app_then: scope_then(words, "app", "app_name = $1", "l.app_name = $1", ["$2", "$3"]),
+    /// When what held at the revision `$3` was written last, or the first change after it was made.
+    user_base_time: base_time("user", "app_name = $1 and user_id = $2", "$3"),
+    app_base_time: base_time("app", "app_name = $1", "$2"),
+    /// Changes after the revision `$3`, up to `$4`: up to `$5` rows and `$6` bytes, the first in any case.
+    user_past: past("user", "app_name = $1 and user_id = $2", ["$3", "$4", "$5", "$6"]),
+    app_past: past("app", "app_name = $1", ["$2", "$3", "$4", "$5"]),
+    time_user_log: "update user_log set time = $4 where app_name = $1 and user_id = $2 and revision = $3",
+    time_app_log: "update app_log set time = $3 where app_name = $1 and revision = $2",
+    user_keys_at: "select key from user_state where app_name = $1 and user_id = $2 and revision = $3",
+    app_keys_at: "select key from app_state where app_name = $1 and revision = $2",
+    settle_user_past: "update user_scopes set floor = $3, emptied = $3, imported = 0 where app_name = $1 and user_id = $2",
+    settle_app_past: "update app_scopes set floor = $2, emptied = $2, imported = 0 where app_name = $1",
     /// The first event after the sequence `$5` that was committed at `$6` or later.
     committed_since: format!(
         "select sequence from events where {OF_INCARNATION} and sequence > $5 and commit_time >= $6 \
@@ -339,6 +353,14 @@ statements! { words,
              and l.done_time is null and (l.request_time, l.id) < (e.request_time, e.id)) \
          order by request_time, id limit 0 + $1"
     ),
+    /// The next number of an erasure of the app.
+    number_erasure: "insert into erasure_counts (app_name, count) values ($1, 1) \
+                     on conflict (app_name) do update set count = erasure_counts.count + 1 returning count",
+    note_erasure: "update token_epochs set erasure = $3 where app_name = $1 and subject = $2",
+    /// The number of the last erasure of a user.
+    last_erasure: "select erasure from token_epochs where app_name = $1 and subject = $2",
+    /// The apps that had erasures, and how many.
+    erasure_counts: "select app_name, count from erasure_counts",
     insert_erasure: format!(
         "insert into erasures ({ERASURE}) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11, $12, null)"
     ),
@@ -627,6 +649,36 @@ fn state_then(words: &Words) -> String {
         app_filed = filed("app_spans", "app_name = $1", "$10"),
         user_filed = filed("user_spans", "app_name = $1 and user_id = $2", "$9"),
         session_filed = filed("session_spans", OF_INCARNATION, "$8"),
+    )
+}
+
+fn scope_then(words: &Words, scope: &str, of: &str, logged: &str, [revision, nodes]: [&str; 2]) -> String {
+    let spans = (words.filed)(&format!("{scope}_spans"), of, nodes);
+    format!(
+        "select (select {} from (select key, value from {scope}_state where {of} and revision <= {revision} \
+           union all select t.key, (select l.value from {scope}_log l where {logged} and l.key = t.key \
+             and l.revision = t.valid_from) from {spans} \
+             where t.valid_from <= {revision} and t.valid_to > {revision}) as t) as state",
+        (words.member)("t.key")
+    )
+}
+
+fn base_time(scope: &str, of: &str, revision: &str) -> String {
+    format!(
+        "select coalesce((select max(time) from {scope}_log where {of} and revision <= {revision}), \
+           (select time from {scope}_log where {of} and revision > {revision} order by revision limit 1), 0)"
+    )
+}
+
+fn past(scope: &str, of: &str, [after, through, rows, bytes]: [&str; 4]) -> String {
+    format!(
+        "select revision, key, value, time, total from (select revision, key, value, time, count(*) over () as total, \
+             sum(size) over (order by revision, key) as size_so_far, \
+             row_number() over (order by revision, key) as place \
+           from (select revision, key, value, time, octet_length(key) + coalesce(octet_length(value), 0) + 100 as size \
+                 from {scope}_log where {of} and revision > {after} and revision <= {through} \
+                 order by revision, key limit 0 + {rows}) as page) as sized \
+         where size_so_far <= {bytes} or place = 1 order by revision, key"
     )
 }
 

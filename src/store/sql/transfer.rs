@@ -1,15 +1,20 @@
 //! What exports read and imports write, on either database, in statements that both share.
 
+use std::collections::HashSet;
+
 use super::columns::{EVENT, EVENT_COLUMNS, OWNER, Part};
-use super::primitives::{at_most_one, insert_listed, one};
+use super::primitives::{at_most_one, in_scope, insert_listed, one};
 use super::query::{Query, Sql, Value};
-use super::rows::{ExportedEventRow, ExportedRow, IncarnationRow};
+use super::rows::{ExportedEventRow, ExportedRow, IncarnationRow, PastRow};
 use crate::domain::history;
 use crate::domain::ids::{ScopeKey, SessionKey};
 use crate::domain::json::RawJson;
+use crate::domain::scope::join;
 use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ImportEnd, ImportRows, LogRow, PastValue, ScopeImport};
+use crate::domain::transfer::{
+    ImportEnd, ImportRows, LogRow, PastChange, PastEnd, PastQuery, PastRows, PastValue, ScopeHead, ScopeImport,
+};
 use crate::domain::writes::EventWrite;
 use crate::store::error::StoreError;
 
@@ -141,7 +146,13 @@ pub async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<boo
         .bind(&begin.origin)
         .bind(import.sha256.as_slice())
         .bind(import.now.0)
-        .bind(import.commit_time.0);
+        .bind(import.commit_time.0)
+        .bind(import.base_saw.0)
+        .bind(import.base_saw.1)
+        .bind(import.lost.user.map(|(from, _)| from))
+        .bind(import.lost.user.map(|(_, through)| through))
+        .bind(import.lost.app.map(|(from, _)| from))
+        .bind(import.lost.app.map(|(_, through)| through));
     insert_listed(db, query, &import.key).await
 }
 
@@ -159,6 +170,157 @@ pub async fn insert_state(db: &mut impl Sql, import: &ImportEnd) -> Result<()> {
         db.execute(query).await?;
     }
     Ok(())
+}
+
+/// Where a shared scope stands; `None` if it never had state.
+pub async fn scope_head(db: &mut impl Sql, scope: &ScopeKey) -> Result<Option<ScopeHead>> {
+    let statements = db.statements();
+    let row: Option<(i64, i64, i64)> =
+        at_most_one(db, in_scope(&statements.user_scope_head, &statements.app_scope_head, scope)).await?;
+    Ok(row.map(|(revision, floor, imported)| ScopeHead { revision, floor, imported }))
+}
+
+/// The state of a scope as it was at a revision, which is not below its floor; `last` is its present revision.
+pub async fn scope_then(db: &mut impl Sql, scope: &ScopeKey, revision: i64, last: i64) -> Result<String> {
+    let statements = db.statements();
+    let query = in_scope(&statements.user_then, &statements.app_then, scope);
+    let (state,): (Option<String>,) = one(db, query.bind(revision).bind(history::path(revision, last))).await?;
+    Ok(join([state.as_deref()]))
+}
+
+/// When what held at a revision was written.
+pub async fn base_time(db: &mut impl Sql, scope: &ScopeKey, revision: i64) -> Result<Micros> {
+    let statements = db.statements();
+    let query = in_scope(&statements.user_base_time, &statements.app_base_time, scope).bind(revision);
+    let (time,): (i64,) = one(db, query).await?;
+    Ok(Micros(time))
+}
+
+/// Changes of a scope after one revision, up to another; whether there are more. All of one revision come at once.
+pub async fn past(db: &mut impl Sql, query: &PastQuery, after: i64, through: i64) -> Result<(Vec<PastChange>, bool)> {
+    let rows = past_rows(db, &query.scope, (after, through), query.max_rows as i64, query.max_bytes as i64).await?;
+    let is_whole = rows.first().is_none_or(|row| row.total < query.max_rows as i64 && row.total == rows.len() as i64);
+    if is_whole {
+        return Ok((changes(rows), false));
+    }
+    // The last revision may be cut.
+    let last = rows.last().map_or(0, |row| row.revision);
+    let mut found = changes(rows);
+    if found.len() > 1 {
+        found.pop();
+        return Ok((found, true));
+    }
+    let rows = past_rows(db, &query.scope, (last - 1, last), i64::from(i32::MAX), i64::MAX).await?;
+    Ok((changes(rows), last < through))
+}
+
+async fn past_rows(
+    db: &mut impl Sql,
+    scope: &ScopeKey,
+    (after, through): (i64, i64),
+    rows: i64,
+    bytes: i64,
+) -> Result<Vec<PastRow>> {
+    let statements = db.statements();
+    let query = in_scope(&statements.user_past, &statements.app_past, scope);
+    db.fetch(query.bind(after).bind(through).bind(rows).bind(bytes)).await
+}
+
+/// Rows of a log as changes, one for each revision.
+fn changes(rows: Vec<PastRow>) -> Vec<PastChange> {
+    let mut changes: Vec<PastChange> = Vec::new();
+    for PastRow { revision, key, value, time, .. } in rows {
+        if changes.last().is_none_or(|last| last.revision != revision) {
+            let (set, removed) = (Vec::new(), Vec::new());
+            changes.push(PastChange { revision, time: Micros(time), is_base: false, set, removed });
+        }
+        let Some(change) = changes.last_mut() else { continue };
+        match value {
+            Some(value) => change.set.push((key, RawJson::trusted(value))),
+            None => change.removed.push(key),
+        }
+    }
+    changes
+}
+
+fn tables(scope: &ScopeKey) -> (&'static str, &'static str) {
+    match scope {
+        ScopeKey::User(_) => ("user", "app_name, user_id"),
+        ScopeKey::App(_) => ("app", "app_name"),
+    }
+}
+
+fn push_owner<'a>(scope: &'a ScopeKey, values: &mut Vec<Value<'a>>) {
+    match scope {
+        ScopeKey::User(owner) => values.extend([owner.app.as_str().into(), owner.user.as_str().into()]),
+        ScopeKey::App(owner) => values.push(owner.as_str().into()),
+    }
+}
+
+/// Writes what a scope was before it was taken. What is there already stays.
+pub async fn insert_past(db: &mut impl Sql, past: &PastRows) -> Result<()> {
+    let (prefix, owner) = tables(&past.scope);
+    let set = |change: &'_ PastChange| -> Vec<(String, i64, i64, Option<RawJson>)> {
+        let row = |key: &String, value: Option<&RawJson>| (key.clone(), change.revision, change.time.0, value.cloned());
+        let set = change.set.iter().map(|(key, value)| row(key, Some(value)));
+        set.chain(change.removed.iter().map(|key| row(key, None))).collect()
+    };
+    let rows: Vec<_> = past.changes.iter().flat_map(set).collect();
+    let columns = format!("{owner}, key, revision, time, value");
+    for rows in rows.chunks(CHUNK) {
+        let query = rows_of(&format!("{prefix}_log"), &columns, rows, |(key, revision, time, value), values| {
+            push_owner(&past.scope, values);
+            values.extend([key.into(), (*revision).into(), (*time).into(), value.as_ref().map(RawJson::text).into()]);
+        });
+        db.execute(query).await?;
+    }
+    insert_spans(db, &past.scope, &past.spans).await
+}
+
+async fn insert_spans(db: &mut impl Sql, scope: &ScopeKey, spans: &[(String, i64, i64)]) -> Result<()> {
+    let (prefix, owner) = tables(scope);
+    let columns = format!("{owner}, node, key, valid_from, valid_to");
+    for rows in spans.chunks(CHUNK) {
+        let query = rows_of(&format!("{prefix}_spans"), &columns, rows, |(key, from, to), values| {
+            push_owner(scope, values);
+            values.extend([history::node(*from, *to).into(), key.into(), (*from).into(), (*to).into()]);
+        });
+        db.execute(query).await?;
+    }
+    Ok(())
+}
+
+/// Makes the past of a scope that an import took visible: what it held then was written earlier.
+pub async fn settle_past(db: &mut impl Sql, end: &PastEnd) -> Result<()> {
+    let (statements, scope, revision) = (db.statements(), &end.scope, end.revision);
+    let time = in_scope(&statements.time_user_log, &statements.time_app_log, scope).bind(revision).bind(end.time.0);
+    db.execute(time).await?;
+    let still = in_scope(&statements.user_keys_at, &statements.app_keys_at, scope).bind(revision);
+    let still: Vec<(String,)> = db.fetch(still).await?;
+    let still: HashSet<String> = still.into_iter().map(|(key,)| key).collect();
+    let (held, changed): (Vec<_>, Vec<_>) = end.held.iter().partition(|(key, ..)| still.contains(key));
+    let (prefix, owner) = tables(scope);
+    let columns = format!("{owner}, key, value, revision");
+    for rows in held.chunks(CHUNK) {
+        let keys: Vec<String> = rows.iter().map(|(key, ..)| key.clone()).collect();
+        let at = vec![revision; keys.len()];
+        let log = in_scope(&statements.purge_user_log, &statements.purge_app_log, scope).bind(Some(&*keys)).bind(at);
+        db.execute(log).await?;
+        let row = |row: &&'_ (String, RawJson, i64)| (row.0.clone(), row.1.clone(), row.2);
+        let rows: Vec<_> = rows.iter().map(row).collect();
+        let table = format!("{prefix}_state");
+        let query = values_of(&table, &columns, &rows, |(key, value, revision), values| {
+            push_owner(scope, values);
+            values.extend([key.into(), value.text().into(), (*revision).into()]);
+        });
+        let query = query.sql(" on conflict (").sql(owner).sql(", key) do update set revision = excluded.revision");
+        db.execute(query).await?;
+    }
+    // What somebody changed since it was taken has a span from then on.
+    let spans: Vec<_> = changed.into_iter().map(|(key, _, from)| (key.clone(), *from, revision)).collect();
+    insert_spans(db, scope, &spans).await?;
+    let settle = in_scope(&statements.settle_user_past, &statements.settle_app_past, scope).bind(end.floor);
+    db.execute(settle).await.map(drop)
 }
 
 /// Writes the state of a scope that has none, and its log, as of one revision; `began`: that of a user may have none up to here.
@@ -206,6 +368,10 @@ fn inserting<'a, R>(
 }
 
 fn rows_of<'a, R>(table: &str, columns: &str, rows: &'a [R], add: impl Fn(&'a R, &mut Vec<Value<'a>>)) -> Query<'a> {
+    values_of(table, columns, rows, add).sql(" on conflict do nothing")
+}
+
+fn values_of<'a, R>(table: &str, columns: &str, rows: &'a [R], add: impl Fn(&'a R, &mut Vec<Value<'a>>)) -> Query<'a> {
     let mut query = Query::new(format!("insert into {table} ({columns}) values "));
     for (n, row) in rows.iter().enumerate() {
         let mut values = Vec::new();
@@ -219,5 +385,5 @@ fn rows_of<'a, R>(table: &str, columns: &str, rows: &'a [R], add: impl Fn(&'a R,
         }
         query = query.sql(")");
     }
-    query.sql(" on conflict do nothing")
+    query
 }

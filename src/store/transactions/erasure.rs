@@ -61,6 +61,9 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Result<(ErasureOutco
         None => {}
     }
     let _: (i64,) = one(tx, of_subject(&statements.revoke_tokens)).await?;
+    // Holds the app's count until the commit: what an import that begins now reads has all erasures of a lower number.
+    let (number,): (i64,) = one(tx, Query::new(&*statements.number_erasure).app(app)).await?;
+    tx.execute(of_subject(&statements.note_erasure).bind(number)).await?;
     let erasure = Erasure {
         id: erasing.id.clone(),
         app: app.clone(),
@@ -77,6 +80,19 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Result<(ErasureOutco
     insert(tx, &erasure).await?;
     committed.push(Committed::Erased { app: app.clone(), subject: *subject, erasure: erasing.id.clone() });
     Ok((ErasureOutcome::Accepted(erasure), End::Commit(committed)))
+}
+
+/// The number of the user's last erasure in the app, 0 without one.
+pub async fn last_erasure<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {
+    let query = Query::new(&*tx.statements().last_erasure).app(app).bind(&subject.bytes()[..]);
+    let found: Option<(i64,)> = at_most_one(tx, query).await?;
+    Ok(found.map_or(0, |(number,)| number))
+}
+
+/// How many erasures each app had; none that is not there.
+pub async fn counts<X: Tx>(tx: &mut X) -> Result<Vec<(AppName, i64)>> {
+    let rows: Vec<(String, i64)> = tx.fetch(Query::new(&*tx.statements().erasure_counts)).await?;
+    rows.into_iter().map(|(app, count)| Ok((AppName::parse(&app).map_err(corrupt)?, count))).collect()
 }
 
 fn replayed(found: Erasure, subject: &Subject) -> ErasureOutcome {

@@ -59,7 +59,8 @@ use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
-    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport, SharedOutcome,
+    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastEnd, PastPage, PastQuery, PastRows, RowsOutcome,
+    ScopeHead, ScopeImport, SharedOutcome,
 };
 use crate::domain::trim::{Trim, TrimOutcome};
 
@@ -254,6 +255,46 @@ impl<B: Backend> Store for Transactions<B> {
                 transfer::import_scope(tx, import).await
             })
             .await
+    }
+
+    async fn past(&self, query: &PastQuery, deadline: Instant) -> Result<PastPage> {
+        self.runner
+            .read(false, self.runner.deadline(deadline).of(query.scope.app()), async |tx| {
+                transfer::past(tx, query).await
+            })
+            .await
+    }
+
+    async fn scope_at(
+        &self,
+        scope: &ScopeKey,
+        revision: i64,
+        deadline: Instant,
+    ) -> Result<(ScopeHead, Option<String>)> {
+        self.runner
+            .read(false, self.runner.deadline(deadline).of(scope.app()), async |tx| {
+                transfer::scope_at(tx, scope, revision).await
+            })
+            .await
+    }
+
+    async fn import_past(&self, rows: &PastRows, deadline: Instant) -> Result<SharedOutcome> {
+        self.runner
+            .write(self.runner.deadline(deadline).of(rows.scope.app()), async |tx| {
+                transfer::import_past(tx, rows).await
+            })
+            .await
+    }
+
+    async fn end_past(&self, end: &PastEnd, deadline: Instant) -> Result<SharedOutcome> {
+        self.remembered.evict_scope(&end.scope);
+        self.runner
+            .write(self.runner.deadline(deadline).of(end.scope.app()), async |tx| transfer::end_past(tx, end).await)
+            .await
+    }
+
+    async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>> {
+        self.runner.read(true, self.runner.deadline(deadline), async |tx| erasure::counts(tx).await).await
     }
 
     async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>> {

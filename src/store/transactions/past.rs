@@ -19,6 +19,7 @@ use crate::domain::rewind::{self, Decision, Past, RewindOutcome, RewindRequest, 
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Tag;
 use crate::domain::time::Timestamp;
+use crate::domain::transfer::Lost;
 use crate::domain::writes::{Committed, SessionChange, Writes};
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
@@ -235,13 +236,16 @@ pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
         return Ok(Moment::Trimmed(head.base_revision));
     }
     let seen = primitives::seen_revisions(tx, &query.key, head.incarnation, query.revision).await?;
-    let (user, app, user_floor, app_floor) =
-        seen.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))?;
+    let seen = seen.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))?;
+    let (user, app) = (seen.user_revision, seen.app_revision);
+    let (user_lost, app_lost) = Lost::from(seen.lost).at(query.revision);
     // A scope without a revision never had a key.
-    let forgotten = |wanted: &Option<Vec<String>>, revision: i64, floor: i64| {
-        wanted.as_ref().is_none_or(|keys| !keys.is_empty()) && (1..floor).contains(&revision)
+    let forgotten = |wanted: &Option<Vec<String>>, lost: bool, revision: i64, floor: i64| {
+        wanted.as_ref().is_none_or(|keys| !keys.is_empty()) && (lost || (1..floor).contains(&revision))
     };
-    if forgotten(&query.filter.user, user, user_floor) || forgotten(&query.filter.app, app, app_floor) {
+    if forgotten(&query.filter.user, user_lost, user, seen.user_floor)
+        || forgotten(&query.filter.app, app_lost, app, seen.app_floor)
+    {
         return Ok(Moment::Forgotten(head.base_revision));
     }
     let tag = Tag {

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::create::{InTheWay, in_the_way};
-use super::erasure::admit;
+use super::erasure::{admit, last_erasure};
 use super::load::lock_scopes;
 use super::read::session;
-use crate::domain::ids::{ScopeKey, SessionKey};
-use crate::domain::json::RawJson;
+use crate::domain::erasure::Subject;
+use crate::domain::ids::{AppName, ScopeKey, SessionKey};
+use crate::domain::json::{Json, RawJson};
 use crate::domain::loaded::Needs;
 use crate::domain::query::{SessionQuery, StateFilter};
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
-    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, RowsOutcome, ScopeImport, SharedOutcome,
+    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastChange, PastEnd, PastPage, PastQuery, PastRows,
+    RowsOutcome, ScopeHead, ScopeImport, SharedOutcome,
 };
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::Tx;
@@ -38,6 +40,8 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
     Ok(Some(Exported {
         more: rows.last().is_some_and(|last| last.sequence < through),
         base_state: RawJson::trusted(row.initial_state),
+        base_saw: (row.created_user_revision, row.created_app_revision),
+        lost: row.lost.into(),
         origin: row.imported_mark,
         imported_digest: row.imported_digest,
         state: view.state,
@@ -49,8 +53,10 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
 /// Writes rows of a session that is not visible yet. The same again changes nothing.
 pub async fn import_rows<X: Tx>(tx: &mut X, import: &ImportRows) -> Result<(RowsOutcome, End)> {
     let (key, incarnation) = (&import.key, import.incarnation);
-    if !admit(tx, key.app(), &import.subject).await? {
-        return Ok((RowsOutcome::Blocked, End::Release));
+    match admit_import(tx, key.app(), &import.subject, import.since).await? {
+        Admission::Granted => {}
+        Admission::Erased => return Ok((RowsOutcome::Erased, End::Release)),
+        Admission::Blocked => return Ok((RowsOutcome::Blocked, End::Release)),
     }
     if import.begins {
         transfer::note_import(tx, key, incarnation, import.now).await?;
@@ -64,8 +70,10 @@ pub async fn import_rows<X: Tx>(tx: &mut X, import: &ImportRows) -> Result<(Rows
 /// Makes an imported session visible.
 pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Result<(ImportOutcome, End)> {
     let (key, incarnation) = (&import.key, import.incarnation);
-    if !admit(tx, key.app(), &import.subject).await? {
-        return Ok((ImportOutcome::Blocked, End::Release));
+    match admit_import(tx, key.app(), &import.subject, import.since).await? {
+        Admission::Granted => {}
+        Admission::Erased => return Ok((ImportOutcome::Erased, End::Release)),
+        Admission::Blocked => return Ok((ImportOutcome::Blocked, End::Release)),
     }
     if !transfer::forget_import(tx, key, incarnation).await? {
         let found = in_the_way(tx, key, None, incarnation, import.now, &mut Vec::new()).await?;
@@ -93,22 +101,125 @@ pub async fn abandon_import<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i6
     Ok(((), End::UNTOLD))
 }
 
-/// Takes the state of a scope that has none; one that has a revision is left alone.
-pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Result<(SharedOutcome, End)> {
-    let needs = match &import.scope {
+/// Whether an import may write for a user.
+enum Admission {
+    Granted,
+    /// The user was erased since it began.
+    Erased,
+    Blocked,
+}
+
+/// Holds a user as [`admit`] does, for an import that began when the app had had `since` erasures.
+async fn admit_import<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject, since: i64) -> Result<Admission> {
+    if !admit(tx, app, subject).await? {
+        return Ok(Admission::Blocked);
+    }
+    Ok(if last_erasure(tx, app, subject).await? > since { Admission::Erased } else { Admission::Granted })
+}
+
+async fn admit_scope<X: Tx>(tx: &mut X, scope: &ScopeKey, subject: Option<&Subject>, since: i64) -> Result<Admission> {
+    match subject {
+        Some(subject) => admit_import(tx, scope.app(), subject, since).await,
+        None => Ok(Admission::Granted),
+    }
+}
+
+/// A part of the past of shared state.
+pub async fn past<X: Tx>(tx: &mut X, query: &PastQuery) -> Result<PastPage> {
+    let nothing = PastPage { view: None, floor: 0, changes: Vec::new(), more: false };
+    let Some(head) = transfer::scope_head(tx, &query.scope).await? else { return Ok(nothing) };
+    let mut page = PastPage { floor: head.floor, ..nothing };
+    let after = match query.after {
+        Some(after) => after,
+        None => {
+            page.view = Some(primitives::scope(tx, &query.scope).await?);
+            head.floor
+        }
+    };
+    let through = if query.after.is_none() { head.revision } else { query.through };
+    let is_base = query.after.is_none() && head.floor > 0;
+    if is_base {
+        let state = transfer::scope_then(tx, &query.scope, head.floor, head.revision).await?;
+        let members = Json::trusted(&state).as_object().into_iter().flatten();
+        page.changes.push(PastChange {
+            revision: head.floor,
+            time: transfer::base_time(tx, &query.scope, head.floor).await?,
+            is_base,
+            set: members.map(|member| (member.key.into_owned(), member.value.to_raw())).collect(),
+            removed: Vec::new(),
+        });
+    }
+    let (changes, more) = transfer::past(tx, query, after, through).await?;
+    page.changes.extend(changes);
+    page.more = more;
+    Ok(page)
+}
+
+/// Where a shared scope stands, and what its state was at a revision, if that is known.
+pub async fn scope_at<X: Tx>(tx: &mut X, scope: &ScopeKey, revision: i64) -> Result<(ScopeHead, Option<String>)> {
+    let head = transfer::scope_head(tx, scope).await?.unwrap_or(ScopeHead { revision: 0, floor: 0, imported: 0 });
+    let is_known = (head.floor.max(1)..=head.revision).contains(&revision);
+    let state = if is_known { Some(transfer::scope_then(tx, scope, revision, head.revision).await?) } else { None };
+    Ok((head, state))
+}
+
+/// Writes what a scope was before an import took it: below its floor, where nobody sees it.
+pub async fn import_past<X: Tx>(tx: &mut X, rows: &PastRows) -> Result<(SharedOutcome, End)> {
+    match admit_scope(tx, &rows.scope, rows.subject.as_ref(), rows.since).await? {
+        Admission::Granted => {}
+        Admission::Erased => return Ok((SharedOutcome::Erased, End::Release)),
+        Admission::Blocked => return Ok((SharedOutcome::Blocked, End::Release)),
+    }
+    lock_scope(tx, &rows.scope).await?;
+    let head = transfer::scope_head(tx, &rows.scope).await?;
+    if head.is_none_or(|head| head.imported != rows.revision || head.floor != rows.revision) {
+        return Ok((SharedOutcome::Other, End::Release));
+    }
+    transfer::insert_past(tx, rows).await?;
+    Ok((SharedOutcome::Taken, End::UNTOLD))
+}
+
+/// Makes such a past visible.
+pub async fn end_past<X: Tx>(tx: &mut X, end: &PastEnd) -> Result<(SharedOutcome, End)> {
+    match admit_scope(tx, &end.scope, end.subject.as_ref(), end.since).await? {
+        Admission::Granted => {}
+        Admission::Erased => return Ok((SharedOutcome::Erased, End::Release)),
+        Admission::Blocked => return Ok((SharedOutcome::Blocked, End::Release)),
+    }
+    lock_scope(tx, &end.scope).await?;
+    let head = transfer::scope_head(tx, &end.scope).await?;
+    if head.is_none_or(|head| head.imported != end.revision || head.floor != end.revision) {
+        // Perhaps an earlier try of this call did it.
+        return Ok((SharedOutcome::Other, End::Release));
+    }
+    transfer::settle_past(tx, end).await?;
+    Ok((SharedOutcome::Taken, End::UNTOLD))
+}
+
+async fn lock_scope<X: Tx>(tx: &mut X, scope: &ScopeKey) -> Result<()> {
+    lock_scopes(tx, &alone(scope)).await
+}
+
+/// Nothing but a scope, which is held.
+fn alone(scope: &ScopeKey) -> Needs<'_> {
+    match scope {
         ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
         ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
-    };
-    if let (ScopeKey::User(user), Some(subject)) = (&import.scope, &import.subject)
-        && !admit(tx, &user.app, subject).await?
-    {
-        return Ok((SharedOutcome::Blocked, End::Release));
     }
-    lock_scopes(tx, &needs).await?;
+}
+
+/// Takes the state of a scope that has none; one that has a revision is left alone.
+pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Result<(SharedOutcome, End)> {
+    match admit_scope(tx, &import.scope, import.subject.as_ref(), import.since).await? {
+        Admission::Granted => {}
+        Admission::Erased => return Ok((SharedOutcome::Erased, End::Release)),
+        Admission::Blocked => return Ok((SharedOutcome::Blocked, End::Release)),
+    }
+    lock_scope(tx, &import.scope).await?;
     if let Some(outcome) = import.beside(&primitives::scope(tx, &import.scope).await?) {
         return Ok((outcome, End::Release));
     }
-    let heads = tx.read_heads(&needs).await?;
+    let heads = tx.read_heads(&alone(&import.scope)).await?;
     let began = match &import.scope {
         ScopeKey::User(user) => heads.user_revision_after(&user.app, 0) - 1,
         ScopeKey::App(_) => 0,

@@ -264,7 +264,7 @@ on_both_databases! {
                         None => told(&request.await),
                     };
                     // The head of an export repeats what was asked for, and tells the time.
-                    if let Some((_, rest)) = told.2.split_once('\n').filter(|_| template.ends_with("/export")) {
+                    if let Some((_, rest)) = told.2.split_once('\n').filter(|_| template.ends_with("/export") && told.0 == 200) {
                         told.2 = rest.to_owned();
                     }
                     told

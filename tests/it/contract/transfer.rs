@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use sessiond::domain::Limits;
+use sessiond::domain::access::Grant;
 use sessiond::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use sessiond::domain::transfer::{LinesDigest, Source, hex};
 use sessiond::metrics::Metrics;
-use sessiond::service::{Error, Export, Service, SystemClock};
+use sessiond::service::{Error, Export, ImportOptions, Service, SystemClock};
 use sessiond::store::limits::{PostgresOptions, StoreLimits};
 use sessiond::store::open;
 use sqlx::{Connection as _, SqliteConnection};
@@ -56,6 +58,65 @@ async fn fill(server: &Client) {
     server.patch("/v1/apps/app/users/zoe/state").json(r#"{"stateDelta":{"alone":true}}"#).await.expect(200);
 }
 
+async fn append_to(server: &Client, session: &str, event: &str) -> Answer {
+    server.post(format!("{session}/events")).json(event).await.expect(201)
+}
+
+/// Sessions of two users, whose events change what they share again and again, each `rounds` times; one is trimmed, one a fork.
+async fn fill_past(server: &Client, rounds: usize) {
+    let bob = "/v1/apps/app/users/bob/sessions";
+    server.create(r#"{"state":{"of":"user"}}"#).await;
+    server.post(bob).json(r#"{"sessionId":"s","state":{"user:first":1,"app:n":"x"}}"#).await.expect(201);
+    server.post(S).json(r#"{"sessionId":"cut","state":{"app:n":"y","user:n":0}}"#).await.expect(201);
+    for n in 0..rounds {
+        for (path, name) in [(ONE.to_owned(), "s"), (format!("{bob}/s"), "bob"), (format!("{S}/cut"), "cut")] {
+            let ops = match n % 3 {
+                1 => json!([{"op": "remove", "key": "user:gone"}, {"op": "remove", "key": "app:gone"}]),
+                _ => {
+                    json!([{"op": "set", "key": "user:gone", "value": n}, {"op": "set", "key": "app:gone", "value": [n]}])
+                }
+            };
+            let delta = json!({"k": n, "user:n": n, "app:n": format!("{name}{n}"), format!("app:once{n}"): 1.50});
+            let event =
+                json!({"id": format!("e{n}"), "author": "a", "actions": {"stateDelta": delta, "stateOps": ops}});
+            append_to(server, &path, &event.to_string()).await;
+        }
+        server
+            .patch("/v1/apps/app/state")
+            .json(format!("{{\"stateDelta\":{{\"own\":{{\"n\":\n{n}}}}}}}"))
+            .await
+            .expect(200);
+    }
+    server.post(format!("{S}/cut/trim")).json(r#"{"keepLast":2}"#).await.expect(200);
+    server.post(format!("{ONE}/fork")).json(r#"{"sessionId":"fork","atRevision":3}"#).await.expect(201);
+    server.post(S).json(r#"{"sessionId":"late"}"#).await.expect(201);
+}
+
+/// The merged state of each session at each revision that it has.
+async fn moments(server: &Client, app: &str) -> Vec<(String, i64, String)> {
+    let mut moments = Vec::new();
+    for session in ["user/s", "user/cut", "user/fork", "user/late", "bob/s"] {
+        let (user, id) = session.split_once('/').expect("a path");
+        let path = format!("/v1/apps/{app}/users/{user}/sessions/{id}");
+        let head = server.get(format!("{path}?numRecentEvents=0")).await.expect(200).json();
+        let (base, revision) =
+            (head["baseRevision"].as_i64().unwrap_or(0), head["revision"].as_i64().expect("a revision"));
+        for n in base..=revision {
+            let state = server.get(format!("{path}/state?atRevision={n}")).await.expect(200).text().to_owned();
+            moments.push((session.to_owned(), n, state));
+        }
+    }
+    moments
+}
+
+async fn assert_moments(server: &Client, app: &str, moments: &[(String, i64, String)], which: impl Fn(&str) -> bool) {
+    for (session, n, state) in moments.iter().filter(|(session, ..)| which(session)) {
+        let (user, id) = session.split_once('/').expect("a path");
+        let path = format!("/v1/apps/{app}/users/{user}/sessions/{id}/state?atRevision={n}");
+        assert_eq!(server.get(&path).await.expect(200).text(), state, "{path}");
+    }
+}
+
 async fn exported(server: &Client, path: &str) -> String {
     let answer = server.get(path).await.expect(200);
     assert_eq!(answer.header("content-type"), Some(NDJSON));
@@ -87,7 +148,7 @@ fn sealed(lines: &str) -> String {
         match kind {
             Some("session") => digest = LinesDigest::default(),
             Some("session.end") => {
-                let (before, after) = line.split_once(r#""sha256":""#).expect("a digest");
+                let (before, after) = line.rsplit_once(r#""sha256":""#).expect("a digest");
                 sealed += &format!(r#"{before}"sha256":"{}{}"#, hex(&digest.clone().finish()), &after[64..]);
                 continue;
             }
@@ -219,6 +280,332 @@ on_both_databases! {
         other.stop().await;
     }
 
+    async fn every_line_is_one_json_value_whatever_clients_store(server: &TestServer) {
+        // As if lines began there: in values of all scopes, a base state, labels, an event, between tokens and within strings.
+        for (n, eol) in ["\n", "\r", "\r\n"].into_iter().enumerate() {
+            let app = format!("lines{n}");
+            let planted: String = [
+                r#"{"type":"user.state","userId":"zoe","revision":9,"state":{"role":"owner"}}"#,
+                r#"{"type":"user.change","userId":"zoe","revision":9,"time":1,"base":true,"set":{"role":"owner"}}"#,
+                r#"{"type":"export","format":1,"scope":"app","appName":"stolen"}"#,
+                r#"{"type":"app.state","revision":9,"state":{"role":"owner"}}"#,
+                r#"{"type":"end","sessions":0,"events":0}"#,
+                r#"{"type":"session.end","id":"s1","revision":0,"state":{},"sha256":"","cursor":""}"#,
+                r#""{\"type\":\"end\"}""#,
+            ].map(|line| format!("{eol}{line}{eol},")).concat();
+            let value = format!("[{eol}{planted}1{eol}]");
+            let of_user = format!("/v1/apps/{app}/users/mallory");
+            let s1 = format!("{of_user}/sessions/s1");
+            let made = format!(r#"{{"sessionId":"s1","labels":{{{eol}"a":{eol}"b"{eol}}},"displayName":"x","state":{{"first":{value},"{{\"type\":\"end\"}}":1}}}}"#);
+            server.post(format!("{of_user}/sessions")).json(made).await.expect(201);
+            server.put(format!("{s1}/state/notes")).json(&value).await.expect(200);
+            server.put(format!("{s1}/state/notes")).json(format!("{{{eol}\"ok\":{eol}true}}")).await.expect(200);
+            server.post(format!("{s1}/trim")).json(r#"{"beforeSequence":2}"#).await.expect(200);
+            server.patch(format!("{of_user}/state")).json(format!(r#"{{"stateDelta":{{"k":{value}}}}}"#)).await.expect(200);
+            server.patch(format!("/v1/apps/{app}/state")).json(format!(r#"{{"stateDelta":{{"k":{value}}}}}"#)).await.expect(200);
+            server.patch(format!("/v1/apps/{app}/users/zoe/state")).json(r#"{"stateDelta":{"role":"guest"}}"#).await.expect(200);
+            server.post(format!("/v1/apps/{app}/users/zoe/sessions")).json(r#"{"sessionId":"behind"}"#).await.expect(201);
+
+            let path = format!("/v1/apps/{app}/export");
+            let export = exported(server, &path).await;
+            assert!(!export.contains('\r'));
+            for line in export.split_terminator('\n') {
+                serde_json::from_str::<Value>(line).unwrap_or_else(|why| panic!("{why}: {line}"));
+            }
+            // The digest is that of the very lines.
+            assert_eq!(sealed(&export), export);
+            let (sqlite, postgres) = (Place::sqlite(), Place::postgres().await);
+            for other in [TestServer::start(postgres, &[]).await, TestServer::start(sqlite, &[]).await] {
+                assert_all(&import(&other, "", &export).await, "created", 2);
+                assert_eq!(body(&exported(&other, &path).await), body(&export));
+                for path in [
+                    s1.clone(), format!("{s1}/state/first"), format!("{s1}/state/notes"), format!("{of_user}/state"),
+                    format!("/v1/apps/{app}/state"), format!("/v1/apps/{app}/users/zoe/state"),
+                ] {
+                    assert_eq!(other.get(&path).await.expect(200).text(), server.get(&path).await.expect(200).text(), "{path}");
+                }
+                other.get("/v1/apps/stolen/users/zoe/sessions/behind").await.problem(404, "session_not_found");
+                assert_all(&import(&other, "", &export).await, "unchanged", 2);
+                other.stop().await;
+            }
+            // What is shown on one line and the exact text must be the same.
+            let other = export.replace(r#"\"ok\""#, r#"\"no\""#);
+            assert_ne!(other, export);
+            assert!(import(server, "?appName=other", &sealed(&other)).await.text().contains(r#""code":"invalid_argument""#));
+        }
+    }
+
+    async fn the_past_of_shared_state_comes_along(server: &TestServer) {
+        fill_past(server, 40).await;
+        let moments = moments(server, "app").await;
+        let export = exported(server, EXPORT).await;
+        let (sqlite, postgres) = (Place::sqlite(), Place::postgres().await);
+        let (first, second) = (TestServer::start(postgres, &[]).await, TestServer::start(sqlite, &[]).await);
+        assert_all(&import(&first, "", &export).await, "created", 5);
+        assert_moments(&first, "app", &moments, |_| true).await;
+        // What is imported is exported again, and goes on.
+        let again = exported(&first, EXPORT).await;
+        assert_eq!(body(&again), body(&export));
+        assert_all(&import(&first, "", &export).await, "unchanged", 5);
+        assert_all(&import(&second, "?appName=back", &again).await, "created", 5);
+        assert_moments(&second, "back", &moments, |_| true).await;
+        first.append(r#"{"author":"a","actions":{"stateDelta":{"user:n":"after","app:n":"after"}}}"#).await;
+        assert_moments(&first, "app", &moments, |_| true).await;
+        // The rest of the file finds the past that is there, though its state has changed since.
+        let (before, last) = export.rsplit_once("{\"type\":\"session\",").expect("a session");
+        let third = TestServer::start(Place::sqlite(), &[]).await;
+        import(&third, "", before).await;
+        third.patch("/v1/apps/app/state").json(r#"{"stateDelta":{"n":"later"}}"#).await.expect(200);
+        let state = before.rsplit_once("{\"type\":\"user.state\",").expect("a state");
+        assert!(last.contains("session.end") && state.1.contains("user.change"));
+        import(&third, "", &export).await;
+        assert_moments(&third, "app", &moments, |_| true).await;
+        // A fork and a trim of what was imported keep what is known.
+        third.post(format!("{ONE}/fork")).json(r#"{"sessionId":"forked","atRevision":7}"#).await.expect(201);
+        third.post(format!("{ONE}/trim")).json(r#"{"beforeSequence":4}"#).await.expect(200);
+        for n in 3..=7 {
+            for path in [ONE.to_owned(), format!("{S}/forked")] {
+                let then = third.get(format!("{path}/state?atRevision={n}")).await.expect(200).text().to_owned();
+                let expected = moments.iter().find(|(session, at, _)| session == "user/s" && *at == n).expect("a moment");
+                assert_eq!(then, expected.2, "{path} {n}");
+            }
+        }
+        for other in [first, second, third] {
+            other.stop().await;
+        }
+    }
+
+    async fn a_past_that_did_not_come_along_is_never_another_one(server: &TestServer) {
+        fill_past(server, 6).await;
+        let all = moments(server, "app").await;
+        let export = exported(server, EXPORT).await;
+        let other = TestServer::start(Place::sqlite(), &[]).await;
+        // The target has a past of its own.
+        for n in 0..60 {
+            other.patch("/v1/apps/app/state").json(json!({"stateDelta": {"n": format!("own{n}")}})).await.expect(200);
+            other.patch("/v1/apps/app/users/user/state").json(json!({"stateDelta": {"n": format!("own{n}")}})).await.expect(200);
+        }
+        import(&other, "", &export).await;
+        let never = async |server: &TestServer, app: &str, user: &str| {
+            for (session, n, state) in all.iter().filter(|(session, ..)| session.starts_with(user)) {
+                let (user, id) = session.split_once('/').expect("a path");
+                let path = format!("/v1/apps/{app}/users/{user}/sessions/{id}/state?atRevision={n}");
+                let answer = server.get(&path).await;
+                // Where nothing shared had been seen there is nothing that could be wrong.
+                if state.contains("\"app:") {
+                    answer.problem(410, "revision_trimmed");
+                }
+                let own = server.get(format!("{path}&scope=session")).await.expect(200).json();
+                let whole: Value = serde_json::from_str(state).expect("JSON");
+                assert!(own.as_object().expect("an object").iter().all(|(key, value)| whole[key] == *value));
+            }
+        };
+        never(&other, "app", "user").await;
+        // The state of the other user was taken, with its past.
+        never(&other, "app", "bob").await;
+        let of_bob = async |server: &TestServer, path: &str| server.get(format!("/v1/apps/{path}/users/bob/sessions/s/state?atRevision=2&scope=user")).await.expect(200).text().to_owned();
+        assert_eq!(of_bob(&other, "app").await, of_bob(server, "app").await);
+        // Nor by a way over this one, of a fork, or of a part without what it shares.
+        let there = exported(&other, EXPORT).await;
+        import(&other, "?appName=second", &there).await;
+        never(&other, "second", "user").await;
+        other.post(format!("{ONE}/fork")).json(r#"{"sessionId":"forked"}"#).await.expect(201);
+        other.get(format!("{S}/forked/state?atRevision=5")).await.problem(410, "revision_trimmed");
+        append_to(&other, &format!("{S}/forked"), r#"{"author":"a"}"#).await;
+        other.get(format!("{S}/forked/state")).await.expect(200);
+        let part = exported(server, &format!("{ONE}/export")).await;
+        assert_all(&import(&other, "?appName=part", &part).await, "created", 1);
+        let alone = "/v1/apps/part/users/user/sessions/s/state?atRevision=5";
+        other.get(alone).await.problem(410, "revision_trimmed");
+        other.patch("/v1/apps/part/state").json(r#"{"stateDelta":{"n":1}}"#).await.expect(200);
+        other.get(alone).await.problem(410, "revision_trimmed");
+        other.get(format!("{alone}&scope=session")).await.expect(200);
+        // What is appended here is known here.
+        let path = "/v1/apps/part/users/user/sessions/s";
+        let revision = append_to(&other, path, r#"{"author":"a","actions":{"stateDelta":{"user:new":1}}}"#).await.json()["sequence"].clone();
+        let then = other.get(format!("{path}/state?atRevision={revision}")).await.expect(200).json();
+        assert_eq!((&then["user:new"], &then["app:n"]), (&json!(1), &json!(1)));
+        // Without a past, as exports were: what is known begins with the state itself.
+        let old: String = export.lines().filter(|line| !line.contains(".change\"")).map(|line| {
+            let (start, rest) = line.split_once(r#","saw":["#).filter(|_| line.starts_with(r#"{"type":"session""#)).unwrap_or((line, ""));
+            format!("{start}{}\n", rest.split_once(']').map_or("", |(_, rest)| rest))
+        }).collect();
+        let old = sealed(&old);
+        assert_ne!(old, export);
+        assert_all(&import(server, "", &old).await, "unchanged", 5);
+        assert_all(&import(&other, "?appName=old", &old).await, "created", 5);
+        other.get("/v1/apps/old/users/user/sessions/s/state?atRevision=3").await.problem(410, "revision_trimmed");
+        other.get("/v1/apps/old/users/user/sessions/s/state?atRevision=0").await.problem(410, "revision_trimmed");
+        other.stop().await;
+    }
+
+    async fn a_past_that_was_cut_is_completed_and_one_that_cannot_be_is_refused(server: &TestServer) {
+        // Of several pages.
+        fill_past(server, 3).await;
+        for n in 0..1300 {
+            server.patch("/v1/apps/app/state").json(json!({"stateDelta": {format!("k{}", n % 7): n}, "stateOps": [{"op": "remove", "key": format!("k{}", (n + 3) % 7)}]})).await.expect(200);
+        }
+        let wide: serde_json::Map<_, _> = (0..700).map(|key| (format!("w{key}"), json!(key))).collect();
+        server.patch("/v1/apps/app/state").json(json!({"stateDelta": wide})).await.expect(200);
+        server.append(r#"{"author":"a","actions":{"stateDelta":{"app:last":true}}}"#).await;
+        let moments = moments(server, "app").await;
+        let export = exported(server, EXPORT).await;
+        let lines: Vec<&str> = export.split_inclusive('\n').collect();
+        let other = TestServer::start(Place::sqlite(), &[]).await;
+        for (app, cut) in [("early", 3), ("late", 1250)] {
+            import(&other, &format!("?appName={app}"), &lines[..cut].concat()).await;
+            // What it is now is there at once; somebody goes on with it.
+            other.patch(format!("/v1/apps/{app}/state")).json(r#"{"stateDelta":{"last":"new"}}"#).await.expect(200);
+            import(&other, &format!("?appName={app}"), &export).await;
+            assert_moments(&other, app, &moments, |_| true).await;
+            assert_eq!(other.get(format!("/v1/apps/{app}/state")).await.expect(200).json()["last"], "new");
+        }
+        let at = |what: &str| lines.iter().position(|line| line.contains(what)).expect("a line");
+        let change = at("\"app.change\"") + 5;
+        for (n, bad) in [
+            [&lines[..change], &lines[change + 1..]].concat().concat(),
+            export.replacen("\"k5\":5", "\"k5\":6", 1),
+            export.replacen("\"app.change\",\"revision\":7,", "\"app.change\",\"revision\":7,\"base\":true,", 1),
+        ].into_iter().enumerate() {
+            let answer = import(&other, &format!("?appName=bad{n}"), &bad).await;
+            if bad.len() == export.len() {
+                // A change that another one follows is nobody's word but the file's.
+                continue;
+            }
+            let told = answer.text().lines().next().expect("a line").to_owned();
+            assert!(told.starts_with(r#"{"scope":"app","result":"failed","code":"invalid_argument""#), "{told}");
+            other.get(format!("/v1/apps/bad{n}/users/user/sessions/s/state?atRevision=3")).await.problem(410, "revision_trimmed");
+        }
+        // Not behind its state.
+        let mut moved = lines.clone();
+        let last = moved.len() - 1;
+        moved.swap(change, last - 1);
+        assert!(import(&other, "?appName=moved", &moved.concat()).await.text().contains("\"failed\""));
+        // Judging writes nothing.
+        import(&other, "?appName=dry&dryRun=true", &export).await;
+        assert_eq!(other.get("/v1/apps/dry/state").await.expect(200).text(), "{}");
+        other.stop().await;
+    }
+
+    async fn a_past_begins_where_it_is_known(server: &TestServer) with ["--sweep-interval=20ms"] {
+        fill_past(server, 6).await;
+        let all = moments(server, "app").await;
+        for log in ["user_log", "app_log"] {
+            server.execute(&format!("update {log} set time = time - 3456000000000 where revision <= 4")).await;
+        }
+        server.put("/v1/apps/app/policy").json(r#"{"sharedHistory":{"maxAge":"30d"}}"#).await.expect(200);
+        let forgotten = "select count(*) from app_scopes where emptied = 4";
+        while server.number(forgotten).await == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        while server.number("select count(*) from user_scopes where emptied < 4 and revision > 4").await > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let export = exported(server, EXPORT).await;
+        let base = export.lines().find(|line| line.contains("app.change")).expect("a change");
+        assert!(base.contains(r#""revision":4,"time":"#) && base.contains(r#","base":true,"set":{"#), "{base}");
+        let other = TestServer::start(Place::sqlite(), &[]).await;
+        assert_all(&import(&other, "", &export).await, "created", 5);
+        assert_eq!(body(&exported(&other, EXPORT).await), body(&export));
+        let mut both = (0, 0);
+        for (session, n, _) in &all {
+            let (user, id) = session.split_once('/').expect("a path");
+            let path = format!("/v1/apps/app/users/{user}/sessions/{id}/state?atRevision={n}");
+            let (here, there) = (server.get(&path).await, other.get(&path).await);
+            assert_eq!((here.status(), here.status() == 200 && here.text() != there.text()), (there.status(), false), "{path}");
+            if here.status() == 200 { both.0 += 1 } else { both.1 += 1 }
+        }
+        assert!(both.0 > 0 && both.1 > 0, "{both:?}");
+        other.stop().await;
+    }
+
+    async fn an_import_under_way_does_not_outlive_an_erasure(server: &TestServer) {
+        for user in ["u", "v"] {
+            for id in ["one", "two"] {
+                let made = json!({"sessionId": id, "state": {"user:k": user, "app:k": id}, "events": [{"id": "e"}]});
+                server.post(format!("/v1/apps/from/users/{user}/sessions")).json(made.to_string()).await.expect(201);
+            }
+        }
+        let export = exported(server, "/v1/apps/from/export").await;
+        let lines: Vec<&str> = export.lines().collect();
+        let (store, _) = open::beside(&server.database_url(), false, PostgresOptions::default(), StoreLimits::default()).await.expect("a store");
+        let service = Arc::new(Service::new(store, Arc::new(SystemClock), Limits::default(), Arc::new(Metrics::new())));
+        // Erased before each of its lines in turn, the first, which begins the import, apart.
+        for cut in 1..lines.len() {
+            let app = format!("to{cut}");
+            let options = ImportOptions { app: Some(AppName::parse(&app).expect("a name")), ..ImportOptions::default() };
+            let mut import = service.import(options, Grant::unlimited(), Duration::from_secs(50));
+            let mut told = String::new();
+            for (n, line) in lines.iter().enumerate() {
+                if n == cut {
+                    server.post(format!("/v1/apps/{app}/users/u/erasure")).json("{}").await.expect(202);
+                }
+                told.extend(import.line(line.as_bytes()).await.expect("a line").iter().map(|line| line.to_line()));
+            }
+            told.extend(import.finish().await.expect("an end").iter().map(|line| line.to_line()));
+            // None of its sessions, and nothing of its state, comes back; what had come went with the erasure.
+            let sessions = server.get(format!("/v1/apps/{app}/users/u/sessions")).await.expect(200).json();
+            assert_eq!(sessions["sessions"], json!([]), "{cut}: {told}");
+            assert_eq!(server.get(format!("/v1/apps/{app}/users/u/state")).await.expect(200).text(), "{}", "{cut}");
+            let failed = told.lines().filter(|line| line.contains("\"failed\"")).collect::<Vec<_>>();
+            assert!(failed.iter().all(|line| line.contains("\"code\":\"user_erased\"") && line.contains("\"userId\":\"u\"")), "{cut}: {told}");
+            let of_v = server.get(format!("/v1/apps/{app}/users/v/sessions")).await.expect(200).json();
+            assert_eq!(of_v["sessions"].as_array().expect("sessions").len(), 2, "{cut}: {told}");
+            let last_of_u = lines.iter().rposition(|line| line.contains("\"userId\":\"u\"")).expect("a line");
+            assert_eq!(failed.is_empty(), cut > last_of_u + 2, "{cut}: {told}");
+        }
+        // One that begins afterwards may.
+        let again = import(server, "?appName=to5", &export).await;
+        assert!(!again.text().contains("user_erased"), "{again}");
+        server.get("/v1/apps/to5/users/u/sessions/one").await.expect(200);
+        service.close().await;
+    }
+
+    async fn an_export_is_read_as_other_programs_write_it(server: &TestServer) {
+        // A state longer than any event, in lines with white space between the tokens, as many programs write JSON.
+        server.create(&json!({"state": {"k": "x".repeat(300 << 10)}}).to_string()).await;
+        let export = exported(server, EXPORT).await;
+        let spaced: String = export.lines().map(|line| line.replacen(r#"{"type":"#, r#"{ "type": "#, 1) + "\n").collect();
+        let other = TestServer::start(Place::sqlite(), &["--max-value-bytes=1KiB", "--max-event-bytes=2KiB", "--max-body-bytes=4KiB"]).await;
+        assert_all(&import(&other, "", &sealed(&spaced)).await, "created", 1);
+        other.stop().await;
+    }
+
+    async fn an_export_of_nothing_says_so_and_takes_the_place_of_another_when_it_is_whole(server: &TestServer) {
+        let process = Sessiond::spawn(&["openapi"], &[]);
+        let file = process.dir().join("sessions.ndjson");
+        let path = file.display().to_string();
+        let url = server.database_url();
+        let run = async |args: &[&str]| {
+            let output = Sessiond::run(args, &[("DATABASE_URL", &url)]).await;
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        let files = || std::fs::read_dir(process.dir()).expect("a folder").filter(|entry| {
+            entry.as_ref().expect("an entry").file_name().to_string_lossy().contains("sessions")
+        }).count();
+        let (code, err) = run(&["export", "--output", &path]).await;
+        assert_eq!(code, Some(0), "{err}");
+        let empty = std::fs::read_to_string(&file).expect("a file");
+        let kinds: Vec<Value> = empty.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(kinds.iter().map(|line| line["type"].as_str().expect("a type")).collect::<Vec<_>>(), ["export", "end"]);
+        assert_eq!((&kinds[0]["scope"], &kinds[1]["sessions"]), (&json!("database"), &json!(0)));
+        let (code, err) = run(&["import", &path]).await;
+        assert_eq!(code, Some(0), "{err}");
+        assert_eq!(results(&import(server, "", &empty).await), (vec![], json!({"sessions": 0, "events": 0})));
+        // One that fails leaves what was there, and nothing beside it.
+        let (code, err) = run(&["export", "--app", "a", "--user", "u", "--session", "none", "--output", &path]).await;
+        assert_eq!((code, std::fs::read_to_string(&file).expect("a file")), (Some(1), empty), "{err}");
+        assert_eq!(files(), 1);
+        // So does one that is killed: the file is written beside it.
+        server.create("{}").await;
+        let (code, err) = run(&["export", "--output", &path]).await;
+        assert_eq!((code, files()), (Some(0), 1), "{err}");
+        assert!(std::fs::read_to_string(&file).expect("a file").contains(r#""type":"session.end""#));
+        // What is no file is written to as it is.
+        let (code, err) = run(&["export", "--output", "/dev/null"]).await;
+        assert_eq!(code, Some(0), "{err}");
+    }
+
     async fn parts_are_exported_and_gone_on_with(server: &TestServer) {
         fill(server).await;
         let whole = exported(server, EXPORT).await;
@@ -236,10 +623,16 @@ on_both_databases! {
         assert_eq!(kinds(&user), ["export", "user.state", "end"]);
         let session = exported(server, "/v1/apps/app/users/user/sessions/empty/export").await;
         assert_eq!(kinds(&session), ["export", "session", "session.end", "end"]);
-        for nothing in ["/v1/apps/none/export", "/v1/apps/app/users/none/export", "/v1/apps/app/users/user/sessions/none/export"] {
+        for nothing in ["/v1/apps/none/export", "/v1/apps/app/users/none/export"] {
             let export = exported(server, nothing).await;
             assert_eq!(kinds(&export), ["export", "end"], "{nothing}");
         }
+        // A misspelt id is not an export of nothing.
+        let missing = "/v1/apps/app/users/user/sessions/none/export";
+        server.get(missing).await.problem(404, "session_not_found");
+        assert_eq!(server.request(Method::HEAD, missing).await.status(), 404);
+        let cursor = ends[0]["cursor"].as_str().expect("a cursor");
+        server.get(format!("{missing}?after={cursor}")).await.invalid(&["after"]);
         // A cursor is one of its export.
         let cursor_of = async |path: &str| {
             let export = exported(server, path).await;
