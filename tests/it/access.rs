@@ -261,7 +261,7 @@ async fn what_makes_no_sense_makes_no_key(place: Place) {
         assert!(matches!(ran.status, Some(1 | 2)), "{args:?}: {:?}", ran.status);
         assert_eq!(ran.out, "", "{args:?}");
         let line = ran.err.lines().find(|line| !line.starts_with("database: ")).unwrap_or_default();
-        let is_clear = ran.err.starts_with("error: ") && ran.err.contains(words);
+        let is_clear = line.starts_with("error: ") && ran.err.contains(words);
         assert!(is_clear && !ran.err.contains("panicked"), "{args:?}: {line}");
     }
     assert_eq!(keys_out(&place, &["list"]).await, before);
