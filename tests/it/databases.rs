@@ -21,7 +21,7 @@ const NEEDS_ONE: [&[&str]; 10] = [
     &["import", "--dry-run", "/dev/null"],
     &["import", "adk", "--dry-run", "--from", "ADK"],
     &["keys", "list"],
-    &["keys", "create", "--role", "admin", "--apps", "*"],
+    &["keys", "create", "--name", "ops", "--role", "admin", "--apps", "*"],
     &["keys", "revoke", "k"],
     &["keys", "rotate", "k"],
     &["erasures", "export"],
@@ -316,7 +316,7 @@ async fn what_an_earlier_build_made_is_known(place: Place) {
 
 async fn a_key_that_no_process_asks_for(place: Place) {
     const SAYS: &str = "no process serves this database";
-    let create = ["keys", "create", "--role", "admin", "--apps", "*"];
+    let create = ["keys", "create", "--name", "ops", "--role", "admin", "--apps", "*"];
     assert_eq!(ended(&place.url(), &["migrate"]).await.0.code(), Some(0));
     let (status, log) = ended(&place.url(), &create).await;
     assert!(status.success() && log.contains(SAYS), "{log}");
