@@ -104,8 +104,9 @@ fn statements_of_the_function() -> Vec<Statement> {
     let (body, _) = body.split_once("$$").unwrap();
     let body: Vec<&str> = body.lines().filter(|line| !line.trim_start().starts_with("--")).flat_map(words).collect();
     let types = parameters.split(',').filter_map(|parameter| parameter.trim().split_once(' '));
-    let types: HashMap<&str, &str> =
-        types.chain([("present", "bigint"), ("committed", "bigint"), ("made_users", "text[]")]).collect();
+    let types: HashMap<&str, &str> = types
+        .chain([("present", "bigint"), ("committed", "bigint"), ("most", "bigint"), ("made_users", "text[]")])
+        .collect();
 
     let mut statements = Vec::new();
     for part in body.split(|word| matches!(*word, ";" | "then" | "else" | "loop")) {
@@ -118,7 +119,13 @@ fn statements_of_the_function() -> Vec<Statement> {
         }
         let mut variables = vec![("p_app", "text")];
         let mut text = Vec::new();
-        for word in begin {
+        let mut words = begin.iter();
+        while let Some(word) = words.next() {
+            // Into a variable.
+            if *word == "into" && begin.first() == Some(&"select") {
+                words.next();
+                continue;
+            }
             let kind = types.get(word).copied().or(word.starts_with("r.").then_some("unknown"));
             text.push(match kind {
                 Some(kind) => {

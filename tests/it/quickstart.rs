@@ -219,7 +219,9 @@ fn run(commands: &[Shown], url: &str, setting: &str, folder: &Path) -> Vec<Strin
     }
     let output = bash().arg("-c").arg(script).current_dir(folder).output().expect("run bash");
     let text = String::from_utf8(output.stdout).expect("UTF-8").replace('\r', "");
-    text.split_terminator(MARK).map(str::to_owned).collect()
+    // Where the database is differs from machine to machine, and the documents leave it out.
+    let shown = |part: &str| part.split_inclusive('\n').filter(|line| !line.starts_with("database: ")).collect();
+    text.split_terminator(MARK).map(shown).collect()
 }
 
 /// An answer without the headers that every answer has.
