@@ -390,8 +390,8 @@ fn is_base64(text: &str) -> bool {
     });
     let ends = match digits.len() % 4 {
         0 => padding == 0,
-        2 => padding <= 2 && last % 16 == 0,
-        3 => padding <= 1 && last % 4 == 0,
+        2 => padding <= 2 && last.is_multiple_of(16),
+        3 => padding <= 1 && last.is_multiple_of(4),
         _ => false,
     };
     ends && (is_of(b"+/") || is_of(b"-_"))

@@ -134,7 +134,7 @@ const FILES: [(&str, &str); 5] = [
 async fn a_file_of_another_program_is_left_as_it_is() {
     let adk = of_adk().await;
     let all_refuse = async |place: &Place, says: &str| {
-        let Place::Sqlite(dir) = place else { unreachable!() };
+        let Place::Sqlite(dir) = place else { panic!("not a file") };
         let before = contents(dir);
         for command in NEEDS_ONE.iter().chain(&MAKES_ONE) {
             let log = refused(place, &adk, command).await;
@@ -150,13 +150,13 @@ async fn a_file_of_another_program_is_left_as_it_is() {
         all_refuse(&place, says).await;
     }
     let place = Place::sqlite();
-    let Place::Sqlite(dir) = &place else { unreachable!() };
+    let Place::Sqlite(dir) = &place else { panic!("not a file") };
     fs::write(dir.join("data.db"), "a text, which is no database at all ".repeat(9)).unwrap();
     all_refuse(&place, "is not a database").await;
 
     // One that is in use, and has all of it in its log.
     let place = Place::sqlite();
-    let Place::Sqlite(dir) = &place else { unreachable!() };
+    let Place::Sqlite(dir) = &place else { panic!("not a file") };
     let mut connection = SqliteConnection::connect(&format!("{}?mode=rwc", place.url())).await.unwrap();
     connection.execute("pragma journal_mode = wal; create table sessions (id)").await.unwrap();
     let mut before = contents(dir);
