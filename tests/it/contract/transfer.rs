@@ -620,7 +620,7 @@ on_both_databases! {
             assert!(whole.contains(body(&rest).rsplit_once("{\"type\":\"end\"").expect("an end").0.trim_start()));
         }
         let user = exported(server, "/v1/apps/app/users/zoe/export").await;
-        assert_eq!(kinds(&user), ["export", "user.state", "end"]);
+        assert_eq!(kinds(&user), ["export", "user.state", "user.change", "end"]);
         let session = exported(server, "/v1/apps/app/users/user/sessions/empty/export").await;
         assert_eq!(kinds(&session), ["export", "session", "session.end", "end"]);
         for nothing in ["/v1/apps/none/export", "/v1/apps/app/users/none/export"] {
