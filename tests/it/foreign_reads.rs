@@ -110,6 +110,7 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
     sqlx::raw_sql("alter database postgres set log_statement = 'all'").execute(&mut connection).await.expect("set it");
     connection.close().await.expect("close");
 
+    ended(&url, &["migrate"]).await;
     let (_, made) = ended(&url, &["keys", "create", "--name=a test", "--role=admin", "--apps=*"]).await;
     let admin = made.lines().find(|line| line.starts_with("sdk_")).expect("a key");
     let server = Server::start(&url, &[PATIENT, &["--sweep-interval=1h"]].concat()).await;

@@ -441,6 +441,7 @@ async fn a_replayed_ledger_erases_again_what_a_backup_brought_back(place: Place)
     altered["counts"]["events"] = json!(0);
     let altered = file("altered", &altered.to_string());
     let elsewhere = Place::sqlite();
+    ran(&elsewhere, &["migrate"]).await;
     for (place, receipt) in [(&place, &altered), (&place, &ledger), (&elsewhere, &receipt)] {
         let output = run(place, &["receipts", "verify", receipt]).await;
         assert_eq!(output.status.code(), Some(1), "{output:?}");
