@@ -829,7 +829,7 @@ impl Import {
             return Ok(());
         }
         // What is below the revision at which it was taken may be of another file, whose import was cut.
-        if !same.is_some_and(|(_, to)| to + 1 >= revision) {
+        if same.is_none_or(|(_, to)| to + 1 < revision) {
             self.know(Some((revision, revision)));
             return Ok(());
         }
