@@ -2,7 +2,7 @@
 //!
 //! The server reads `id`, `timestamp`, `author`, `invocationId`, `branch`, `partial` and `actions`; everything
 //! else is kept byte for byte. Known fields of the event and of its `actions` given in snake_case come back in
-//! camelCase, and so do the names that ADK knows below them ([`shape`](super::shape)). The names are those of google-adk
+//! camelCase, and so do the names that ADK knows below them ([`shape`]). The names are those of google-adk
 //! 2.13 (`Event`, `LlmResponse`, `EventActions`) and sessiond's own.
 
 use std::borrow::Cow;
