@@ -1,14 +1,13 @@
 //! Whose a file is. It is looked at before anything of it is changed, or made beside it.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use super::{MIGRATOR, Result};
+use super::{MIGRATOR, Result, beside};
 use crate::store::error::StoreError;
 use crate::store::limits::StoreLimits;
 use crate::store::migrations::{Applied, Named, READ_APPLIED, TABLE, anothers, names};
@@ -70,12 +69,6 @@ pub async fn look(path: &Path, limits: StoreLimits) -> Result<Found> {
 }
 
 const SQLITE_NOTADB: i32 = 26;
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    name.into()
-}
 
 /// Whatever the file has a name for, but SQLite's own.
 async fn objects(conn: &mut SqliteConnection) -> sqlx::Result<Vec<Named>> {
