@@ -3,10 +3,9 @@
 use super::append::Outcome;
 use super::ids::{SessionId, SessionKey};
 use super::lease::{LeaseChange, LeaseDone, LeaseMark, LeaseRefusal, LeaseView};
-use super::policy::Bound;
 use super::query::{ScopeView, SessionView};
 use super::request_key::RequestKey;
-use super::resolve::{Mismatch, Refusal};
+use super::resolve::{Bound, Mismatch, Refusal};
 use super::session::MetadataPatch;
 use super::tag::IfMatch;
 use super::time::Micros;

@@ -6,7 +6,7 @@
 use super::envelope::Fields;
 use super::ids::{AppName, SessionKey, UserId};
 use super::json::{Json, Kind, ObjectText, RawJson};
-use super::resolve::Mismatch;
+use super::resolve::{Bound, Mismatch};
 use super::session::parse_ttl;
 use super::tag::IfMatch;
 use super::time::Micros;
@@ -57,23 +57,6 @@ pub struct Bounds {
     pub sessions_per_user: Option<i64>,
     /// Events of one session that are not trimmed.
     pub events_per_session: Option<i64>,
-}
-
-/// One of the [`Bounds`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
-    SessionsPerUser,
-    EventsPerSession,
-}
-
-impl Bound {
-    /// As a policy and an error call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SessionsPerUser => "sessionsPerUser",
-            Self::EventsPerSession => "eventsPerSession",
-        }
-    }
 }
 
 /// What numbers of JSON say exactly everywhere: 2^53 - 1. No bound is larger, so that it can be added to a revision.

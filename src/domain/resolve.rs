@@ -8,13 +8,29 @@ use super::ids::StateAddress;
 use super::json::RawJson;
 use super::lease::LeaseRefusal;
 use super::loaded::StateEntry;
-use super::policy::Bound;
 use super::scope::Scope;
 use super::tag::Tag;
 use super::{FieldError, Limits, Rejected};
 
 /// The most bytes of values that the operators and preconditions of one request may read together: they may do so under locks.
 const MOST_WORK: usize = 32 << 20;
+
+/// A bound of what is stored, which the policy of an app sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    SessionsPerUser,
+    EventsPerSession,
+}
+
+impl Bound {
+    /// As a policy and an error call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SessionsPerUser => "sessionsPerUser",
+            Self::EventsPerSession => "eventsPerSession",
+        }
+    }
+}
 
 /// Why nothing was written.
 #[derive(Debug, Clone, PartialEq)]

@@ -23,6 +23,16 @@ const OUTPUT_KEY: Param = Param {
             value of this state key.",
 };
 
+/// Of whatever appends an event to a session.
+pub const APPEND_ERRORS: &[Code] = &[
+    Code::SessionNotFound,
+    Code::EventIdConflict,
+    Code::LeaseHeld,
+    Code::Fenced,
+    Code::LimitReached,
+    Code::RevisionMismatch,
+];
+
 pub const APPEND: Operation = Operation {
     id: "appendEvents",
     tag: "Events",
@@ -50,14 +60,7 @@ pub const APPEND: Operation = Operation {
             headers: &["ETag"],
         },
     ],
-    errors: &[
-        Code::SessionNotFound,
-        Code::EventIdConflict,
-        Code::LeaseHeld,
-        Code::Fenced,
-        Code::LimitReached,
-        Code::RevisionMismatch,
-    ],
+    errors: APPEND_ERRORS,
 };
 
 pub async fn append(mut call: Call) -> Result<Response, Problem> {

@@ -5,6 +5,7 @@ use axum::response::Response;
 
 use super::answer::{self, Answer};
 use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving, WAIT};
+use super::events::APPEND_ERRORS;
 use super::problem::{Code, Problem};
 use super::request::{Call, Query};
 use super::wait::current;
@@ -113,14 +114,7 @@ pub const PATCH: Operation = Operation {
         schema: Some("State"),
         headers: &["ETag", "Idempotent-Replayed"],
     }],
-    errors: &[
-        Code::SessionNotFound,
-        Code::EventIdConflict,
-        Code::LeaseHeld,
-        Code::Fenced,
-        Code::LimitReached,
-        Code::RevisionMismatch,
-    ],
+    errors: APPEND_ERRORS,
 };
 
 pub async fn patch(mut call: Call) -> Result<Response, Problem> {
@@ -200,14 +194,7 @@ pub const PUT_KEY: Operation = Operation {
         schema: Some("Value"),
         headers: &["ETag", "Idempotent-Replayed"],
     }],
-    errors: &[
-        Code::SessionNotFound,
-        Code::EventIdConflict,
-        Code::LeaseHeld,
-        Code::Fenced,
-        Code::LimitReached,
-        Code::RevisionMismatch,
-    ],
+    errors: APPEND_ERRORS,
 };
 
 pub async fn put_key(mut call: Call) -> Result<Response, Problem> {
@@ -251,14 +238,7 @@ pub const DELETE_KEY: Operation = Operation {
         schema: None,
         headers: &["ETag", "Idempotent-Replayed"],
     }],
-    errors: &[
-        Code::SessionNotFound,
-        Code::EventIdConflict,
-        Code::LeaseHeld,
-        Code::Fenced,
-        Code::LimitReached,
-        Code::RevisionMismatch,
-    ],
+    errors: APPEND_ERRORS,
 };
 
 pub async fn delete_key(mut call: Call) -> Result<Response, Problem> {

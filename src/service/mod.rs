@@ -44,8 +44,7 @@ use tokio::time::Instant;
 
 use crate::domain::feed::FeedPosition;
 use crate::domain::lease::{LeaseMark, LeaseRefusal};
-use crate::domain::policy::Bound;
-use crate::domain::resolve::{Mismatch, Refusal};
+use crate::domain::resolve::{Bound, Mismatch, Refusal};
 use crate::domain::tag::IfMatch;
 use crate::domain::time::Micros;
 use crate::domain::{Limits, Rejected};
