@@ -181,6 +181,7 @@ async fn key(place: &Place, grant: &[&str]) -> String {
 }
 
 async fn what_is_refused_for_its_body_costs_nothing(place: Place) {
+    ended(&place.url(), &["migrate"]).await;
     let user = key(&place, &["--role=user", "--apps=a", "--users=u"]).await;
     let agent = key(&place, &["--role=agent", "--apps=a", "--users=u"]).await;
     let admin = key(&place, &["--role=admin", "--apps=a", "--users=u"]).await;

@@ -80,21 +80,21 @@ def use(url: str) -> None:
         assert created.revision == 0 and created.state.to_dict() == {"user:name": "Ada", "topic": "returns"}, created
 
         delta = models.StateDelta.from_dict({"step": 1, "price": 1.5})
-        event = models.NewEvent(id="e1", author="agent", timestamp=12.5, actions=models.NewActions(state_delta=delta))
+        event = models.EventInput(id="e1", author="agent", timestamp=12.5, actions=models.ActionsInput(state_delta=delta))
         first = append_events.sync_detailed(*at, client=client, body=event, if_match='"0"')
         assert isinstance(first.parsed, models.Event) and first.status_code == 201, first
         assert first.parsed.sequence == 1 and first.parsed.timestamp == 12.5, first
         again = append_events.sync_detailed(*at, client=client, body=event)
         assert again.parsed == first.parsed and again.status_code == 200, again
-        stale = append_events.sync(*at, client=client, body=models.NewEvent(author="agent"), if_match='"0"')
+        stale = append_events.sync(*at, client=client, body=models.EventInput(author="agent"), if_match='"0"')
         assert isinstance(stale, models.Problem), stale
         assert (stale.status, stale.code, stale.revision) == (412, "revision_mismatch", 1), stale
         assert stale.outcome == "not_applied" and stale.request_id, stale
         several = append_events.sync(
-            *at, client=client, body=[models.NewEvent(author="user"), models.NewEvent(author="agent")]
+            *at, client=client, body=[models.EventInput(author="user"), models.EventInput(author="agent")]
         )
         assert isinstance(several, list) and [event.sequence for event in several] == [2, 3], several
-        partial = append_events.sync(*at, client=client, body=models.NewEvent(author="agent", partial=True))
+        partial = append_events.sync(*at, client=client, body=models.EventInput(author="agent", partial=True))
         assert isinstance(partial, models.NewEvent) and partial.partial is True, partial
 
         increment = models.StateOpsItemType2(op=models.StateOpsItemType2Op.INCREMENT, key="step", value=2)

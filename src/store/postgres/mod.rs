@@ -492,9 +492,27 @@ impl PgTx {
         Ok(sqlx::query_scalar(question).persistent(self.persistent).fetch_one(&mut *self.conn).await?)
     }
 
-    /// Begins the change feed anew.
-    async fn new_epoch(&mut self) -> Result<()> {
+    /// Begins the change feed anew if the condition holds; whether it did. It is judged again under the lock: of two transactions
+    /// that both find it true, one begins the feed, or the positions that its readers got would be gone at once.
+    async fn new_epoch_if(&mut self, condition: &'static str) -> Result<bool> {
+        if !self.is_so(condition).await? {
+            return Ok(false);
+        }
+        self.lock_ticks().await?;
+        let holds = self.is_so(condition).await?;
+        if holds {
+            self.new_epoch().await?;
+        }
+        Ok(holds)
+    }
+
+    async fn lock_ticks(&mut self) -> Result<()> {
         sqlx::raw_sql(LOCK_TICKS).execute(&mut *self.conn).await?;
+        Ok(())
+    }
+
+    /// Begins the change feed anew. The ticks are locked.
+    async fn new_epoch(&mut self) -> Result<()> {
         sqlx::query(NEW_EPOCH).persistent(self.persistent).execute(&mut *self.conn).await?;
         Ok(())
     }
@@ -832,17 +850,18 @@ impl Tx for PgTx {
         const REMOVED: i64 = 10_000;
         /// How old the last tick is at least, in microseconds, that is followed by another for nobody in particular.
         const BETWEEN: i64 = 40_000;
-        // One that is in vain has waited for another one, which may be older than what is asked for. The next one is in vain only if
-        // one came between that saw what was committed by now, or if there is nothing to tell.
-        for _ in 0..=i32::from(at_once) {
-            let tick = sqlx::query(TICK).persistent(self.persistent).bind(if at_once { 0 } else { BETWEEN });
-            if tick.execute(&mut *self.conn).await?.rows_affected() > 0 {
-                break;
-            }
-        }
-        if self.is_so(IS_RESTORED).await? {
-            self.new_epoch().await?;
+        // Before a tick: whoever adds one could not get the lock of another one's.
+        if self.new_epoch_if(IS_RESTORED).await? {
             sqlx::query(REMOVE_FUTURE).persistent(self.persistent).bind(REMOVED).execute(&mut *self.conn).await?;
+        } else {
+            // One that is in vain has waited for another one, which may be older than what is asked for. The next one is in vain
+            // only if one came between that saw what was committed by now, or if there is nothing to tell.
+            for _ in 0..=i32::from(at_once) {
+                let tick = sqlx::query(TICK).persistent(self.persistent).bind(if at_once { 0 } else { BETWEEN });
+                if tick.execute(&mut *self.conn).await?.rows_affected() > 0 {
+                    break;
+                }
+            }
         }
         Ok(latest(self).await?.map_or(0, |tick| tick.number))
     }
@@ -853,10 +872,12 @@ impl Tx for PgTx {
     }
 
     async fn end_feed(&mut self, always: bool) -> Result<()> {
-        if always || self.is_so(IS_RECORDED).await? {
-            self.new_epoch().await?;
+        if always {
+            self.lock_ticks().await?;
+            self.new_epoch().await
+        } else {
+            self.new_epoch_if(IS_RECORDED).await.map(drop)
         }
-        Ok(())
     }
 
     async fn prune_feed(&mut self, _: Micros, age: i64, limit: i64) -> Result<u64> {

@@ -381,6 +381,7 @@ async fn a_late_commit_is_told_late() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restored_dump_begins_a_new_feed() {
     let server = TestServer::start(Place::postgres().await, &[FED]).await;
+    let second = server.replica_with(&[FED]).await;
     let start = now(&server).await;
     server.create("{}").await;
     let (_, position) = wait_for(&server, ALL, &start, 1).await;
@@ -391,10 +392,15 @@ async fn a_restored_dump_begins_a_new_feed() {
              update ticks set since = '899999999999:899999999999:', snapshot = '900000000001:900000000001:'",
         )
         .await;
-    // Before the first tick of the new server there is no feed; a read brings it about.
-    let begin = now(&server).await;
+    // Before the first tick of the new server there is no feed; a read brings it about. Of several at once, by two processes, one
+    // does: the positions that all of them got hold.
+    let begins = join_all((0..12).map(|n| now(if n % 2 == 0 { &server } else { &second }))).await;
+    for begin in &begins {
+        server.get(format!("{ALL}?after={begin}")).await.expect(200);
+    }
+    let begin = &begins[0];
     server.append_delta(r#"{"k":1}"#).await;
-    let (changes, _) = wait_for(&server, ALL, &begin, 1).await;
+    let (changes, _) = wait_for(&server, ALL, begin, 1).await;
     assert_eq!(changes[0]["kind"], "events");
     assert_eq!(read(&server, ALL, "start", 1).await.0, changes);
     for old in [start, position] {
@@ -402,6 +408,7 @@ async fn a_restored_dump_begins_a_new_feed() {
     }
     // What would turn up when the ids come to it.
     assert_eq!(server.number("select count(*) from changes where tx = '900000000000'").await, 0);
+    second.stop().await;
     server.stop().await;
 }
 

@@ -2,6 +2,7 @@
 //! that reading the past is looking it up: a session keeps a whole [`Moment`] for each of its revisions.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::value::{Decimal, Json, State};
 
@@ -101,6 +102,8 @@ pub struct Event {
     pub delta: State,
     /// Of an event that rewinds: the last event before those that it takes back.
     pub rewinds_to: Option<i64>,
+    /// Of an event that a rewind appended once more: the id of the one that it is a copy of.
+    pub copy_of: Option<String>,
     /// All of its bytes, once seen: they never change, in no fork either.
     pub text: Option<String>,
 }
@@ -336,28 +339,62 @@ impl Session {
     fn extend(&mut self, events: Vec<(Sent, State, Scope)>, work: &Work) {
         for (sent, delta, session) in events {
             let rewinds_to = sent.rewinds_before.as_ref().map(|invocation| rewinds_to(&self.events, invocation));
-            self.events.push(Event { sent, delta, rewinds_to, text: None });
+            self.events.push(Event { sent, delta, rewinds_to, copy_of: None, text: None });
             self.moments.push(Moment { session, user: work.now.user.clone(), app: work.now.app.clone() });
         }
     }
 
-    /// The events that no rewind took back, by index: walks back from the end, and from an event that rewinds to what
-    /// stood before the events that it takes back.
+    /// The events that no rewind took back, by index.
     pub fn standing(&self) -> Vec<usize> {
-        let mut standing = Vec::new();
-        let mut at = self.events.len();
-        while at > 0 {
-            match self.events[at - 1].rewinds_to {
-                Some(before) => at = usize::try_from(before).expect("a revision"),
-                None => {
-                    at -= 1;
-                    standing.push(at);
-                }
+        shown(&self.events).0
+    }
+
+    /// What readers take back with a rewind. ADK knows whole invocations alone: if it cuts one in two, all from the first event of
+    /// that invocation on, and what stays of it is appended once more. If an earlier rewind took that event back, from what that one
+    /// took back on, or this one would be within it; but not where no invocation has a name.
+    pub fn taken_back(&self, to: &RewindTo, target: usize) -> TakenBack {
+        let named = |from: usize| self.events[from].sent.invocation.clone();
+        let invocation = named(target);
+        let all = TakenBack { from: target, invocation: invocation.clone(), copied: Vec::new() };
+        let begin =
+            self.events.iter().position(|event| event.sent.invocation == invocation).expect("that event at least");
+        if matches!(to, RewindTo::Before(_)) || invocation.is_empty() || begin == target {
+            return all;
+        }
+        let (standing, ranges) = shown(&self.events[..target]);
+        let around = ranges.into_iter().find(|range| range.contains(&begin)).map(|range| range.start);
+        let from = around.filter(|from| !named(*from).is_empty()).unwrap_or(begin);
+        TakenBack { from, invocation: named(from), copied: standing.into_iter().filter(|at| *at >= from).collect() }
+    }
+}
+
+/// What readers take back with a rewind: from an event on, the invocation that it names, and what is appended once more.
+pub struct TakenBack {
+    pub from: usize,
+    pub invocation: String,
+    pub copied: Vec<usize>,
+}
+
+/// The events that no rewind took back, by index, and the ranges of those that one did: walks back from the end, and from an event
+/// that rewinds to what stood before the events that it takes back.
+fn shown(events: &[Event]) -> (Vec<usize>, Vec<Range<usize>>) {
+    let (mut standing, mut ranges) = (Vec::new(), Vec::new());
+    let mut at = events.len();
+    while at > 0 {
+        match events[at - 1].rewinds_to {
+            Some(before) => {
+                let before = usize::try_from(before).expect("a revision");
+                ranges.push(before..at);
+                at = before;
+            }
+            None => {
+                at -= 1;
+                standing.push(at);
             }
         }
-        standing.reverse();
-        standing
     }
+    standing.reverse();
+    (standing, ranges)
 }
 
 /// What became of one event of an append: its sequence, and whether it had been there before.
@@ -523,25 +560,41 @@ impl World {
         }
     }
 
-    /// Takes in the event that rewound a session, which says itself what it set and removed. An error says what is
-    /// wrong with that: the session keys must be as they were, and no more may be touched than has changed since.
-    pub fn rewound(&mut self, at: Place, target: i64, sent: Sent) -> Result<(), String> {
+    /// Takes in the event that rewound a session, which says itself what it set and removed, and the copies behind it, by their ids.
+    /// An error says what is wrong with that: the session keys must be as they were, and no more may be touched than has changed since.
+    pub fn rewound(
+        &mut self,
+        at: Place,
+        target: usize,
+        sent: Sent,
+        back: &TakenBack,
+        ids: Vec<String>,
+    ) -> Result<(), String> {
         let session = &self.sessions[&at];
-        let then = session.moments[usize::try_from(target).expect("a revision")].session.clone();
+        let then = session.moments[target].session.clone();
+        let revision = i64::try_from(target).expect("a revision");
         let touched = sent.change.delta.keys().chain(sent.change.ops.iter().map(|op| &op.key));
         for key in touched {
-            if session.last().session.changed.get(key).is_none_or(|changed| *changed <= target) {
+            if session.last().session.changed.get(key).is_none_or(|changed| *changed <= revision) {
                 return Err(format!("the rewind touches `{key}`, which has not changed since revision {target}"));
             }
         }
+        let sources: Vec<Sent> = back.copied.iter().map(|at| session.events[*at].sent.clone()).collect();
+        let copies =
+            sources.iter().zip(ids).map(|(source, id)| Sent { id, change: Change::default(), ..source.clone() });
+        let events: Vec<Sent> = std::iter::once(sent).chain(copies).collect();
         let if_match = true;
-        self.append(at, &[sent], if_match, |_| String::new()).map_err(|refusal| format!("{refusal:?}"))?;
+        self.append(at, &events, if_match, |_| String::new()).map_err(|refusal| format!("{refusal:?}"))?;
         let now = &self.sessions[&at].last().session;
         if now.state != then.state {
             return Err(format!("rewound to revision {target}: {:?} instead of {:?}", now.state, then.state));
         }
         let session = self.sessions.get_mut(&at).expect("it is there");
-        session.events.last_mut().expect("it was appended").rewinds_to = Some(target);
+        let begin = session.events.len() - events.len();
+        session.events[begin].rewinds_to = Some(i64::try_from(back.from).expect("a revision"));
+        for (event, source) in session.events[begin + 1..].iter_mut().zip(sources) {
+            event.copy_of = Some(source.id);
+        }
         Ok(())
     }
 }

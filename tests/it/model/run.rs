@@ -372,9 +372,14 @@ impl Run<'_> {
 
         let shown = Json::parse(answer.text());
         let Some(Json::Array(events)) = shown.get("events") else { return Err(format!("no events: {answer}")) };
-        let event = events.last().ok_or("no event")?;
-        let sent = self.rewinding(at, &to, target, id, event)?;
-        self.world.rewound(at, target, sent)?;
+        let session = &self.world.sessions[&at];
+        let target = usize::try_from(target).expect("a revision");
+        let back = session.taken_back(&to, target);
+        let (event, copies) = events[session.events.len()..].split_first().ok_or("no event")?;
+        equal("how many events are copied", copies.len(), back.copied.len())?;
+        let sent = self.rewinding(at, &to, target, &back.invocation, id, event)?;
+        let ids = copies.iter().map(|copy| copy.text("id").expect("an id").to_owned()).collect();
+        self.world.rewound(at, target, sent, &back, ids)?;
         self.compare_session(at, &answer)?;
         if let Some(again) = again {
             equal("Idempotent-Replayed", again.was_replayed(), true)?;
@@ -384,13 +389,20 @@ impl Run<'_> {
     }
 
     /// The event that a rewind appended. What it sets and removes is its own affair: the model looks at the outcome.
-    fn rewinding(&self, at: Place, to: &RewindTo, target: i64, id: String, event: &Json) -> Checked<Sent> {
+    fn rewinding(
+        &self,
+        at: Place,
+        to: &RewindTo,
+        target: usize,
+        taken_back: &str,
+        id: String,
+        event: &Json,
+    ) -> Checked<Sent> {
         let known = &self.world.sessions[&at].events;
         let invocation = event.text("invocationId").unwrap_or_default().to_owned();
         if invocation.is_empty() || known.iter().any(|event| event.sent.invocation == invocation) {
             return Err(format!("the invocation of a rewind is new: {event}"));
         }
-        let first = &known[usize::try_from(target).expect("a revision")].sent.invocation;
         let metadata = match to {
             RewindTo::Revision(_) => Some(Json::object([("rewindToRevision", Json::Number(target.to_string()))])),
             RewindTo::Before(_) => None,
@@ -410,7 +422,7 @@ impl Run<'_> {
             return Err(format!("a rewind touches `{key}`"));
         }
         let change = Change { delta, ops, ..Change::default() };
-        Ok(Sent { id, author: "user".to_owned(), invocation, change, rewinds_before: Some(first.clone()) })
+        Ok(Sent { id, author: "user".to_owned(), invocation, change, rewinds_before: Some(taken_back.to_owned()) })
     }
 
     fn refused(&self, at: Place, answer: &Answer, refusal: &Refusal) -> Checked {
@@ -440,7 +452,8 @@ impl Run<'_> {
     fn draft(&mut self, at: Place, draft: &Draft, earlier: &[Sent]) -> Option<Sent> {
         let known = || {
             let stored = self.world.sessions.get(&at).map_or(&[][..], |session| &session.events);
-            stored.iter().map(|event| &event.sent).chain(earlier).filter(|sent| sent.author == CLIENT)
+            let stored = stored.iter().filter(|event| event.copy_of.is_none()).map(|event| &event.sent);
+            stored.chain(earlier).filter(|sent| sent.author == CLIENT)
         };
         let nth = |n: usize| known().nth(n.checked_rem(known().count())?).cloned();
         match draft {

@@ -85,8 +85,8 @@ func use(url string) error {
 	}
 
 	var event api.AppendEvents
-	given := api.NewEvent{Author: ptr("agent"), Actions: &api.NewActions{StateDelta: &api.StateDelta{"step": 1.0}}}
-	if err := event.FromNewEvent(given); err != nil {
+	given := api.EventInput{Author: ptr("agent"), Actions: &api.ActionsInput{StateDelta: &api.StateDelta{"step": 1.0}}}
+	if err := event.FromEventInput(given); err != nil {
 		return err
 	}
 	first := api.AppendEventsParams{IfMatch: ptr(`"0"`)}
