@@ -95,9 +95,9 @@ def use(url: str) -> None:
         )
         assert isinstance(several, list) and [event.sequence for event in several] == [2, 3], several
         partial = append_events.sync(*at, client=client, body=models.EventInput(author="agent", partial=True))
-        assert isinstance(partial, models.NewEvent) and partial.partial is True, partial
+        assert isinstance(partial, models.EventInput) and partial.partial is True, partial
 
-        increment = models.StateOpsItemType2(op=models.StateOpsItemType2Op.INCREMENT, key="step", value=2)
+        increment = models.StateOp(op=models.StateOpOp.INCREMENT, key="step", value=2)
         patched = patch_state.sync(*at, client=client, body=models.PatchState(state_ops=[increment]))
         expected: dict[str, Any] = {"user:name": "Ada", "price": 1.5, "step": 3, "topic": "returns"}
         assert isinstance(patched, models.State) and patched.to_dict() == expected, patched

@@ -108,10 +108,7 @@ func use(url string) error {
 		return fmt.Errorf("stale: %s", stale.Body)
 	}
 
-	var increment api.StateOps_Item
-	if err := increment.FromStateOps2(api.StateOps2{Key: "step", Op: "increment", Value: 2}); err != nil {
-		return err
-	}
+	increment := api.StateOp{Key: "step", Op: api.StateOpOpIncrement, Value: 2}
 	patched, err := client.PatchStateWithResponse(ctx, app, user, session, nil, api.PatchState{StateOps: &api.StateOps{increment}})
 	if err != nil {
 		return err
