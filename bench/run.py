@@ -244,7 +244,8 @@ class Bench:
     def pgbench(self, script: str, clients: int, database: str = "b") -> dict:
         before = self.postgresql.cpu_seconds()
         result = pgbench(self.postgresql, database, YARDSTICKS / script, clients, self.effort.seconds, self.variables)
-        if requests := result["rate"] * self.effort.seconds:
+        # One that failed has no rate.
+        if requests := result.get("rate", 0) * self.effort.seconds:
             result["database_us"] = (self.postgresql.cpu_seconds() - before) * 1e6 / requests
         return result
 
