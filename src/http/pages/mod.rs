@@ -1,0 +1,4 @@
+//! Pages for people.
+
+pub mod console;
+pub mod home;
