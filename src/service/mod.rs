@@ -11,7 +11,7 @@
 //! - `export`, `import`: sessions as lines, and back
 //! - `policy`: how long the data of an app is kept
 //! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
-//!   `news`: what was heard and read of a session; `feed`: the change feed
+//!   `poll`: what other processes commit; `news`: what was heard and read of a session; `feed`: the change feed
 //! - `sweep`: what runs in the background
 //! - `erasure`: users are erased; `receipts`: what tells of it is signed
 //! - `retry`: how a transaction is retried
@@ -28,6 +28,7 @@ mod live;
 mod news;
 mod past;
 mod policy;
+mod poll;
 pub mod receipts;
 mod retry;
 mod sessions;

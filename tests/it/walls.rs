@@ -178,20 +178,76 @@ fn uses(modules: &Modules, with_passed: bool) -> BTreeSet<(&str, &str)> {
     found
 }
 
+/// What ARCHITECTURE.md has between "```NAME" and "```".
+fn fenced(name: &str) -> String {
+    let text = fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).expect("the file");
+    let (_, block) = text.split_once(&format!("```{name}\n")).expect("the block");
+    block.split_once("```").expect("its end").0.to_owned()
+}
+
 #[test]
 fn no_file_uses_itself_by_way_of_others() {
     let modules = read();
-    let uses = uses(&modules, false);
-    let reached = |from: &str| {
-        let (mut seen, mut todo) = (BTreeSet::new(), vec![from.to_owned()]);
-        while let Some(at) = todo.pop() {
-            let next = uses.iter().filter(|(from, _)| *from == at).map(|(_, to)| (*to).to_owned());
-            todo.extend(next.filter(|to| seen.insert(to.clone())));
+    let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (from, to) in self::uses(&modules, false) {
+        uses.entry(from).or_default().insert(to);
+    }
+    let mut circles = Vec::new();
+    for (from, used) in &uses {
+        for to in used {
+            let (mut seen, mut todo) = (BTreeSet::new(), vec![*to]);
+            while let Some(at) = todo.pop() {
+                todo.extend(uses.get(at).into_iter().flatten().filter(|next| seen.insert(**next)));
+            }
+            if seen.contains(from) {
+                circles.push(format!("{from} -> {to}"));
+            }
         }
-        seen
-    };
-    let files: BTreeMap<&str, BTreeSet<String>> = uses.iter().map(|(from, _)| (*from, reached(from))).collect();
-    let in_circle = |(from, to): &&(&str, &str)| files.get(to).is_some_and(|reached| reached.contains(*from));
-    let circles: Vec<String> = uses.iter().filter(in_circle).map(|(from, to)| format!("{from} -> {to}")).collect();
+    }
     assert!(circles.is_empty(), "each of these comes back to where it begins:\n{}", circles.join("\n"));
+}
+
+/// A line of the block is a room and those that it may use: all of them below it, so that no arrow points up. A room is a module,
+/// with what is in it but for rooms of their own; these may use what the room around them may.
+#[test]
+fn a_room_uses_only_those_that_its_arrows_point_to() {
+    let block = fenced("arrows");
+    let lines = block.lines().map(|line| line.split_once("->").unwrap_or((line, "")));
+    let rooms: Vec<(&str, BTreeSet<&str>)> =
+        lines.map(|(room, used)| (room.trim(), used.split_whitespace().collect())).collect();
+    for (at, (room, used)) in rooms.iter().enumerate() {
+        let below = |used: &&str| rooms[at + 1..].iter().any(|(room, _)| room == used);
+        assert!(used.iter().all(below), "{room} may only use rooms that stand below it");
+    }
+    let is_in = |file: &str, room: &str| {
+        file.strip_prefix(room).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    };
+    let room_of = |file: &str| {
+        let around = rooms.iter().map(|(room, _)| *room).filter(|room| is_in(file, room));
+        around.max_by_key(|room| room.len()).unwrap_or_else(|| panic!("{file} is in no room"))
+    };
+    let is_allowed = |from: &str, to: &str| {
+        let around = rooms.iter().filter(|(room, _)| *room == from || is_in(from, room));
+        from == to || around.into_iter().any(|(room, used)| used.contains(to) && (*room == from || !is_in(to, room)))
+    };
+    let modules = read();
+    let mut wrong = BTreeSet::new();
+    for (from, to) in uses(&modules, true) {
+        let (room, used) = (room_of(from), room_of(to));
+        if !is_allowed(room, used) {
+            wrong.insert(format!("{room} -> {used}: {from} uses {to}"));
+        }
+    }
+    assert!(wrong.is_empty(), "not among the arrows:\n{}", wrong.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+/// In the code map, what stands before two spaces at the beginning of a line are names of files and folders.
+#[test]
+fn the_code_map_names_what_is_there() {
+    for line in fenced("map").lines().filter(|line| !line.starts_with(' ')) {
+        let names = line.split("  ").next().unwrap_or_default();
+        for name in names.split_whitespace() {
+            assert!(Path::new(ROOT).join(name).exists(), "{name}");
+        }
+    }
 }
