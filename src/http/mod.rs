@@ -16,7 +16,7 @@ use std::sync::{Arc, LazyLock};
 
 use app::Description;
 use axum::http::Method;
-use pages::{console, home};
+use pages::{console, docs, home};
 use resources::{
     access, erasure, events, feed, lease, names, past, policy, render, sessions, state, system, transfer, trim, watch,
 };
@@ -110,15 +110,15 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/version" => adk::version, VERSION;
     GET "/healthz" => system::health, HEALTH;
     GET "/readyz" => system::ready, READY;
-    GET "/openapi.yaml" => system::openapi, OPENAPI;
-    GET "/openapi-adk.yaml" => system::openapi_adk, OPENAPI_ADK;
-    GET "/docs" => system::docs, DOCS;
+    GET "/openapi.yaml" => docs::openapi, OPENAPI;
+    GET "/openapi-adk.yaml" => docs::openapi_adk, OPENAPI_ADK;
+    GET "/docs" => docs::docs, DOCS;
 };
 
 /// Pages for people: no part of the API, nor of its description.
 const HOME: &[Endpoint] = endpoints! {
     GET "/" => home::home, HOME;
-    GET "/docs/" => system::docs_with_slash, DOCS_WITH_SLASH;
+    GET "/docs/" => docs::docs_with_slash, DOCS_WITH_SLASH;
 };
 const CONSOLE: &[Endpoint] = endpoints! {
     GET "/console" => console::entrance, ENTRANCE;

@@ -20,6 +20,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::span::SharedSpan;
 use super::turns::Turns;
 use crate::domain::append::{Append, Outcome};
 use crate::domain::command::AppendOutcome;
@@ -27,7 +28,6 @@ use crate::domain::ids::{AppName, ScopeKey, SessionKey};
 use crate::store::backend::{Batching, OnLocked};
 use crate::store::error::{Cause, StoreError};
 use crate::store::limits::Deadline;
-use crate::traces;
 
 /// How many transactions that are younger than [`LONG`] run at once: with more, each carries less. The second one begins only
 /// if it is [`LARGE`], or of another app where a batch is of one app. All together are at most [`Batching::writers`].
@@ -377,7 +377,7 @@ impl Transaction {
         let Some(first) = batch.iter().map(|waiting| waiting.deadline).min_by_key(Deadline::at) else { return };
         let deadline = first.for_group(batch.len());
         let shared = turn.shared.clone();
-        let span = traces::Shared::begin("append batch", batch.iter().map(|waiting| &waiting.context));
+        let span = SharedSpan::begin("append batch", batch.iter().map(|waiting| &waiting.context));
         let commit = shared.commit(appends, OnLocked::Skip, deadline);
         tokio::pin!(commit);
         let committed = match timeout(LONG, &mut commit).await {

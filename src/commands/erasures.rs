@@ -1,4 +1,4 @@
-//! `sessiond erasures` and `sessiond receipts`: the ledger of erasures, and what proves them, for whoever has the database itself.
+//! `sessiond erasures`: the ledger of erasures, for whoever has the database itself.
 //!
 //! A line of the ledger is an erasure, or a revocation of keys and tokens; the first one names the database. Users are told by the
 //! hash that the database has of them.
@@ -11,22 +11,20 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::access::{self, Revocation};
-use crate::config::{Config, ErasuresCommand, ReceiptsCommand};
+use crate::config::{Config, ErasuresCommand};
 use crate::domain::access::{Grant, TokenEpoch};
 use crate::domain::erasure::{Erasing, Erasure, Subject, from_hex, hex};
-use crate::domain::ids::{AppName, UserId, UserKey};
+use crate::domain::ids::AppName;
 use crate::domain::json::{Json, ObjectText};
-use crate::domain::receipt::Receipt;
 use crate::domain::time::Micros;
 use crate::metrics::Metrics;
-use crate::service::receipts::PublicKey;
 use crate::service::{self, Service, SystemClock};
 use crate::startup::{StartError, open_beside};
 use crate::store::Store;
 use crate::store::error::StoreError;
 
 /// How deep a line or a receipt may nest.
-const DEPTH: usize = 8;
+pub(super) const DEPTH: usize = 8;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +44,7 @@ impl From<StoreError> for Error {
     }
 }
 
-type Result<T> = std::result::Result<T, Error>;
+pub(super) type Result<T> = std::result::Result<T, Error>;
 
 /// Runs `sessiond erasures`; what it prints.
 ///
@@ -62,7 +60,7 @@ pub async fn run(config: &Config, command: ErasuresCommand) -> Result<String> {
     done
 }
 
-async fn open(config: &Config) -> Result<(Arc<dyn Store>, Service)> {
+pub(super) async fn open(config: &Config) -> Result<(Arc<dyn Store>, Service)> {
     let store = open_beside(config, false).await?;
     let service = Service::new(store.clone(), Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()));
     Ok((store, service))
@@ -235,55 +233,8 @@ async fn replay(config: &Config, store: &dyn Store, service: &Service, file: &Pa
     Ok(said)
 }
 
-/// Runs `sessiond receipts`; what it prints if the receipt is genuine.
-///
-/// # Errors
-/// It is not; it cannot be read; the database cannot be had.
-pub async fn receipts(config: &Config, command: ReceiptsCommand) -> Result<String> {
-    let ReceiptsCommand::Verify { file, key, app, user } = command;
-    let text = read(&file)?;
-    let refuse = |why: &str| Error::Input(format!("{}: {why}", file.display()));
-    let json = Json::parse(text.as_bytes(), DEPTH).map_err(|_| refuse("is not JSON"))?;
-    let receipt = Receipt::parse(json).map_err(|why| refuse(&format!("is not a receipt: {why}")))?;
-    let person = match (app, user) {
-        (Some(app), Some(user)) => {
-            let named = |why| Error::Input(format!("--app, --user: {why}"));
-            let (app, user) = (AppName::parse(&app).map_err(named)?, UserId::parse(&user).map_err(named)?);
-            Some(UserKey { app, user })
-        }
-        _ => None,
-    };
-    let given =
-        key.map(|key| PublicKey::parse(&key).map_err(|why| Error::Input(format!("--key: {why}")))).transpose()?;
-    let mut subject = None;
-    let key = match given {
-        Some(key) if person.is_none() => key,
-        given => {
-            let (store, service) = open(config).await?;
-            let deadline = Instant::now() + config.request_timeout;
-            if let Some(person) = &person {
-                subject = Some(service.subject(person, deadline).await?);
-            }
-            let key = match given {
-                Some(key) => key,
-                None => service.receipt_key(deadline).await?,
-            };
-            store.close().await;
-            key
-        }
-    };
-    if !key.verifies(&receipt) {
-        return Err(refuse("is not genuine: it was altered, or another key signed it"));
-    }
-    if subject.is_some_and(|subject| subject != receipt.subject) {
-        return Err(refuse("is genuine, and of another user"));
-    }
-    let of = if subject.is_some() { ", of this user" } else { "" };
-    Ok(format!("genuine: erasure {}{of}, signed by key {} of {}\n", receipt.id, receipt.key_id, receipt.instance))
-}
-
 /// The text of a file, without the byte order mark that some systems put before it.
-fn read(file: &Path) -> Result<String> {
+pub(super) fn read(file: &Path) -> Result<String> {
     let refuse = |why: &dyn std::fmt::Display| Error::Input(format!("{}: {why}", file.display()));
     let bytes = fs::read(file).map_err(|error| refuse(&error))?;
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
