@@ -32,7 +32,7 @@ use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply,
 use crate::http::live::history::session_as;
 use crate::http::live::wait::current;
 use crate::http::live::watched::{Watched, wait_or_cut};
-use crate::http::reply::{Answer, Code, Problem, named};
+use crate::http::reply::{Answer, Code, Problem};
 use crate::http::resources::sessions::cost_of_creation;
 use crate::service::{self, Changed, Guard, Made, Service, StateChange};
 

@@ -11,7 +11,7 @@ use crate::domain::ids::UserKey;
 use crate::domain::json::{ObjectText, push_string};
 use crate::http::call::Call;
 use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
-use crate::http::reply::{self, Answer, Code, Problem, named};
+use crate::http::reply::{self, Answer, Code, Problem};
 
 const TAG: &str = "Access";
 

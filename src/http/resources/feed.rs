@@ -13,7 +13,7 @@ use crate::http::call::{Call, Query};
 use crate::http::describe::{Access, Header, Kind, Operation, PAGE_SIZE, Param, Reply, Serving, WAIT};
 use crate::http::live::stream::{self, Accepts, Frames, Source};
 use crate::http::live::wait::Wait;
-use crate::http::reply::{Answer, Code, Problem};
+use crate::http::reply::{self, Answer, Code, Problem};
 use crate::service::{self, Changes, Error, FeedSubscription, Service};
 
 const AFTER: Param = Param {

@@ -10,7 +10,8 @@ use crate::domain::query::EventQuery;
 use crate::domain::rewind::RewindTarget;
 use crate::http::call::{Call, Received};
 use crate::http::describe::{Access, Body, Header, Operation, Reply, Serving};
-use crate::http::reply::{self, Answer, Code, Problem, named};
+use crate::http::live::history;
+use crate::http::reply::{Answer, Code, Problem};
 use crate::http::resources::sessions::{REPLAYED, of_creation};
 use crate::service::{Changed, Made};
 

@@ -9,7 +9,7 @@ use crate::domain::policy::{Policy, PolicyWrite, StoredPolicy};
 use crate::domain::resolve::Mismatch;
 use crate::http::call::Call;
 use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
-use crate::http::reply::{self, Answer, Code, Problem};
+use crate::http::reply::{Answer, Code, Problem};
 use crate::service::Error;
 
 const TAG: &str = "Policies";

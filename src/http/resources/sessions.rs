@@ -16,8 +16,9 @@ use crate::http::call::{Call, Received};
 use crate::http::describe::{
     Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT,
 };
+use crate::http::live::history;
 use crate::http::live::wait::current;
-use crate::http::reply::{self, Answer, Binding, Code, Problem, named};
+use crate::http::reply::{self, Answer, Binding, Code, Problem};
 use crate::service::{Error, Made};
 
 pub const CREATE: Operation = Operation {

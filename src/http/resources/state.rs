@@ -13,7 +13,7 @@ use crate::domain::{FieldError, Limits, Rejected};
 use crate::http::call::{Call, Query};
 use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving, WAIT};
 use crate::http::live::wait::current;
-use crate::http::reply::{self, Answer, Code, Problem};
+use crate::http::reply::{Answer, Code, Problem};
 use crate::http::resources::events::APPEND_ERRORS;
 use crate::service::{Changed, Error, StateChange, StoredValue};
 
