@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use kinds::{Object, Presence, Shape};
 
 use super::FieldError;
-use super::envelope::{pointer_to, to_camel};
+use super::envelope::pointer_to;
 use super::json::{Json, Kind, ObjectText, push_string};
 
 /// The parts of a content.

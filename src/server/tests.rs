@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
@@ -14,7 +15,6 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
 use super::refusal::{SAFETY, refusal_of_head};
 use super::*;

@@ -1,4 +1,4 @@
-//! The walls between the modules of `src`: what uses what, compared with the arrows of ARCHITECTURE.md, and no circle of files.
+//! The walls between the modules of `src`: what uses what, compared with the arrows of ARCHITECTURE.md.
 //!
 //! A file uses another one if it names something that is defined there. `mod` alone is no use, and what is passed on by `use` counts
 //! as where it is defined. Code of `#[cfg(test)]` may use anything.
@@ -73,8 +73,7 @@ impl Module {
             code.push('\n');
         }
         let mut rest = String::new();
-        let mut statements = code.split_inclusive(';');
-        while let Some(statement) = statements.next() {
+        for statement in code.split_inclusive(';') {
             let at = statement.rfind("use ").filter(|at| {
                 let before = statement[..*at].rsplit('\n').next().unwrap_or_default().trim();
                 before.is_empty() || before == "pub" || before == "pub(super)" || before == "pub(crate)"
@@ -85,7 +84,8 @@ impl Module {
             };
             let is_pub = statement[..at].rsplit('\n').next().is_some_and(|before| before.contains("pub"));
             rest.push_str(&statement[..at]);
-            let tree: String = statement[at + 4..].trim_end_matches(';').split_whitespace().collect::<Vec<_>>().join(" ");
+            let tree: String =
+                statement[at + 4..].trim_end_matches(';').split_whitespace().collect::<Vec<_>>().join(" ");
             self.tree(&tree, &[], is_pub);
         }
         for line in rest.lines() {
@@ -185,28 +185,6 @@ fn fenced(name: &str) -> String {
     block.split_once("```").expect("its end").0.to_owned()
 }
 
-#[test]
-fn no_file_uses_itself_by_way_of_others() {
-    let modules = read();
-    let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (from, to) in self::uses(&modules, false) {
-        uses.entry(from).or_default().insert(to);
-    }
-    let mut circles = Vec::new();
-    for (from, used) in &uses {
-        for to in used {
-            let (mut seen, mut todo) = (BTreeSet::new(), vec![*to]);
-            while let Some(at) = todo.pop() {
-                todo.extend(uses.get(at).into_iter().flatten().filter(|next| seen.insert(**next)));
-            }
-            if seen.contains(from) {
-                circles.push(format!("{from} -> {to}"));
-            }
-        }
-    }
-    assert!(circles.is_empty(), "each of these comes back to where it begins:\n{}", circles.join("\n"));
-}
-
 /// A line of the block is a room and those that it may use: all of them below it, so that no arrow points up. A room is a module,
 /// with what is in it but for rooms of their own; these may use what the room around them may.
 #[test]
@@ -219,9 +197,8 @@ fn a_room_uses_only_those_that_its_arrows_point_to() {
         let below = |used: &&str| rooms[at + 1..].iter().any(|(room, _)| room == used);
         assert!(used.iter().all(below), "{room} may only use rooms that stand below it");
     }
-    let is_in = |file: &str, room: &str| {
-        file.strip_prefix(room).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
-    };
+    let is_in =
+        |file: &str, room: &str| file.strip_prefix(room).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'));
     let room_of = |file: &str| {
         let around = rooms.iter().map(|(room, _)| *room).filter(|room| is_in(file, room));
         around.max_by_key(|room| room.len()).unwrap_or_else(|| panic!("{file} is in no room"))

@@ -427,8 +427,8 @@ pub const HEALTH: Operation = Operation {
     errors: &[],
 };
 
-pub async fn health(_: Call) -> Answer {
-    Answer::ok().json("{\"status\":\"ok\"}")
+pub async fn health(_: Call) -> Result<Answer, Problem> {
+    Ok(Answer::ok().json("{\"status\":\"ok\"}"))
 }
 
 pub const VERSION: Operation = Operation {
@@ -445,10 +445,10 @@ pub const VERSION: Operation = Operation {
     errors: &[],
 };
 
-pub async fn version(_: Call) -> Answer {
+pub async fn version(_: Call) -> Result<Answer, Problem> {
     let mut object = ObjectText::default();
     object.push_str("version", env!("CARGO_PKG_VERSION"));
     object.push_str("language", "rust");
     object.push_str("language_version", env!("CARGO_PKG_RUST_VERSION"));
-    Answer::ok().json(object.close())
+    Ok(Answer::ok().json(object.close()))
 }

@@ -125,6 +125,8 @@ enum Tells {
     Lease(LeaseRefusal),
     Throttle(Throttle),
     Bound(Bound),
+    /// Those that the path takes.
+    Methods(String),
 }
 
 /// The members of a document that only some errors have.
@@ -172,6 +174,7 @@ impl Tells {
             Self::Lease(LeaseRefusal::Fenced { epoch }) => Members { epoch: Some(*epoch), ..none },
             Self::Throttle(throttle) => Members { limit: Some(throttle.limit), ..none },
             Self::Bound(bound) => Members { limit: Some(bound.name()), ..none },
+            Self::Methods(_) => none,
         }
     }
 }
@@ -189,8 +192,6 @@ pub struct Problem {
     pub limit: Option<&'static str>,
     /// The body came in a content coding; the answer says that none is taken.
     pub content_coding: bool,
-    /// The methods that the path takes, if it does not take this one.
-    pub allow: Option<String>,
     /// For the log, not for the client.
     pub cause: Option<String>,
 }
@@ -214,17 +215,7 @@ impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         let outcome = Outcome::NotApplied;
-        Self {
-            code,
-            detail,
-            errors: Vec::new(),
-            tells: None,
-            outcome,
-            limit: None,
-            content_coding: false,
-            allow: None,
-            cause: None,
-        }
+        Self { code, detail, errors: Vec::new(), tells: None, outcome, limit: None, content_coding: false, cause: None }
     }
 
     /// Over a limit, which the metrics know by `limit`.
@@ -235,6 +226,12 @@ impl Problem {
     /// Over a rate, which the metrics know by `limit`.
     pub fn throttled(limit: &'static str, throttle: Throttle, detail: impl Into<String>) -> Self {
         Self { tells: Some(Box::new(Tells::Throttle(throttle))), ..Self::over(limit, Code::RateLimited, detail) }
+    }
+
+    /// The path takes these methods, and not that of the request.
+    pub fn method(allowed: String) -> Self {
+        let detail = "the path does not take this method; `Allow` lists those it does";
+        Self { tells: Some(Box::new(Tells::Methods(allowed))), ..Self::new(Code::MethodNotAllowed, detail) }
     }
 
     /// Shows the first faults; a body may have as many as it has fields.
@@ -351,7 +348,9 @@ impl Problem {
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if let Some(methods) = self.allow.as_deref().and_then(|methods| HeaderValue::from_str(methods).ok()) {
+        if let Some(Tells::Methods(methods)) = self.tells.as_deref()
+            && let Ok(methods) = HeaderValue::from_str(methods)
+        {
             headers.insert(header::ALLOW, methods);
         }
         if self.content_coding {

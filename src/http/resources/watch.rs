@@ -13,7 +13,7 @@ use crate::http::app::App;
 use crate::http::call::{Call, Query};
 use crate::http::describe::{Access, Header, Kind, Operation, Param, Reply, Serving};
 use crate::http::live::stream::{self, Accepts, Frames, Source, reason_object};
-use crate::http::reply::{Code, Problem};
+use crate::http::reply::{Answer, Code, Problem};
 use crate::service::{self, Begin, Follower, Item};
 
 const AFTER_SEQUENCE: Param = Param {

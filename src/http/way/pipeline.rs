@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use axum::body::{Body, HttpBody as _};
 use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH};
 use axum::http::request::Parts;
@@ -41,6 +42,7 @@ impl Api {
     }
 }
 
+#[async_trait]
 impl Site for Api {
     /// Serves a request for which there is a place in a task of its own, to the end: a client that goes away neither cuts a
     /// transaction in two nor keeps its request out of the log.
@@ -215,7 +217,7 @@ async fn handled(
     let is_page = asked.is(|resource| resource.is_page);
     let preflight = cors.preflight();
     let is_preflight = preflight.is_some();
-    if let Err(problem) = edge::check(origins, is_page, &request, asked.arrival.two_lengths) {
+    if let Err(problem) = edge::check(origins, is_page, &request, asked.arrival.has_two_lengths) {
         return Outcome { is_preflight, ..refused(problem) };
     }
     if let Some(answer) = preflight {
@@ -243,8 +245,7 @@ async fn called(api: &Api, asked: &Asked, request: Parts, body: Body, passage: P
         return Err(Problem::new(Code::NotFound, "there is nothing at this path"));
     };
     let Some(endpoint) = resource.endpoint(&asked.method) else {
-        let detail = "the path does not take this method; `Allow` lists those it does";
-        return Err(Problem { allow: Some(resource.allow()), ..Problem::new(Code::MethodNotAllowed, detail) });
+        return Err(Problem::method(resource.allow()));
     };
     let names = resource.names(asked.uri.path());
     let call = Call::new(api.app.clone(), endpoint.operation, names, request, body, passage)?;
