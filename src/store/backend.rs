@@ -20,10 +20,8 @@ use crate::domain::writes::{ChangeRow, Writes};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// A database that can begin transactions.
-pub trait Backend: Send + Sync + 'static {
-    type Tx: Tx;
-
+/// A database, beside its transactions.
+pub trait Database: Send + Sync + 'static {
     /// Whether appends are optimistic: [`Tx::read_heads`], then [`Tx::commit_if_unchanged`].
     fn is_optimistic(&self) -> bool;
     /// Whether [`Tx::create_at_once`] can be used.
@@ -37,7 +35,7 @@ pub trait Backend: Send + Sync + 'static {
     fn fails_by_app(&self) -> bool {
         false
     }
-    /// As of the last [`Backend::check`], if the database is distributed.
+    /// As of the last [`Database::check`], if the database is distributed.
     fn nodes(&self) -> Option<Nodes> {
         None
     }
@@ -49,11 +47,6 @@ pub trait Backend: Send + Sync + 'static {
     fn is_one_statement(&self, query: &SessionQuery) -> bool;
     /// Whether [`Tx::views`] may read it together with other queries.
     fn may_share(&self, query: &SessionQuery) -> bool;
-    /// Begins a read of one snapshot; `single` promises that it will be one statement.
-    fn read(&self, single: bool) -> impl Future<Output = Result<Self::Tx>> + Send;
-    fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
-    /// Begins what one statement will commit: [`Tx::commit_if_unchanged`] or [`Tx::create_at_once`].
-    fn optimistic(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
     fn batching(&self) -> Batching;
     /// Overwrites what was removed by now wherever this process can reach it: in its files.
     fn scrub(&self) -> impl Future<Output = Result<Scrubbed>> + Send;
@@ -66,6 +59,17 @@ pub trait Backend: Send + Sync + 'static {
     }
     fn pool(&self) -> PoolUse;
     fn close(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// A database that can begin transactions. Who begins one is [`run`](super::run) alone.
+pub trait Backend: Database {
+    type Tx: Tx;
+
+    /// Begins a read of one snapshot; `single` promises that it will be one statement.
+    fn read(&self, single: bool) -> impl Future<Output = Result<Self::Tx>> + Send;
+    fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
+    /// Begins what one statement will commit: [`Tx::commit_if_unchanged`] or [`Tx::create_at_once`].
+    fn at_once(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
 }
 
 /// A session row to be inserted.
@@ -189,7 +193,7 @@ pub trait Tx: Sql {
     /// Holds the user for whom this number stands until the transaction ends.
     fn hold_user(&mut self, user: i64, lock: UserLock) -> impl Future<Output = Result<()>> + Send;
 
-    /// Reads sessions, in their order; several only if [`Backend::may_share`] allows each, and all are of one app where
+    /// Reads sessions, in their order; several only if [`Database::may_share`] allows each, and all are of one app where
     /// [`Batching::one_app`].
     fn views(&mut self, queries: &[&SessionQuery]) -> impl Future<Output = Result<Vec<Option<SessionView>>>> + Send;
 

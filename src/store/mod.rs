@@ -2,15 +2,13 @@
 //! of `sql` use one another.
 //!
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
-//! - [`limits`]: every limit of time
+//! - [`limits`]: the settings that bound what is asked of a database
 //! - `url`: what a database URL may hold; `migrations`: what both databases share of them
 //! - `pool`: connections between one transaction and the next
 //! - `sql`: the statements and rows that both databases share
 //! - [`backend`]: what a database brings: lock, load, apply; no rules
 //! - `postgres`, `sqlite`: the two backends
-//! - `runner`: begin, work, commit or release
-//! - `remembered`: the cache of heads
-//! - [`together`]: group commit, and coalesced reads and creations
+//! - [`run`]: the only ways into the database: limits of time, the cache of heads, group commit
 //! - `transactions`: the transactions, written once over [`backend::Tx`], one file for each use
 //! - [`open`]: the database that a URL names
 //! - [`nowhere`]: a store that holds nothing
@@ -30,11 +28,9 @@ pub mod nowhere;
 pub mod open;
 pub(crate) mod pool;
 mod postgres;
-mod remembered;
-pub(crate) mod runner;
+pub mod run;
 mod sql;
 mod sqlite;
-pub mod together;
 mod transactions;
 mod url;
 
@@ -44,8 +40,8 @@ use async_trait::async_trait;
 use backend::{DatabaseClock, Now, Scrubbed, Standby};
 use error::StoreError;
 use pool::{Nodes, PoolUse};
-use runner::{OnCommit, OnWait};
-use together::Sharing;
+use run::together::Sharing;
+use run::{OnCommit, OnWait};
 use tokio::time::Instant;
 
 use crate::domain::access::{ApiKey, Names, TokenEpoch};

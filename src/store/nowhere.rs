@@ -9,8 +9,8 @@ use super::Store;
 use super::backend::{DatabaseClock, Now, Scrubbed, Standby};
 use super::error::{Cause, StoreError};
 use super::pool::{Nodes, PoolUse};
-use super::runner::{OnCommit, OnWait};
-use super::together::Sharing;
+use super::run::together::Sharing;
+use super::run::{OnCommit, OnWait};
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::append::Append;
 use crate::domain::command::{

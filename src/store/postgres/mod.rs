@@ -36,7 +36,8 @@ pub use write::composed;
 use write::{apps_of, create_sessions, insert_sessions, insert_unlisted, list_sessions, write_call};
 
 use super::backend::{
-    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx, UserLock, Verdict,
+    Backend, Batching, Buried, Database, DatabaseClock, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx, UserLock,
+    Verdict,
 };
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
@@ -221,9 +222,7 @@ fn not_allowed(error: StoreError) -> StoreError {
     StoreError::config(format!("{what}: {error}"))
 }
 
-impl Backend for Postgres {
-    type Tx = PgTx;
-
+impl Database for Postgres {
     /// Not behind PgBouncer, where time limits hold within an explicit transaction only.
     fn is_optimistic(&self) -> bool {
         !self.options.pgbouncer
@@ -378,19 +377,6 @@ impl Backend for Postgres {
         query.is_plain() && query.state.as_ref().is_some_and(StateFilter::is_whole)
     }
 
-    async fn read(&self, single: bool) -> Result<PgTx> {
-        let begin = if single && !self.options.pgbouncer { None } else { Some(self.begin_read()) };
-        self.begin(begin).await
-    }
-
-    async fn write(&self) -> Result<PgTx> {
-        self.begin(Some(self.begin_write())).await
-    }
-
-    async fn optimistic(&self) -> Result<PgTx> {
-        self.read(true).await
-    }
-
     /// Half of the connections stay free for reads.
     fn batching(&self) -> Batching {
         Batching { one_app: true, writers: (self.limits.connections as usize / 2).clamp(2, 8) }
@@ -411,6 +397,23 @@ impl Backend for Postgres {
 
     async fn close(&self) {
         self.pool.close().await;
+    }
+}
+
+impl Backend for Postgres {
+    type Tx = PgTx;
+
+    async fn read(&self, single: bool) -> Result<PgTx> {
+        let begin = if single && !self.options.pgbouncer { None } else { Some(self.begin_read()) };
+        self.begin(begin).await
+    }
+
+    async fn write(&self) -> Result<PgTx> {
+        self.begin(Some(self.begin_write())).await
+    }
+
+    async fn at_once(&self) -> Result<PgTx> {
+        self.read(true).await
     }
 }
 

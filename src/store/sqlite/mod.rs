@@ -32,8 +32,8 @@ use write::{
 };
 
 use super::backend::{
-    Backend, Batching, Buried, DatabaseClock, Noted, Now, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx,
-    UserLock, Verdict,
+    Backend, Batching, Buried, Database, DatabaseClock, Noted, Now, OnLocked, Scrubbed, Seen, SessionInsert, Standby,
+    Tx, UserLock, Verdict,
 };
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
@@ -262,9 +262,7 @@ impl OpenFile {
     }
 }
 
-impl Backend for Sqlite {
-    type Tx = SqliteTx;
-
+impl Database for Sqlite {
     fn is_optimistic(&self) -> bool {
         true
     }
@@ -320,20 +318,6 @@ impl Backend for Sqlite {
         query.events.is_none() || query.is_plain()
     }
 
-    async fn read(&self, single: bool) -> Result<SqliteTx> {
-        self.begin(&self.readers, (!single).then_some("begin")).await
-    }
-
-    async fn write(&self) -> Result<SqliteTx> {
-        // A plain BEGIN takes the write lock only at the first write, and fails if someone wrote since the first read.
-        self.begin(&self.writer, Some("begin immediate")).await
-    }
-
-    async fn optimistic(&self) -> Result<SqliteTx> {
-        // Nobody else has the connection that writes; the transaction begins with the writing.
-        self.begin(&self.writer, None).await
-    }
-
     /// There is one connection that writes. A second batch that waits for it starts as soon as the first one ends.
     fn batching(&self) -> Batching {
         Batching { one_app: false, writers: 2 }
@@ -378,6 +362,24 @@ impl Backend for Sqlite {
         // The writer last: the last connection that closes moves the log into the file.
         self.readers.close().await;
         self.writer.close().await;
+    }
+}
+
+impl Backend for Sqlite {
+    type Tx = SqliteTx;
+
+    async fn read(&self, single: bool) -> Result<SqliteTx> {
+        self.begin(&self.readers, (!single).then_some("begin")).await
+    }
+
+    async fn write(&self) -> Result<SqliteTx> {
+        // A plain BEGIN takes the write lock only at the first write, and fails if someone wrote since the first read.
+        self.begin(&self.writer, Some("begin immediate")).await
+    }
+
+    async fn at_once(&self) -> Result<SqliteTx> {
+        // Nobody else has the connection that writes; the transaction begins with the writing.
+        self.begin(&self.writer, None).await
     }
 }
 
