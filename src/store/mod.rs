@@ -4,6 +4,7 @@
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 //! - [`limits`]: the settings that bound what is asked of a database
 //! - `url`: what a database URL may hold; `migrations`: what both databases share of them
+//! - [`shape`]: what kind of thing a database is
 //! - `pool`: connections between one transaction and the next
 //! - `sql`: the statements and rows that both databases share
 //! - [`backend`]: what a database brings: lock, load, apply; no rules
@@ -29,6 +30,7 @@ pub mod open;
 pub(crate) mod pool;
 mod postgres;
 pub mod run;
+pub mod shape;
 mod sql;
 mod sqlite;
 mod transactions;
@@ -42,6 +44,7 @@ use error::StoreError;
 use pool::{Nodes, PoolUse};
 use run::together::Sharing;
 use run::{OnCommit, OnWait};
+use shape::Shape;
 use tokio::time::Instant;
 
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
@@ -377,8 +380,11 @@ pub trait Store: Send + Sync + 'static {
     /// Whom to tell how long each transaction waited for its connection and BEGIN. The first call counts.
     fn watch_waits(&self, on_wait: OnWait);
 
-    /// Whether other processes may write, of whose commits this one is not told.
-    fn is_shared(&self) -> bool;
+    /// As of the last [`Store::check`], where that can change.
+    fn shape(&self) -> Shape;
+
+    /// The kind of the database: `sqlite` or `postgresql`.
+    fn name(&self) -> &'static str;
 
     /// Whom to tell of what this process commits: of events, whichever method they come by, of each session a range of sequences,
     /// each once, also of a commit whose answer was lost; and of other changes that a reader of sessions sees. The first call counts.

@@ -22,6 +22,7 @@ use deadline::Deadline;
 use super::backend::{Backend, Database, Seen, Tx};
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
+use super::shape::Shape;
 use crate::domain::ids::AppName;
 use crate::domain::tag::Timeline;
 use crate::domain::writes::{ChangeRow, Committed, Writes};
@@ -81,7 +82,7 @@ async fn record<X: Tx>(tx: &mut X, told: &[Committed]) -> Result<()> {
 /// How many groups of apps there are, by their numbers, that share a part of the connections.
 const GROUPS: usize = 256;
 
-/// The part of the connections that one app may have where [`Database::fails_by_app`].
+/// The part of the connections that one app may have where a part of them may be silent: where the database is distributed.
 const PART: u32 = 4;
 
 pub struct Runner<B> {
@@ -155,6 +156,10 @@ pub struct Call<'r, B> {
 impl<'r, B: Backend> Call<'r, B> {
     pub fn deadline(&self) -> Deadline {
         self.deadline
+    }
+
+    pub fn shape(&self) -> Shape {
+        self.runner.backend.shape()
     }
 
     /// Asks the database itself, without a transaction.
@@ -256,7 +261,7 @@ impl<'r, B: Backend> Call<'r, B> {
     /// # Errors
     /// The app of the call has as many connections as it may.
     async fn place(&self) -> Result<Option<SemaphorePermit<'r>>> {
-        let group = self.deadline.app().filter(|_| self.runner.backend.fails_by_app());
+        let group = self.deadline.app().filter(|_| self.runner.backend.shape().is_distributed());
         let Some(places) = group.and_then(|app| self.runner.places.get(app as usize % GROUPS)) else {
             return Ok(None);
         };
@@ -316,6 +321,10 @@ pub struct AtOnce<'r, B: Backend> {
 }
 
 impl<B: Backend> AtOnce<'_, B> {
+    pub fn shape(&self) -> Shape {
+        self.tx.shape()
+    }
+
     pub fn timeline(&self) -> Timeline {
         self.tx.timeline()
     }

@@ -32,13 +32,14 @@ use write::{
 };
 
 use super::backend::{
-    Backend, Batching, Buried, Database, DatabaseClock, Noted, Now, OnLocked, Scrubbed, Seen, SessionInsert, Standby,
-    Tx, UserLock, Verdict,
+    Backend, Buried, Database, DatabaseClock, Noted, Now, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx,
+    UserLock, Verdict,
 };
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
 use super::migrations::{Applied, TABLE, all_applied, pending};
 use super::pool::{Connect, Lease, Pool, PoolUse};
+use super::shape::Shape;
 use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
 use super::sql::feed::latest;
 use super::sql::heads::{HeadsQuery, HeadsRow};
@@ -263,13 +264,14 @@ impl OpenFile {
 }
 
 impl Database for Sqlite {
-    fn is_optimistic(&self) -> bool {
-        true
+    const NAME: &'static str = "sqlite";
+
+    fn shape(&self) -> Shape {
+        Shape::File
     }
 
-    /// A statement takes no longer within a transaction than without.
-    fn creates_at_once(&self) -> bool {
-        false
+    fn is_optimistic(&self) -> bool {
+        true
     }
 
     async fn migrate(&self) -> Result<()> {
@@ -319,8 +321,8 @@ impl Database for Sqlite {
     }
 
     /// There is one connection that writes. A second batch that waits for it starts as soon as the first one ends.
-    fn batching(&self) -> Batching {
-        Batching { one_app: false, writers: 2 }
+    fn writers(&self) -> usize {
+        2
     }
 
     /// SQLite overwrites cells that it frees, but not those that it has moved to another page before. Only a file that is written
@@ -649,8 +651,6 @@ fn json_numbers(numbers: &[i64]) -> String {
 
 /// Rows need no locks of their own here: the write transaction has the whole file.
 impl Tx for SqliteTx {
-    const CONCURRENT: bool = false;
-
     fn timeline(&self) -> Timeline {
         self.conn.timeline()
     }

@@ -32,9 +32,10 @@ use super::error::{StoreError, corrupt};
 use super::pool::{Nodes, PoolUse};
 use super::run::remembered::Remembered;
 use super::run::together::Sharing;
-use super::run::together::appends::Appends;
+use super::run::together::appends::{Appends, Batching};
 use super::run::together::calls::Calls;
 use super::run::{Call, OnCommit, OnWait, Runner};
+use super::shape::Shape;
 use super::sql::primitives;
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::append::Append;
@@ -78,7 +79,8 @@ pub struct Transactions<B> {
 
 impl<B: Backend> Transactions<B> {
     pub fn new(backend: B) -> Self {
-        let batching = backend.batching();
+        let one_app = backend.shape().batches_by_app();
+        let batching = Batching { one_app, writers: backend.writers() };
         let (runner, remembered) = (Arc::new(Runner::new(backend)), Arc::new(Remembered::default()));
         let appends = {
             let (runner, remembered) = (runner.clone(), remembered.clone());
@@ -90,8 +92,8 @@ impl<B: Backend> Transactions<B> {
                 })
             })
         };
-        let reads = Calls::new(batching.one_app.then_some(|query: &SessionQuery| query.key.app()));
-        let creations = Calls::new(batching.one_app.then_some(|creation: &Arc<Creation>| creation.key.app()));
+        let reads = Calls::new(one_app.then_some(|query: &SessionQuery| query.key.app()));
+        let creations = Calls::new(one_app.then_some(|creation: &Arc<Creation>| creation.key.app()));
         Self { runner, remembered, appends, reads, creations, salt: OnceCell::new() }
     }
 
@@ -147,10 +149,13 @@ impl<B: Backend> Store for Transactions<B> {
     async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome> {
         let call = self.runner.of(creation.key.app(), deadline);
         let salt = self.salt(&call).await?;
-        let at_once = self.runner.database().creates_at_once();
+        // On a distributed database erasures hold users on the server that all ask, and the rows are elsewhere. On a file a statement
+        // takes no longer within a transaction than without.
+        let shape = self.runner.database().shape();
+        let at_once = shape == Shape::Server && self.runner.database().is_optimistic();
         let mut outcome = None;
         // Two transactions with several requests each could wait for one another: there is no order of both ids and keys.
-        if creation.is_simple() && (creation.request.is_none() || !B::Tx::CONCURRENT) {
+        if creation.is_simple() && (creation.request.is_none() || !shape.is_shared()) {
             let create = async |batch: &[&Arc<Creation>], deadline| {
                 let call = self.runner.resume(deadline);
                 if at_once {
@@ -579,8 +584,12 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.watch_waits(on_wait);
     }
 
-    fn is_shared(&self) -> bool {
-        B::Tx::CONCURRENT
+    fn shape(&self) -> Shape {
+        self.runner.database().shape()
+    }
+
+    fn name(&self) -> &'static str {
+        B::NAME
     }
 
     fn watch_commits(&self, on_commit: OnCommit) {

@@ -52,7 +52,7 @@ pub async fn append<B: Backend>(
     batch: &[Arc<Append>],
 ) -> Result<Option<Vec<Judged>>> {
     let needs = needs(batch.iter().map(|append| &**append));
-    let spans_apps = B::Tx::CONCURRENT && needs.apps.len() > 1;
+    let spans_apps = needs.apps.len() > 1 && call.shape().batches_by_app();
     if spans_apps || batch.iter().any(|append| append.with_state) || remembered.take_doubt() {
         remembered.evict(&needs);
         return Ok(None);
@@ -87,7 +87,7 @@ async fn attempts<B: Backend>(
 ) -> Result<Try> {
     let mut done = Try::Unsure;
     if !remembered.take_cache_doubt() {
-        let (mut heads, missing) = remembered.heads(at_once.timeline(), needs, B::Tx::CONCURRENT);
+        let (mut heads, missing) = remembered.heads(at_once.timeline(), needs, at_once.shape().is_shared());
         if !heads.sessions.is_empty() {
             if !missing.is_empty() {
                 heads.extend(at_once.read(async |tx| tx.read_heads(&missing).await).await?);

@@ -46,7 +46,7 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
             break;
         }
         primitives::finish_purge(tx, &key, incarnation).await?;
-        if begun.elapsed() > SWEEP_TIMES[usize::from(X::CONCURRENT)] {
+        if begun.elapsed() > SWEEP_TIMES[usize::from(tx.shape().is_shared())] {
             break;
         }
     }

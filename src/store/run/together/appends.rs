@@ -25,7 +25,7 @@ use super::turns::Turns;
 use crate::domain::append::{Append, Outcome};
 use crate::domain::command::AppendOutcome;
 use crate::domain::ids::{AppName, ScopeKey, SessionKey};
-use crate::store::backend::{Batching, OnLocked};
+use crate::store::backend::OnLocked;
 use crate::store::error::{Cause, StoreError};
 use crate::store::run::deadline::Deadline;
 
@@ -42,6 +42,15 @@ const MOST_APPENDS: usize = 256;
 const MOST_BYTES: usize = 1 << 20;
 
 type Result<T> = std::result::Result<T, StoreError>;
+
+/// How appends share transactions best.
+#[derive(Debug, Clone, Copy)]
+pub struct Batching {
+    /// A batch is of one app, as of [`Shape::batches_by_app`](crate::store::shape::Shape::batches_by_app).
+    pub one_app: bool,
+    /// How many transactions may run at once.
+    pub writers: usize,
+}
 
 pub struct Appends {
     shared: Arc<Shared>,
