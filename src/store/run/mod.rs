@@ -23,6 +23,7 @@ use super::backend::{Backend, Database, Seen, Tx};
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
 use super::shape::Shape;
+use super::sql::query::Sql as _;
 use crate::domain::ids::AppName;
 use crate::domain::tag::Timeline;
 use crate::domain::writes::{ChangeRow, Committed, Writes};
