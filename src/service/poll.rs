@@ -30,7 +30,7 @@ impl Service {
     /// Looks, while somebody waits, for what other processes have committed. Runs until it is dropped; ends at once where no other
     /// process can write.
     pub async fn poll_forever(&self, every: Duration) {
-        if !self.store.is_shared() {
+        if !self.store.shape().is_shared() {
             return;
         }
         let mut failed = false;

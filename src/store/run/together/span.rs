@@ -1,6 +1,4 @@
-//! The span of a transaction that several requests share.
-//!
-//! It goes to whatever provider of spans the process has, which the store does not know.
+//! The span of what requests share.
 
 use opentelemetry::trace::{Link, SpanBuilder, SpanKind, TraceContextExt as _};
 use opentelemetry::{Context, KeyValue, global};
