@@ -11,7 +11,7 @@ use crate::domain::FieldError;
 use crate::domain::access::Role;
 use crate::domain::json::ObjectText;
 use crate::domain::policy::{Policy, PolicyWrite, StoredPolicy};
-use crate::domain::resolve::Mismatch;
+use crate::domain::refusal::Mismatch;
 use crate::service::Error;
 
 const TAG: &str = "Policies";
