@@ -6,7 +6,7 @@
 
 mod restored;
 mod secrets;
-mod shape;
+pub mod shape;
 
 use std::io;
 use std::sync::Arc;
@@ -35,8 +35,6 @@ use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, Session
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
 use crate::service::{self, Changed, Guard, Made, Service, StateChange};
-
-pub use self::shape::{EVENT_DEFAULTS, action_fields, event_fields};
 
 /// Sessions of ADK's evaluations, which its lists leave out.
 const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];
