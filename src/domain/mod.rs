@@ -21,6 +21,7 @@
 //! - [`lease`]: one turn at a time
 //! - [`history`]: where past values are filed
 //! - [`rewind`]: taking events back
+//! - [`refusal`]: why a write is not made; [`guard`]: what it is judged by, beside what it writes
 //! - [`resolve`]: the result of a change, given the current values
 //! - [`loaded`], [`writes`]: what a decision needs, and what it changes
 //! - [`append`]: what a batch of appends does to what the store holds
@@ -46,6 +47,7 @@ pub mod erasure;
 pub mod event;
 mod fault;
 pub mod feed;
+pub mod guard;
 pub(crate) mod history;
 pub mod ids;
 pub mod json;
@@ -57,6 +59,7 @@ pub(crate) mod ops;
 pub mod policy;
 pub mod query;
 pub mod receipt;
+pub mod refusal;
 pub mod request_key;
 pub mod resolve;
 pub mod rewind;

@@ -6,7 +6,7 @@
 
 mod restored;
 mod secrets;
-mod shape;
+pub mod shape;
 
 use std::io;
 use std::sync::Arc;
@@ -35,8 +35,6 @@ use crate::http::live::watched::{Watched, wait_or_cut};
 use crate::http::reply::{Answer, Code, Problem};
 use crate::http::resources::sessions::cost_of_creation;
 use crate::service::{self, Changed, Guard, Made, Service, StateChange};
-
-pub use self::shape::{EVENT_DEFAULTS, action_fields, event_fields};
 
 /// Sessions of ADK's evaluations, which its lists leave out.
 const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];

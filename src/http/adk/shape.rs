@@ -17,18 +17,6 @@ pub const INTERNAL_PREFIX: &str = "__adk_internal_";
 /// What ADK always shows of an event, with what stands there if the event says nothing.
 pub const EVENT_DEFAULTS: &[(&str, &str)] =
     &[("invocationId", "\"\""), ("author", "\"\""), ("nodeInfo", "{\"path\":\"\"}")];
-/// The fields of an event, or of its actions, that ADK knows.
-pub fn event_fields() -> impl Iterator<Item = &'static str> {
-    adk_only(EVENT_FIELDS)
-}
-
-pub fn action_fields() -> impl Iterator<Item = &'static str> {
-    adk_only(ACTION_FIELDS)
-}
-
-fn adk_only(fields: &'static [&'static str]) -> impl Iterator<Item = &'static str> {
-    fields.iter().copied().filter(|name| !OWN_FIELDS.contains(name))
-}
 
 /// A session without its events.
 pub fn session_object(view: &SessionView) -> ObjectText {

@@ -1,4 +1,4 @@
-//! The description of the API, made from the same table of endpoints as the router.
+//! The description of the API, made from the same table of endpoints as the router, on `base.yaml`: schemas, parameters, headers.
 //!
 //! `openapi.yaml` at the root of the repository is [`yaml()`], `openapi-adk.yaml` is [`adk_yaml()`], committed; a test compares
 //! them. The API tests validate real answers against both. The paths of ADK have a document of their own, as a client that is
@@ -10,15 +10,13 @@ mod examples;
 mod fields;
 mod html;
 mod page;
-mod schemas;
-mod yaml;
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
 
 use axum::http::{Method, StatusCode};
 pub use html::{escape, hash_source};
 pub use page::POLICY as PAGE_POLICY;
-use schemas::{LABEL_NAME, label_value, reference};
 use serde_json::{Map, Value, json};
 
 use crate::domain::Limits;
@@ -26,48 +24,39 @@ use crate::http::describe::{Access, Charge, Header, Kind, PAGE_SIZE, Param, Repl
 use crate::http::reply::Code;
 use crate::http::way::routes::Endpoint;
 
+/// `base.yaml`: the description without its operations. Read when somebody asks for the description, not at start-up.
+#[expect(clippy::expect_used, reason = "the file is embedded, and tests read it")]
+static BASE: LazyLock<Value> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("base.yaml")).expect("base.yaml is YAML"));
+const GUIDE: &str = include_str!("guide.md");
+const ADK: &str = "ADK";
+
 /// The description of the API as YAML, without the paths of ADK.
 pub fn yaml(endpoints: &[Endpoint]) -> String {
-    yaml::to_yaml(&document(endpoints, TITLE, GUIDE, |tag| tag != ADK))
+    to_yaml(&document(endpoints, |tag| tag != ADK))
 }
 
 /// The description of the paths of ADK as YAML.
 pub fn adk_yaml(endpoints: &[Endpoint]) -> String {
-    yaml::to_yaml(&document(endpoints, "sessiond, at the paths of ADK", ADK_GUIDE, |tag| tag == ADK))
+    let mut document = document(endpoints, |tag| tag == ADK);
+    document["info"]["title"] = "sessiond, at the paths of ADK".into();
+    document["info"]["description"] = document["tags"][0]["description"].clone();
+    to_yaml(&document)
 }
 
 /// Both descriptions as a page of HTML, which loads nothing from elsewhere.
 pub fn page(endpoints: &[Endpoint]) -> String {
-    page::render(&document(endpoints, TITLE, GUIDE, |_| true))
+    page::render(&document(endpoints, |_| true))
 }
 
-const TITLE: &str = "sessiond";
-const GUIDE: &str = include_str!("guide.md");
-const ADK: &str = "ADK";
-const ADK_GUIDE: &str = "The paths of ADK's own server, in its shapes, over the same sessions: for clients written for `adk api_server`. \
-     Parameters that are not known are ignored here.";
-
-/// The tags, in the order of the page.
-const TAGS: &[(&str, &str)] = &[
-    ("Sessions", "Create, read, list, change and delete sessions."),
-    ("Events", "The log of a session. Appending an event is how its state changes."),
-    (
-        "Changes",
-        "What was committed, as one sequence, for whoever keeps something beside it: an index, an audit, a cache.",
-    ),
-    ("Export and import", "Sessions with all that belongs to them, as lines of JSON."),
-    ("Policies", "How long the data of an app is kept."),
-    ("State", "The merged state of a session, single keys of it, and app and user state on their own."),
-    ("Leases", "One turn at a time: who was superseded is fenced."),
-    ("Apps and users", "What exists."),
-    ("Erasures", "Users are erased; what tells of it does not name them."),
-    ("Access", "API keys, tokens for one user, and what a credential is worth."),
-    ("System", "Health, readiness, and this description."),
-    (ADK, ADK_GUIDE),
-];
+#[expect(clippy::expect_used, reason = "JSON is YAML's, and the writer is a string")]
+fn to_yaml(document: &Value) -> String {
+    let options = serde_saphyr::ser_options! { compact_list_indent: false, folded_wrap_chars: 110 };
+    serde_saphyr::to_string_with_options(document, options).expect("JSON can be written as YAML")
+}
 
 /// OpenAPI 3.1 of the operations whose tag is wanted.
-fn document(endpoints: &[Endpoint], title: &str, guide: &str, is_wanted: fn(&str) -> bool) -> Value {
+fn document(endpoints: &[Endpoint], is_wanted: fn(&str) -> bool) -> Value {
     let mut responses = Map::new();
     let mut paths = Map::new();
     for endpoint in endpoints.iter().filter(|endpoint| is_wanted(endpoint.operation.tag)) {
@@ -79,32 +68,14 @@ fn document(endpoints: &[Endpoint], title: &str, guide: &str, is_wanted: fn(&str
         }
     }
     responses.sort_keys();
-    let tags = TAGS.iter().filter(|(name, _)| is_wanted(name));
-    let mut document = json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": title,
-            "version": env!("CARGO_PKG_VERSION"),
-            "summary": "Session state for AI agents as a service",
-            "description": guide.trim_end(),
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
-        "servers": [{"url": "/"}],
-        "tags": tags.map(|(name, about)| json!({"name": name, "description": about})).collect::<Vec<_>>(),
-        "paths": paths,
-        "components": {
-            "parameters": parameters(),
-            "headers": headers(),
-            "responses": responses,
-            "schemas": schemas::all(),
-            "securitySchemes": {"bearer": {
-                "type": "http", "scheme": "bearer",
-                "description": "An API key (`sdk_...`), a user token (`sdu_...`) or a JWT of the configured issuer. Where no \
-                                credential is asked for, none is looked at.",
-            }},
-        },
-        "security": [{"bearer": []}, {}],
-    });
+    let mut document = BASE.clone();
+    document["info"]["version"] = env!("CARGO_PKG_VERSION").into();
+    document["info"]["description"] = GUIDE.trim_end().into();
+    if let Some(tags) = document["tags"].as_array_mut() {
+        tags.retain(|tag| tag["name"].as_str().is_some_and(is_wanted));
+    }
+    document["paths"] = paths.into();
+    document["components"]["responses"] = responses.into();
     while remove_unused(&mut document) {}
     document
 }
@@ -132,6 +103,14 @@ fn remove_unused(document: &mut Value) -> bool {
         }
     }
     is_removed
+}
+
+fn schema(name: &str) -> &'static Value {
+    &BASE["components"]["schemas"][name]
+}
+
+fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
 fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
@@ -257,58 +236,13 @@ fn success(reply: &Reply) -> Value {
 }
 
 /// Of what has this schema: a text that is no JSON names its type itself.
-fn media_type(schema: &str) -> String {
-    let schemas = schemas::all();
-    let media = schemas.get(schema).and_then(|schema| schema["contentMediaType"].as_str());
-    media.unwrap_or("application/json").to_owned()
+fn media_type(name: &str) -> &'static str {
+    schema(name)["contentMediaType"].as_str().unwrap_or("application/json")
 }
 
 fn response_headers(names: &[&str]) -> Value {
     let shared = |name: &&str| ((*name).to_owned(), json!({"$ref": format!("#/components/headers/{name}")}));
     names.iter().chain(&["x-request-id"]).map(shared).collect::<Map<_, _>>().into()
-}
-
-fn headers() -> Value {
-    json!({
-        "ETag": {
-            "description": "What the answer shows, to ask with `If-None-Match` and to demand with `If-Match`.",
-            "required": true,
-            "schema": {"type": "string", "pattern": r#"^"[0-9]+(\.[0-9]+\.[0-9]+\.[0-9a-f]+(-[0-9]+)?)?"$"#},
-        },
-        "Location": {
-            "description": "The path of what was created.",
-            "required": true,
-            "schema": {"type": "string", "format": "uri-reference"},
-        },
-        "Idempotent-Replayed": {
-            "description": "`true` if this was a retry, answered with what the first request did.",
-            "schema": {"type": "string", "const": "true"},
-        },
-        "Retry-After": {
-            "description": "Seconds to wait before trying again.",
-            "required": true,
-            "schema": {"type": "string", "pattern": "^[0-9]+$"},
-        },
-        "WWW-Authenticate": {
-            "description": "How to show a credential (RFC 6750).",
-            "required": true,
-            "schema": {"type": "string", "pattern": "^Bearer"},
-        },
-        "RateLimit": {
-            "description": "The limit that refused (`app`, `key` or `user`), the events that are left of it, and in how many \
-                            seconds the request would pass (draft-ietf-httpapi-ratelimit-headers). Of rates alone.",
-            "schema": {"type": "string", "pattern": r#"^"[a-z]+";r=[0-9]+;t=[0-9]+$"#},
-        },
-        "RateLimit-Policy": {
-            "description": "The limits that apply: how many events at once, and in how many seconds they come back. Of rates alone.",
-            "schema": {"type": "string", "pattern": r#"^"[a-z]+";q=[0-9]+;w=[0-9]+(, "[a-z]+";q=[0-9]+;w=[0-9]+)*$"#},
-        },
-        "x-request-id": {
-            "description": "The caller's, if it sent 1 to 128 visible ASCII characters; else a fresh one.",
-            "required": true,
-            "schema": {"type": "string", "pattern": "^[!-~]{1,128}$"},
-        },
-    })
 }
 
 /// The names of the path's parameters among the shared ones: not those of schemas, as generators have one name for both.
@@ -327,59 +261,6 @@ fn path_parameters(endpoint: &Endpoint) -> Vec<&'static str> {
             _ => "KeyIdSegment",
         })
         .collect()
-}
-
-fn parameters() -> Value {
-    let path = |name: &str, schema: &str, example: &str, about: &str| {
-        let schema = reference(schema);
-        json!({"name": name, "in": "path", "required": true, "schema": schema, "description": about, "example": example})
-    };
-    let header = |name: &str, schema: Value, about: &str| json!({"name": name, "in": "header", "schema": schema, "description": about});
-    json!({
-        "AppSegment": path("app", "Id", "support-bot", "The app."),
-        "UserSegment": path("user", "Id", "ada", "The user, within the app."),
-        "SessionSegment": path("session", "SessionId", "s1", "The session, within the user."),
-        "KeyIdSegment": path("id", "KeyId", "k3vq7m2hx4ab", "The id of the API key."),
-        "ErasureSegment": path("id", "KeyId", "019ac5f0-7b1e-7c3a-9d2e-1f2a3b4c5d6e", "The id of the erasure."),
-        "EventSegment": path("event", "Id", "evt-1", "The event's id, within the session."),
-        "KeySegment": path("key", "PathKey", "user:name", "The state key, with its prefix."),
-        "StoredKeySegment": path("key", "StoredPathKey", "user:name", "The state key, with its prefix; not `temp:`."),
-        "If-Match": header(
-            "If-Match",
-            reference("EntityTags"),
-            "Only if the ETag still is this one: whole (nothing that the merged state shows has changed) or just `\"R\"` \
-             (the session's revision is R); `*` for whatever is there. Otherwise 412, and nothing is written.",
-        ),
-        "If-None-Match": header(
-            "If-None-Match",
-            reference("EntityTags"),
-            "304 without a body if the ETag still is this one.",
-        ),
-        "If-None-Match-Any": header(
-            "If-None-Match",
-            json!({"type": "string", "pattern": "^\\*$"}),
-            "`*`: only if there is none yet. Otherwise 412, and nothing is written.",
-        ),
-        "Idempotency-Key": header(
-            "Idempotency-Key",
-            reference("Id"),
-            "Names the request, so that it changes nothing twice when it is sent again. It is the id of the event that the \
-             request appends; where none is appended, what the request made or changed remembers it.",
-        ),
-        "Last-Event-ID": header(
-            "Last-Event-ID",
-            json!({"type": "string", "pattern": "^([0-9]+(-[0-9a-f]+-[0-9a-f]{8})?)?$"}),
-            "Begin behind this event: the `id` of the last frame that had one, or a sequence. It wins over the query.",
-        ),
-        "Sessiond-Lease": header(
-            "Sessiond-Lease",
-            json!({"type": "string", "pattern": "^[0-9]+(-[0-9a-fA-F]{1,16})?$"}),
-            "The lease that the write is made under: `EPOCH-INCARNATION`, or `EPOCH` alone. 409 `fenced` if it was superseded, \
-             and nothing is written; an append extends it. Without this header, a lease with `exclusive: all` refuses the \
-             write until it expires.",
-        ),
-        "x-request-id": header("x-request-id", json!({"type": "string"}), "Names the request in the answer and in the server's log."),
-    })
 }
 
 fn header_name(header: Header) -> &'static str {
@@ -424,9 +305,11 @@ fn query(param: &Param) -> Value {
         Kind::Incarnation => json!({"type": "string", "pattern": "^[0-9a-fA-F]{1,16}$"}),
         // An exploded form has one parameter for each member, of the member's name.
         Kind::Labels => {
-            let name = format!(r"^{}\.{LABEL_NAME}$", param.name);
+            let labels = schema("Labels");
+            let pattern = labels["propertyNames"]["pattern"].as_str().unwrap_or_default();
+            let name = format!(r"^{}\.{}", param.name, pattern.trim_start_matches('^'));
             // In a query, all of these are text.
-            let mut value = label_value();
+            let mut value = labels["additionalProperties"].clone();
             value["type"] = json!(["string", "number", "boolean"]);
             let schema = json!({"type": "object", "patternProperties": {name: value}, "additionalProperties": false});
             return json!({
@@ -435,4 +318,127 @@ fn query(param: &Param) -> Value {
         }
     };
     json!({"name": param.name, "in": "query", "schema": schema, "description": param.about})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Kind as Caller;
+    use crate::domain::access::Role;
+    use crate::domain::event::{ACTION_DEFAULTS, ACTION_FIELDS, EVENT_FIELDS, OWN_FIELDS};
+    use crate::domain::feed::ChangeKind;
+    use crate::domain::json::Json;
+    use crate::domain::lease::Exclusive;
+    use crate::domain::ops::Op;
+    use crate::domain::template::{Braces, MAX_NAMES, Missing};
+    use crate::domain::writes::Removal;
+    use crate::http::ENDPOINTS;
+    use crate::http::adk::shape::EVENT_DEFAULTS;
+    use crate::http::problem::Outcome;
+
+    #[test]
+    fn every_component_of_the_base_is_used_and_every_reference_resolves() {
+        fn check(document: &Value, value: &Value) {
+            match value {
+                Value::Object(members) => {
+                    if let Some(target) = members.get("$ref").and_then(Value::as_str) {
+                        let pointer = target.strip_prefix('#').expect("a local reference");
+                        assert!(document.pointer(pointer).is_some(), "{target}");
+                    }
+                    members.values().for_each(|value| check(document, value));
+                }
+                Value::Array(items) => items.iter().for_each(|value| check(document, value)),
+                _ => {}
+            }
+        }
+        let document = document(ENDPOINTS, |_| true);
+        check(&document, &document);
+        for kind in ["parameters", "headers", "schemas"] {
+            let names = |of: &Value| -> Vec<String> {
+                of["components"][kind].as_object().expect("components").keys().cloned().collect()
+            };
+            assert_eq!(names(&document), names(&BASE), "{kind}");
+        }
+        let tags: HashSet<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.operation.tag).collect();
+        let listed = document["tags"].as_array().expect("tags");
+        assert_eq!(listed.iter().filter_map(|tag| tag["name"].as_str()).collect::<HashSet<_>>(), tags);
+        assert_eq!(listed.len(), tags.len(), "a tag twice");
+    }
+
+    /// Of the words that the code has in a list, the base has the same.
+    #[test]
+    fn lists_of_words_are_those_of_the_code() {
+        let of = |at: &str, expected: &[&str]| {
+            let (name, pointer) = at.split_once('/').unwrap_or((at, ""));
+            let found = schema(name).pointer(&format!("/{pointer}")).expect(at);
+            let mut found: Vec<&str> = match found {
+                Value::Object(members) => members.keys().map(String::as_str).collect(),
+                words => words.as_array().expect(at).iter().filter_map(Value::as_str).collect(),
+            };
+            let mut expected = expected.to_vec();
+            // Names of fields have no order.
+            if !at.ends_with("enum") {
+                found.sort_unstable();
+                expected.sort_unstable();
+            }
+            assert_eq!(found, expected, "{at}");
+        };
+        of("Role/enum", &Role::ALL.map(Role::as_str));
+        of("Change/properties/kind/enum", ChangeKind::NAMES);
+        of("Render/properties/braces/anyOf/0/enum", Braces::WORDS);
+        of("Render/properties/missing/anyOf/0/enum", Missing::WORDS);
+        of("TakeLease/properties/exclusive/enum", &Exclusive::ALL.map(Exclusive::as_str));
+        of("GrantedLease/properties/exclusive/enum", &Exclusive::ALL.map(Exclusive::as_str));
+        of("Problem/properties/outcome/enum", &[Outcome::NotApplied, Outcome::Unknown].map(Outcome::as_str));
+        of("Caller/properties/kind/enum", &[Caller::None, Caller::Key, Caller::Token, Caller::Jwt].map(Caller::as_str));
+        let removals = [Removal::Deleted, Removal::Expired, Removal::Retention];
+        of("Change/properties/reason/enum", &removals.map(Removal::as_str));
+        assert!(
+            schema("Render")["properties"]["template"]["description"]
+                .as_str()
+                .unwrap()
+                .contains(&MAX_NAMES.to_string())
+        );
+
+        let defaults =
+            |of: &[(&'static str, &str)]| -> Vec<&'static str> { of.iter().map(|(name, _)| *name).collect() };
+        let of_adk = |fields: &[&'static str]| -> Vec<&'static str> {
+            fields.iter().copied().filter(|name| !OWN_FIELDS.contains(name)).collect()
+        };
+        let shown = defaults(ACTION_DEFAULTS);
+        of("AdkEvent/properties", &of_adk(EVENT_FIELDS));
+        of("AdkEvent/required", &[vec!["id", "timestamp", "actions"], defaults(EVENT_DEFAULTS)].concat());
+        of("AdkEvent/properties/actions/properties", &of_adk(ACTION_FIELDS));
+        of("AdkEvent/properties/actions/required", &shown);
+        of("AdkRestoredEvent/properties/actions/properties", &shown);
+    }
+
+    #[test]
+    fn the_operators_are_those_that_the_code_takes() {
+        let operators = schema("StateOp")["properties"]["op"]["enum"].as_array().unwrap();
+        for operator in operators {
+            let takes = |value: Option<&str>| Op::parse(operator.as_str().unwrap(), value.map(Json::trusted)).is_ok();
+            assert!([None, Some("1"), Some("[]"), Some("{}")].into_iter().any(takes), "{operator}");
+        }
+        let message = Op::parse("", None).unwrap_err();
+        assert_eq!(message.matches('`').count() / 2, operators.len() + 1, "{message}");
+    }
+
+    /// By a parser; generators of clients use others, some of YAML 1.1.
+    #[test]
+    fn what_is_written_is_read_back() {
+        let odd = json!({
+            "": ["yes", "No", "on", "y", "null", "~", "1", "1.0", "1e3", "- a", "a: b", "a #b", "'", "\"", "é", " a", "a ", "\t"],
+            "y": [0, -1, 1e-6, 1.5e300, 0.25, 9_007_199_254_740_993_i64, null, true, [], {}, [[], ["c"]]],
+            "lines": "a\n\n  b: c\n# d\ne", "folded": "many words ".repeat(40).trim_end(), "spaces": "two  spaces ".repeat(40),
+        });
+        for value in [odd, document(ENDPOINTS, |_| true)] {
+            let text = to_yaml(&value);
+            let read: Value = serde_saphyr::from_str(&text).unwrap();
+            assert_eq!(read, value);
+        }
+        let odd = to_yaml(&json!({"y": "no", "least": 1e-6}));
+        assert_eq!(odd, "\"y\": \"no\"\nleast: 1.0e-6\n");
+        assert!(!to_yaml(&document(ENDPOINTS, |_| true)).contains(": &"), "an anchor");
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::domain::feed::FeedPosition;
 use crate::domain::lease::LeaseRefusal;
-use crate::domain::resolve::{Bound, Mismatch};
+use crate::domain::refusal::{Bound, Mismatch};
 use crate::domain::{FieldError, Rejected};
 use crate::service::{Cause, Error};
 use crate::store::error::StoreError;

@@ -6,7 +6,7 @@ use crate::domain::FieldError;
 use crate::domain::access::Role;
 use crate::domain::json::ObjectText;
 use crate::domain::policy::{Policy, PolicyWrite, StoredPolicy};
-use crate::domain::resolve::Mismatch;
+use crate::domain::refusal::Mismatch;
 use crate::http::call::Call;
 use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
 use crate::http::reply::{Answer, Code, Problem};

@@ -7,7 +7,7 @@ use crate::domain::change::{Keys, WrittenEdit, check_value};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{EventId, ScopeKey};
 use crate::domain::query::{ScopeView, StateFilter};
-use crate::domain::resolve::Mismatch;
+use crate::domain::refusal::Mismatch;
 use crate::domain::scope::{Scope, split};
 use crate::domain::{FieldError, Limits, Rejected};
 use crate::http::call::{Call, Query};
