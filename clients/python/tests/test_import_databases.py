@@ -24,7 +24,7 @@ from google.genai import types
 from sqlalchemy import create_engine
 
 from sessiond_adk._exact import camel, read, same
-from sessiond_adk._lines import StoredEvent, StoredSession, stored_lines
+from sessiond_adk._lines import SessionLines, StoredEvent, StoredSession
 
 from .support import postgres
 from .support.process import Server
@@ -368,15 +368,16 @@ async def test_other_schemas_are_refused_before_anything_is_read(tmp_path: Path)
     assert (done.returncode, done.stdout) == (2, "") and "version 2" in done.stderr
     missing = run(None, f"sqlite:///{tmp_path}/typo.db")
     assert (missing.returncode, missing.stdout) == (2, "") and "there is no file" in missing.stderr
-    wrong = run(None, "postgresql://u:secret@127.0.0.1:1/d")
-    assert wrong.returncode == 1 and "secret" not in wrong.stderr and "Traceback" not in wrong.stderr
+    for uri in ("postgresql://u:secret@127.0.0.1:1/d", "mysql://u:secret@h/d"):
+        wrong = run(None, uri)
+        assert wrong.returncode != 0 and "secret" not in wrong.stderr and "Traceback" not in wrong.stderr
 
 
 def lines(state: str, *events: tuple[str, str]) -> list[dict[str, Any]]:
     stored = [StoredEvent(id, read(fields), "7") for id, fields in events]
-    session = StoredSession("a", "u", "s", read(state), Decimal(1), Decimal(9), stored)
-    written = stored_lines(session, saw=(1, 0), told=[])
-    assert written == stored_lines(session, saw=(1, 0), told=[])
+    written = SessionLines(StoredSession("a", "u", "s", read(state), Decimal(1), Decimal(9)), stored)
+    written.end(saw=(1, 0))
+    assert list(written) == list(written)
     return [json.loads(text, parse_float=str, parse_int=str) for text in written]
 
 
@@ -426,6 +427,60 @@ def test_what_no_event_explains_is_the_base_or_the_last_event() -> None:
     assert closing["event"]["actions"] == {"stateDelta": {"b": "3"}, "stateOps": [{"op": "remove", "key": "gone"}]}
     assert (end["revision"], end["state"]) == ("2", {"b": "3"})
     assert same("[1, 1E2]", "[1.0,100]") and not same("1", "true") and not same("1", '"1"')
+
+
+async def test_what_cannot_be_taken_is_named_and_the_rest_goes_on(server: Server, tmp_path: Path) -> None:
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    source = SqliteSessionService(str(path))
+    for id in ("bad_event", "bad_state", "good", "nan"):
+        session = await source.create_session(app_name=app, user_id="u", session_id=id, state={"k": 1})
+        await source.append_event(session, said("e", 1000.0, {"k": 2}))
+    for user in ("nan_state", "u"):
+        await source.create_session(app_name=f"{app}_2", user_id=user, session_id="s", state={"user:k": 1})
+    with sqlite3.connect(path) as db:
+        db.execute("update user_states set state = '{\"k\": NaN}' where user_id = 'nan_state'")
+        db.execute("insert into app_states values ('', '{\"k\": 1}', 1)")
+        db.execute("update events set event_data = '{' where session_id = 'bad_event'")
+        db.execute("update sessions set state = '[]' where id = 'bad_state'")
+        not_a_number = '{"author":"a","actions":{"state_delta":{"k":NaN}}}'
+        db.execute("update events set event_data = ? where session_id = 'nan'", (not_a_number,))
+    done = run(server, f"sqlite:///{path}")
+    assert (done.returncode, counts(done)) == (1, "3 created, 0 unchanged, 0 skipped, 5 failed")
+    # A state is of no session; nor is an app without a name.
+    assert [(each["app"], each.get("userId"), each.get("session")) for each in told(done)] == [
+        ("", None, None),
+        (app, "u", "bad_event"),
+        (app, "u", "bad_state"),
+        (app, "u", "nan"),
+        (f"{app}_2", "nan_state", None),
+    ]
+    assert all(each["result"] == "failed" for each in told(done))
+    assert state_of(server, f"{app}_2", "u", "s") == {"user:k": 1}
+    assert state_of(server, f"{app}_2", "nan_state", "s") == {}
+
+
+async def test_sessions_have_the_ids_that_they_have_here_and_their_creation(server: Server, tmp_path: Path) -> None:
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    source = SqliteSessionService(str(path))
+    session = await source.create_session(app_name=app, user_id="ada", session_id="s9", state={"b": 1})
+    await source.append_event(session, said("e1", 101.0, {"b": 1}))
+    with sqlite3.connect(path) as db:
+        db.execute("pragma foreign_keys = off")
+        db.execute("update sessions set id = ' s9 ', create_time = 100.5, update_time = 200.25")
+        db.execute("update events set session_id = ' s9 '")
+    for became in ("1 created, 0 unchanged", "0 created, 1 unchanged"):
+        assert counts(run(server, f"sqlite:///{path}")) == f"{became}, 0 skipped, 0 failed"
+        with httpx.Client(base_url=f"{server.url}/v1/apps/{app}/users/ada/sessions") as client:
+            here = client.get("/s9").json()
+            assert (here["id"], here["state"], here["revision"], here["createTime"]) == ("s9", {"b": 1}, 1, 100.5)
+            assert client.get("/s9/events/e1").json()["commitTime"] == 101
+    # Of two that have one id here, the second is told of.
+    with sqlite3.connect(path) as db:
+        for id in ("s9", "  "):
+            db.execute("insert into sessions values (?, 'ada', ?, '{}', 100.5, 200.5)", (app, id))
+    again = run(server, f"sqlite:///{path}")
+    assert (again.returncode, counts(again)) == (1, "0 created, 1 unchanged, 0 skipped, 2 failed")
+    assert sorted(each["code"] for each in told(again)) == ["invalid_argument", "session_already_exists"]
 
 
 @pytest.mark.parametrize("name", ["", "x" * 257, "a\nb", ".."])

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 from urllib.parse import quote, unquote, urlsplit
 
-from ._exact import Fault, Number, read
+from ._exact import Fault, Number, read_plain, whole
 from ._lines import LAST_SECOND, Refused, StoredEvent, StoredSession, Told, seconds_of_millis
+
+# How many rows are read at a time: names of sessions, and events.
+_NAMES = 10_000
+_EVENTS_READ = 200
 
 _SCHEMES = ("sqlite", "postgresql", "postgres")
 
@@ -74,6 +79,7 @@ def is_database(uri: str) -> bool:
 
 class _Connection(Protocol):
     async def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]: ...
+    def pages(self, sql: str, *values: str) -> AsyncIterator[list[tuple[Any, ...]]]: ...
     async def tables(self) -> list[str]: ...
     async def columns(self, table: str) -> dict[str, str]: ...
     async def begin(self) -> None: ...
@@ -93,8 +99,18 @@ class _Sqlite:
         # What is no UTF-8 is half a character, too, and is told of as one.
         self._db.text_factory = lambda data: data.decode(errors="surrogateescape")
 
+    def _execute(self, sql: str, values: tuple[str, ...]) -> sqlite3.Cursor:
+        # Text that is no UTF-8 goes back as it came.
+        bound = [text if whole(text) == text else text.encode(errors="surrogateescape") for text in values]
+        return self._db.execute(sql, bound)
+
     async def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
-        return self._db.execute(sql, values).fetchall()
+        return self._execute(sql, values).fetchall()
+
+    async def pages(self, sql: str, *values: str) -> AsyncIterator[list[tuple[Any, ...]]]:
+        cursor = self._execute(sql, values)
+        while rows := cursor.fetchmany(_EVENTS_READ):
+            yield rows
 
     async def tables(self) -> list[str]:
         return [
@@ -122,9 +138,12 @@ class _Postgres:
         self._db = connection
 
     async def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
-        place = iter(range(1, 1 + len(values)))
-        sql = re.sub(r"\?", lambda _: f"${next(place)}", sql)
-        return [tuple(row.values()) for row in await self._db.fetch(sql, *values)]
+        return [tuple(row.values()) for row in await self._db.fetch(_numbered(sql), *values)]
+
+    async def pages(self, sql: str, *values: str) -> AsyncIterator[list[tuple[Any, ...]]]:
+        cursor = await self._db.cursor(_numbered(sql), *values)
+        while rows := await cursor.fetch(_EVENTS_READ):
+            yield [tuple(row.values()) for row in rows]
 
     async def tables(self) -> list[str]:
         sql = "select table_name::text from information_schema.tables where table_schema = any(current_schemas(false))"
@@ -145,6 +164,12 @@ class _Postgres:
         await self._db.close()
 
 
+def _numbered(sql: str) -> str:
+    """Returns a statement with PostgreSQL's parameters."""
+    first, *others = sql.split("?")
+    return first + "".join(f"${place}{text}" for place, text in enumerate(others, 1))
+
+
 def _file(uri: str) -> str:
     path = unquote(urlsplit(f"sqlite://{uri.partition('://')[2]}").path)[1:]
     if not Path(path).is_file():
@@ -163,14 +188,6 @@ async def _connect(uri: str) -> _Connection:
     # SQLAlchemy's name for the parameter.
     url = re.sub(r"([?&])ssl=", r"\1sslmode=", f"postgresql://{rest}")
     return _Postgres(await asyncpg.connect(url))
-
-
-@dataclass(frozen=True)
-class Name:
-    """A session's place."""
-
-    user: str
-    id: str
 
 
 class Database:
@@ -195,11 +212,19 @@ class Database:
         sql = "select app_name from sessions union select app_name from app_states"
         return sorted(app for (app,) in await self._db.rows(sql))
 
-    async def sessions(self, app: str) -> list[Name]:
-        """Returns the names of an app's sessions, by user and id."""
+    async def sessions(self, app: str) -> AsyncIterator[tuple[str, str]]:
+        """Yields users and ids of an app's sessions, by their bytes."""
         order = f"user_id{self._db.collate}, id{self._db.collate}"
-        rows = await self._db.rows(f"select user_id, id from sessions where app_name = ? order by {order}", app)
-        return [Name(user, id) for user, id in rows]
+        after = f"and ({order}) > (cast(? as text), cast(? as text))"
+        last: tuple[str, ...] = ()
+        while True:
+            sql = f"select user_id, id from sessions where app_name = ? {after if last else ''} order by {order}"
+            rows = await self._db.rows(f"{sql} limit {_NAMES}", app, *last)
+            for user, id in rows:
+                yield user, id
+            if len(rows) < _NAMES:
+                return
+            last = rows[-1]
 
     async def owners(self, app: str) -> list[str]:
         """Returns the users who have state in an app."""
@@ -217,42 +242,43 @@ class Database:
 
     async def _shared(self, sql: str, *names: str) -> dict[str, Any]:
         rows = await self._db.rows(sql, *names)
-        return _object(rows[0][0]) if rows else {}
+        return _object(rows[0][0])[0] if rows else {}
 
-    async def session(self, app: str, name: Name, told: list[Told]) -> StoredSession | None:
-        """Returns a session as of one moment, in ADK's order; None if it is no more there.
+    @asynccontextmanager
+    async def session(
+        self, app: str, user: str, id: str
+    ) -> AsyncIterator[tuple[StoredSession, AsyncIterator[list[StoredEvent]]] | None]:
+        """Opens a session, and its events in any order; None if it is no more there.
 
-        A state or an event that is no object of JSON is empty; `told` is told of it.
+        What is read until it is closed is of one moment. A state or an event that is no object of JSON is empty.
         """
         await self._db.begin()
         try:
             where = "app_name = ? and user_id = ?"
             sql = f"select cast(state as text), create_time, update_time from sessions where {where} and id = ?"
-            rows = await self._db.rows(sql, app, name.user, name.id)
+            rows = await self._db.rows(sql, app, user, id)
             if not rows:
-                return None
-            columns = ", ".join(self._columns.values())
-            events = await self._db.rows(
-                f"select {self._place()}, {columns} from events where {where} and session_id = ?",
-                app,
-                name.user,
-                name.id,
-            )
+                yield None
+                return
+            (text, created, updated), *_ = rows
+            state: dict[str, Any] = {}
+            faults: tuple[Fault, ...] = ()
+            try:
+                state, _ = _object(text)
+            except Refused as error:
+                faults = tuple(each.fault for each in error.told)
+            found = StoredSession(app, user, id, state, self._moment(created), self._moment(updated), faults)
+            columns = ", ".join((self._place(), *self._columns.values()))
+            sql = f"select {columns} from events where {where} and session_id = ?"
+            yield found, self._events(self._db.pages(sql, app, user, id))
         finally:
             await self._db.end()
-        (text, created, updated), *_ = rows
-        state: dict[str, Any] = {}
-        try:
-            state = _object(text)
-        except Refused as error:
-            told += error.told
-        session = StoredSession(app, name.user, name.id, state, self._moment(created), self._moment(updated))
-        for place, *values in events:
-            row = dict(zip(self._columns, values, strict=True))
-            session.events.append(self._go(row, place, told) if self.kind is Kind.GO else self._json(row, place, told))
-        # By time; not by the column's, which may be that of a clock on a wall: it shows some hours twice.
-        session.events.sort(key=lambda event: (_seconds(event.time), *event.order))
-        return session
+
+    async def _events(self, pages: AsyncIterator[list[tuple[Any, ...]]]) -> AsyncIterator[list[StoredEvent]]:
+        event = self._go if self.kind is Kind.GO else self._json
+        names = tuple(self._columns)
+        async for rows in pages:
+            yield [event(dict(zip(names, row[1:], strict=True)), row[0]) for row in rows]
 
     def _place(self) -> str:
         """Returns what decides between events of the same time: that one was appended later; or its id, as in ADK."""
@@ -260,28 +286,37 @@ class Database:
             return "0"
         return "rowid" if self._db.is_sqlite else "ctid"
 
-    def _json(self, row: dict[str, Any], place: Any, told: list[Told]) -> StoredEvent:
-        id = row["id"]
+    def _json(self, row: dict[str, Any], place: Any) -> StoredEvent:
         fields: dict[str, Any] = {}
-        try:
-            if row["event_data"] is not None:
-                fields = _object(row["event_data"])
-        except Refused as error:
-            told += [Told(each.fault, id) for each in error.told]
+        is_plain = True
+        faults: tuple[Fault, ...] = ()
+        if (text := row["event_data"]) is not None:
+            try:
+                fields, is_plain = _object(text)
+            except Refused as error:
+                faults = tuple(each.fault for each in error.told)
         # What the column says counts.
         fields.pop("invocation_id", None)
         invocation = fields.pop("invocationId", None) if not row["invocation_id"] else row["invocation_id"]
         said = fields.pop("timestamp", None)
-        if not isinstance(said, Number) or not Decimal(said).is_finite():
-            said = Number(f"{self._moment(row['timestamp']).normalize():f}")
+        if is_plain and type(said) in (int, float):
+            said = Number(repr(said))
+        time = Decimal(said) if isinstance(said, Number) else Decimal("NaN")
+        if not time.is_finite():
+            time = self._moment(row["timestamp"])
+            said = _number(time)
         # ADK for TypeScript counts milliseconds, in a column of SQLite as an integer.
-        elif self.kind is Kind.TYPESCRIPT or type(row["timestamp"]) is int or Decimal(said) > LAST_SECOND:
-            said = seconds_of_millis(Decimal(said))
-        return StoredEvent(id, ({"invocationId": invocation} if invocation else {}) | fields, said, (place, id))
+        elif self.kind is Kind.TYPESCRIPT or type(row["timestamp"]) is int or time > LAST_SECOND:
+            said = seconds_of_millis(time)
+            time = Decimal(said)
+        if invocation:
+            fields = {"invocationId": invocation, **fields}
+        return StoredEvent(row["id"], fields, said, (time, place, row["id"]), is_plain, faults)
 
-    def _go(self, row: dict[str, Any], place: Any, told: list[Told]) -> StoredEvent:
-        id = row["id"]
+    def _go(self, row: dict[str, Any], place: Any) -> StoredEvent:
         fields: dict[str, Any] = {}
+        faults = []
+        is_plain = True
         for column, name in _GO_FIELDS.items():
             value = row.get(column)
             if value is None or value in ("", b"", 0):
@@ -291,14 +326,17 @@ class Database:
             elif column in _GO_FLAGS:
                 fields[name] = True
             else:
+                text = value.decode(errors="surrogateescape") if isinstance(value, bytes) else value
                 try:
-                    read_value = read(value.decode(errors="surrogateescape") if isinstance(value, bytes) else value)
+                    read_value, plain = read_plain(text)
                 except ValueError as error:
-                    told.append(Told(Fault(f"/{name}", f"is no JSON: {error}", "nothing"), id))
+                    faults.append(Fault(f"/{name}", f"is no JSON: {error}", "nothing"))
                     continue
+                is_plain = is_plain and plain
                 if read_value is not None:
                     fields[name] = read_value
-        return StoredEvent(id, fields, Number(f"{self._moment(row['timestamp']).normalize():f}"), (place, id))
+        time = self._moment(row["timestamp"])
+        return StoredEvent(row["id"], fields, _number(time), (time, place, row["id"]), is_plain, tuple(faults))
 
     def _moment(self, value: Any) -> Decimal:
         """Returns a time of a column, in seconds, with microseconds."""
@@ -310,10 +348,8 @@ class Database:
         return number / 1000 if type(value) is int and self.kind is not Kind.SQLITE else number
 
 
-def _seconds(time: str | Number) -> Decimal:
-    number = Decimal(time)
-    # What is no time at all comes last, and is told of where it is written.
-    return number if number.is_finite() else Decimal("Infinity")
+def _number(seconds: Decimal) -> Number:
+    return Number(f"{seconds.normalize():f}")
 
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d+))?\s*(?:(Z)|([+-])(\d\d):?(\d\d))?")
@@ -337,19 +373,19 @@ def _written(text: str) -> Decimal:
     return _micros(moment) + Decimal(f"0.{(fraction or '0')[:6]}")
 
 
-def _object(text: str) -> dict[str, Any]:
-    """Returns the object of a text.
+def _object(text: str) -> tuple[dict[str, Any], bool]:
+    """Returns the object of a text, and whether it is plain, as `read_plain` does.
 
     Raises:
       Refused: It is none.
     """
     try:
-        value = read(text)
+        value, is_plain = read_plain(text)
     except ValueError as error:
         raise Refused([Told(Fault("", f"is no JSON: {error}", "an empty object"))]) from None
     if not isinstance(value, dict):
         raise Refused([Told(Fault("", "is no object of JSON", "an empty object"))])
-    return cast(dict[str, Any], value)
+    return value, is_plain
 
 
 async def open_database(uri: str) -> Database:
