@@ -1,5 +1,6 @@
 """`python -m sessiond_adk.import` reads the databases of ADK's own services, which these services made here."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -7,8 +8,10 @@ import sqlite3
 import subprocess
 import sys
 import uuid
+from collections.abc import Callable
 from contextlib import ExitStack
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 from sqlalchemy import create_engine
 
-from sessiond_adk._exact import camel, read, same
+from sessiond_adk._exact import Encoder, camel, encode, read, read_exactly, read_plain, same
 from sessiond_adk._lines import SessionLines, StoredEvent, StoredSession
 
 from .support import postgres
@@ -413,6 +416,69 @@ def test_names_are_camel_case_and_keys_of_data_and_numbers_stay() -> None:
     }
     names = ("session_id", "session_Id", "id_", "_id", "session__id", "a1_2b")
     assert [camel(name) for name in names] == ["sessionId", "session_Id", "id_", "_id", "session__id", "a12b"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"author": "ü „x“ \u0001\u007f\u2028 😀", "long_running_tool_ids": ["t_1"], "partial": False, "id": "x"},
+        {"content": {"parts": [{"function_call": {"args": {"a_b": [{"c_d": -0.5}, 10**30, 1e16, 1e-7, 0.1 + 0.2]}}}]}},
+        {
+            "actions": {
+                "state_delta": {"temp:t": 1, "user:g_h": 1.0, "k_l": {"a": []}},
+                "artifact_delta": {"a_b.txt": 1},
+            }
+        },
+        {"actions": {"requested_tool_confirmations": {"k_l": {"some_field": 1, "payload": {"m_n": "a_b"}}}}},
+        {
+            "actions": {"compaction": {"start_timestamp": 1795579734880, "end_timestamp": 1.5}},
+            "usage_metadata": {"a_b": 1},
+        },
+        {"custom_metadata": nested(60)},
+        {"function_call": 1, "functionCall": 2},
+    ],
+)
+@pytest.mark.parametrize("spaced", [True, False])
+@pytest.mark.parametrize("escaped", [True, False])
+def test_the_short_way_leads_to_the_same_bytes(fields: dict[str, Any], spaced: bool, escaped: bool) -> None:
+    text = json.dumps(fields, ensure_ascii=escaped, separators=(", ", ": ") if spaced else (",", ":"))
+
+    def written(reader: Callable[[str], tuple[Any, Encoder | None]]) -> list[bytes]:
+        def event(reader: Callable[[str], tuple[Any, Encoder | None]]) -> StoredEvent:
+            value, encoder = reader(text)
+            return StoredEvent("e", value, "7", encode=encoder, exactly=partial(event, read_exactly))
+
+        lines = SessionLines(StoredSession("a", "u", "s", {}, Decimal(1), Decimal(9)), [event(reader)])
+        lines.end(saw=(0, 0))
+        assert not lines.told
+        return list(lines)
+
+    assert written(read_plain) == written(read_exactly)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":1.50}', '{"a":-0}', '{"a":1E2}', '{"a":1,"a":1}', '{"a":NaN}', '{"a":"\\ud83d"}']
+)
+def test_what_would_come_out_in_another_way_is_not_plain(text: str) -> None:
+    assert read_plain(text)[1] is None
+    assert read_plain(text.replace(":", ": "))[1] is None
+
+
+def test_a_large_session_waits_in_a_file_and_comes_out_in_order() -> None:
+    events = [
+        StoredEvent(f"e{n}", {"author": "a", "text": "x" * 1000}, f"{n}", (n,), encode=encode)
+        for n in (*range(5000, 10_000), *range(5000))
+    ]
+    lines = SessionLines(StoredSession("a", "u", "s", {}, Decimal(1), Decimal(9)), events)
+    lines.end(saw=(0, 0))
+    start, *written, end = list(lines)
+    digest = hashlib.sha256(b"".join((start, *written))).hexdigest()
+    assert (json.loads(end)["revision"], json.loads(end)["sha256"]) == (10_000, digest)
+    places = [(event["id"], event["sequence"]) for event in (json.loads(text)["event"] for text in written)]
+    assert places == [(f"e{n}", n + 1) for n in range(10_000)]
+    assert lines.size > 10_000_000
+    lines.close()
 
 
 def test_what_no_event_explains_is_the_base_or_the_last_event() -> None:

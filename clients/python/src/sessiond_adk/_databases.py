@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
-from ._exact import Fault, Number, read_plain, whole
+from ._exact import Encoder, Fault, Number, encode, read_exactly, read_plain, whole
 from ._lines import LAST_SECOND, Refused, StoredEvent, StoredSession, Told, seconds_of_millis
 
 # How many rows are read at a time: names of sessions, and events.
@@ -56,6 +57,9 @@ _GO_FIELDS = {
 }
 _GO_TEXTS = {"invocation_id", "author", "branch", "isolation_scope", "error_code", "error_message"}
 _GO_FLAGS = {"turn_complete", "interrupted"}
+
+
+_Reader: TypeAlias = "Callable[[str], tuple[Any, Encoder | None]]"
 
 
 class Kind(Enum):
@@ -286,21 +290,21 @@ class Database:
             return "0"
         return "rowid" if self._db.is_sqlite else "ctid"
 
-    def _json(self, row: dict[str, Any], place: Any) -> StoredEvent:
+    def _json(self, row: dict[str, Any], place: Any, reader: _Reader = read_plain) -> StoredEvent:
         fields: dict[str, Any] = {}
-        is_plain = True
+        as_stored: Encoder | None = encode
         faults: tuple[Fault, ...] = ()
         if (text := row["event_data"]) is not None:
             try:
-                fields, is_plain = _object(text)
+                fields, as_stored = _object(text, reader)
             except Refused as error:
                 faults = tuple(each.fault for each in error.told)
         # What the column says counts.
         fields.pop("invocation_id", None)
         invocation = fields.pop("invocationId", None) if not row["invocation_id"] else row["invocation_id"]
         said = fields.pop("timestamp", None)
-        if is_plain and type(said) in (int, float):
-            said = Number(repr(said))
+        if as_stored is not None and type(said) in (int, float):
+            said = Number(as_stored(said))
         time = Decimal(said) if isinstance(said, Number) else Decimal("NaN")
         if not time.is_finite():
             time = self._moment(row["timestamp"])
@@ -311,12 +315,20 @@ class Database:
             time = Decimal(said)
         if invocation:
             fields = {"invocationId": invocation, **fields}
-        return StoredEvent(row["id"], fields, said, (time, place, row["id"]), is_plain, faults)
+        return StoredEvent(
+            row["id"],
+            fields,
+            said,
+            (time, place, row["id"]),
+            as_stored,
+            partial(self._json, row, place, read_exactly),
+            faults,
+        )
 
-    def _go(self, row: dict[str, Any], place: Any) -> StoredEvent:
+    def _go(self, row: dict[str, Any], place: Any, reader: _Reader = read_plain) -> StoredEvent:
         fields: dict[str, Any] = {}
         faults = []
-        is_plain = True
+        encoders: set[Encoder | None] = set()
         for column, name in _GO_FIELDS.items():
             value = row.get(column)
             if value is None or value in ("", b"", 0):
@@ -328,15 +340,25 @@ class Database:
             else:
                 text = value.decode(errors="surrogateescape") if isinstance(value, bytes) else value
                 try:
-                    read_value, plain = read_plain(text)
+                    read_value, encoder = reader(text)
                 except ValueError as error:
                     faults.append(Fault(f"/{name}", f"is no JSON: {error}", "nothing"))
                     continue
-                is_plain = is_plain and plain
+                encoders.add(encoder)
                 if read_value is not None:
                     fields[name] = read_value
+        # One that writes all of them.
+        as_stored = encode if not encoders else encoders.pop() if len(encoders) == 1 else None
         time = self._moment(row["timestamp"])
-        return StoredEvent(row["id"], fields, _number(time), (time, place, row["id"]), is_plain, tuple(faults))
+        return StoredEvent(
+            row["id"],
+            fields,
+            _number(time),
+            (time, place, row["id"]),
+            as_stored,
+            partial(self._go, row, place, read_exactly),
+            tuple(faults),
+        )
 
     def _moment(self, value: Any) -> Decimal:
         """Returns a time of a column, in seconds, with microseconds."""
@@ -373,19 +395,19 @@ def _written(text: str) -> Decimal:
     return _micros(moment) + Decimal(f"0.{(fraction or '0')[:6]}")
 
 
-def _object(text: str) -> tuple[dict[str, Any], bool]:
-    """Returns the object of a text, and whether it is plain, as `read_plain` does.
+def _object(text: str, reader: _Reader = read_exactly) -> tuple[dict[str, Any], Encoder | None]:
+    """Returns the object of a text, and what writes it again, as its reader does.
 
     Raises:
       Refused: It is none.
     """
     try:
-        value, is_plain = read_plain(text)
+        value, as_stored = reader(text)
     except ValueError as error:
         raise Refused([Told(Fault("", f"is no JSON: {error}", "an empty object"))]) from None
     if not isinstance(value, dict):
         raise Refused([Told(Fault("", "is no object of JSON", "an empty object"))])
-    return value, is_plain
+    return value, as_stored
 
 
 async def open_database(uri: str) -> Database:

@@ -15,6 +15,8 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import Any, TypeAlias
 
+from pydantic_core import from_json, to_json
+
 MAX_DEPTH = 64
 MAX_KEY_BYTES = 512
 MAX_BYTES = 4 << 20
@@ -59,35 +61,44 @@ def read(text: str) -> Any:
         raise ValueError("is nested too deeply to be read") from None
 
 
-# How a text may have been written: with whatever is no ASCII escaped, and with spaces between its tokens.
-_encoders = {
-    (escaped, spaced): json.JSONEncoder(
-        ensure_ascii=escaped, allow_nan=False, separators=(", ", ": ") if spaced else (",", ":")
-    ).encode
-    for escaped in (False, True)
-    for spaced in (False, True)
-}
-_plain = json.JSONDecoder().decode
-plain_text = _encoders[False, False]
-"""Writes a value of Python's own types as compact JSON. Raises ValueError for a NaN or an infinity."""
+Encoder: TypeAlias = Callable[[Any], str]
+"""Writes a value of Python's own types as compact JSON."""
 
 
-def read_plain(text: str) -> tuple[Any, bool]:
-    """Returns the value of a text, and whether it is plain: Python's own types write that very text again.
+def _encode(value: Any) -> str:
+    return to_json(value).decode()
 
-    That is so of almost all, and several times as fast. In any other value each number is a `Number`.
+
+encode: Encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+"""As Python's own module writes it. Raises ValueError for a NaN or an infinity."""
+
+_escaped = json.JSONEncoder(allow_nan=False).encode
+
+
+def read_exactly(text: str) -> tuple[Any, Encoder | None]:
+    """Returns what `read` does, which no encoder writes."""
+    return read(text), None
+
+
+def read_plain(text: str) -> tuple[Any, Encoder | None]:
+    """Returns the value of a text in Python's own types, and what writes that very text again, but for white space.
+
+    That is there for almost all texts, and several times as fast. For any other text it is None, and each number of
+    the value a `Number`.
 
     Raises:
       ValueError: It is no JSON, or nested so deeply that Python cannot read it.
     """
     try:
-        value = _plain(text)
-        at = text.find('":') + 2
-        if _encoders[text.isascii(), text[at : at + 1] == " "](value) == text:
-            return value, True
+        value = from_json(text, allow_inf_nan=False)
+        if _encode(value).replace(" ", "") == text.replace(" ", ""):
+            return value, _encode
+        # As Python's own module writes it.
+        if _escaped(value) == text:
+            return value, encode
     except (ValueError, RecursionError):
         pass  # It is read again, and told of.
-    return read(text), False
+    return read_exactly(text)
 
 
 def pointer(path: Path) -> str:
@@ -273,21 +284,22 @@ def _is_shallow(value: Any, room: int) -> bool:
 
 
 def renamed(value: Any, name: str) -> Any:
-    """Returns a plain value with its names as `camel` has them; `name` is that of the field which has it.
+    """Returns a plain object or list with its names as `camel` has them; `name` is that of the field which has it.
 
     Raises:
       ValueError: Two names become the same.
     """
-    if type(value) is list:
-        return value if name in DATA else [renamed(each, name) for each in value]
-    if type(value) is not dict or name in DATA:
+    if name in DATA:
         return value
+    if type(value) is list:
+        return [renamed(each, name) if type(each) is dict or type(each) is list else each for each in value]
     are_ids = name == _BY_ID
     said = {}
     for key, member in value.items():
         if not are_ids and "_" in key:
-            key = camel(key)
-        said[key] = renamed(member, "" if are_ids else key) if type(member) in (dict, list) else member
+            key = _known.get(key) or camel(key)
+        inner = type(member)
+        said[key] = renamed(member, "" if are_ids else key) if inner is dict or inner is list else member
     if len(said) != len(value):
         raise ValueError("two names are the same in camelCase")
     return said

@@ -7,7 +7,7 @@ import copy
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from tempfile import SpooledTemporaryFile
@@ -19,14 +19,15 @@ from google.adk.sessions.state import State
 from ._exact import (
     MAX_BYTES,
     MAX_KEY_BYTES,
+    Encoder,
     Fault,
     Number,
     Path,
     Writer,
     camel,
+    encode,
     heaviest,
     is_sound,
-    plain_text,
     pointer,
     renamed,
     same,
@@ -89,8 +90,10 @@ class StoredEvent:
     """When it was, as the number that is shown: Unix seconds."""
     order: tuple[Any, ...] = ()
     """Where it belongs among the events of its session."""
-    is_plain: bool = False
-    """Whether all of the fields is of Python's own types, whose text is what was stored."""
+    encode: Encoder | None = None
+    """What writes fields of Python's own types as they were stored."""
+    exactly: Callable[[], StoredEvent] | None = None
+    """The same event, with a `Number` for each number."""
     faults: tuple[Fault, ...] = ()
     """What could not be read of it."""
 
@@ -142,7 +145,7 @@ def of_session(session: Session) -> tuple[StoredSession, list[StoredEvent]]:
             fault = Fault("", str(error).splitlines()[0], "")
             raise Refused([Told(fault, event.id)]) from None
         time = Number(repr(fields.pop("timestamp")))
-        events.append(StoredEvent(fields.pop("id"), fields, time, (at,), is_plain=True))
+        events.append(StoredEvent(fields.pop("id"), fields, time, (at,), encode))
     times = [session.last_update_time, *(event.timestamp for event in session.events)]
     stored = StoredSession(
         session.app_name,
@@ -186,8 +189,9 @@ class SessionLines:
 
     def add(self, event: StoredEvent) -> None:
         """Takes an event."""
-        written = _plainly(event) if event.is_plain and not event.faults else None
+        written = None if event.encode is None or event.faults else _plainly(event, event.encode)
         if written is None:
+            event = event if event.exactly is None else event.exactly()
             faults = list(event.faults)
             written = _event(event, faults)
             self._faults += [(event.order, Told(fault, event.id)) for fault in faults]
@@ -278,20 +282,21 @@ class _Written:
     """The session keys that it sets, and the text of each value."""
 
 
-def _plainly(event: StoredEvent) -> _Written | None:
+def _plainly(event: StoredEvent, encode: Encoder) -> _Written | None:
     """Returns what `_event` does, of a plain event in which nothing is to be replaced; None if that is not sure."""
     fields: dict[str, Any] = {}
     sets: dict[str, str] = {}
     try:
         time = Decimal(event.time)
         for name, value in event.fields.items():
-            name = camel(name)
+            if "_" in name:
+                name = camel(name)
             # What the columns say counts; and nothing that is stored is partial.
-            if name in ("id", "timestamp", "partial"):
+            if name == "id" or name == "timestamp" or name == "partial":
                 continue
             if name in fields:
                 return None
-            fields[name] = renamed(value, name)
+            fields[name] = renamed(value, name) if type(value) is dict or type(value) is list else value
         actions = fields.get("actions")
         if type(actions) is dict and "compaction" in actions:
             return None
@@ -301,8 +306,8 @@ def _plainly(event: StoredEvent) -> _Written | None:
                 if 4 * len(key) > MAX_KEY_BYTES:
                     return None
                 if not key.startswith(_SHARED):
-                    sets[key] = plain_text(value)
-        text = plain_text(fields)
+                    sets[key] = encode(value)
+        text = encode(fields)
         members = f'"id":{_text(event.id)},"timestamp":{event.time},{text[1:-1]}'.rstrip(",").encode()
         is_fit = abs(time) <= LAST_SECOND and is_id(event.id) and len(members) + 2 <= MAX_BYTES
     except (ValueError, RecursionError, InvalidOperation):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import importlib
 import json
 import os
@@ -476,6 +477,8 @@ def main() -> None:
     given = parser.parse_args()
     # A value may be nested as deeply as the source could write it.
     sys.setrecursionlimit(5000)
+    # What is read has no cycles, and is much.
+    gc.set_threshold(100_000)
     try:
         service = None if is_database(given.uri) else open_service(given.uri)
     except ValueError as error:
