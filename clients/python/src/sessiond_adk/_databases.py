@@ -59,6 +59,9 @@ _GO_TEXTS = {"invocation_id", "author", "branch", "isolation_scope", "error_code
 _GO_FLAGS = {"turn_complete", "interrupted"}
 
 
+# The events of a session.
+_OF_SESSION = "app_name = ? and user_id = ? and session_id = ?"
+
 _Reader: TypeAlias = "Callable[[str], tuple[Any, Encoder | None]]"
 
 
@@ -92,6 +95,7 @@ class _Connection(Protocol):
 
     collate: str
     is_sqlite: bool
+    of_session: str
 
 
 class _Sqlite:
@@ -102,6 +106,23 @@ class _Sqlite:
         self._db = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None)
         # What is no UTF-8 is half a character, too, and is told of as one.
         self._db.text_factory = lambda data: data.decode(errors="surrogateescape")
+        self._is_of_one_moment = False
+        self.of_session = _OF_SESSION
+
+    async def index(self) -> None:
+        """Finds the events of each session once, if the database would look at all events for each.
+
+        So it is with those of ADK for Go and TypeScript. From then on, all that is read is of one moment.
+        """
+        plan = self._db.execute(f"explain query plan select 1 from events where {_OF_SESSION}", ("", "", ""))
+        if not any("SCAN" in step[3] for step in plan.fetchall()):
+            return
+        self._db.execute("begin")
+        self._is_of_one_moment = True
+        columns = "app_name, user_id, session_id"
+        self._db.execute(f"create temp table places as select {columns}, rowid as place from main.events")
+        self._db.execute(f"create index temp.places_of on places ({columns}, place)")
+        self.of_session = f"rowid in (select place from temp.places where {_OF_SESSION})"
 
     def _execute(self, sql: str, values: tuple[str, ...]) -> sqlite3.Cursor:
         # Text that is no UTF-8 goes back as it came.
@@ -125,10 +146,12 @@ class _Sqlite:
         return dict(await self.rows("select name, type from pragma_table_info(?)", table))
 
     async def begin(self) -> None:
-        self._db.execute("begin")
+        if not self._is_of_one_moment:
+            self._db.execute("begin")
 
     async def end(self) -> None:
-        self._db.execute("commit")
+        if not self._is_of_one_moment:
+            self._db.execute("commit")
 
     async def close(self) -> None:
         self._db.close()
@@ -137,6 +160,7 @@ class _Sqlite:
 class _Postgres:
     collate = ' collate "C"'
     is_sqlite = False
+    of_session = _OF_SESSION
 
     def __init__(self, connection: Any) -> None:
         self._db = connection
@@ -273,7 +297,7 @@ class Database:
                 faults = tuple(each.fault for each in error.told)
             found = StoredSession(app, user, id, state, self._moment(created), self._moment(updated), faults)
             columns = ", ".join((self._place(), *self._columns.values()))
-            sql = f"select {columns} from events where {where} and session_id = ?"
+            sql = f"select {columns} from events where {self._db.of_session}"
             yield found, self._events(self._db.pages(sql, app, user, id))
         finally:
             await self._db.end()
@@ -420,6 +444,8 @@ async def open_database(uri: str) -> Database:
     try:
         kind = await _kind(connection)
         there = await connection.columns("events")
+        if isinstance(connection, _Sqlite):
+            await connection.index()
     except BaseException:
         await connection.close()
         raise
