@@ -10,13 +10,13 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use secrecy::ExposeSecret as _;
+use sessiond::commands::keys::Printed;
+use sessiond::commands::{erasures, keys, receipts, verify};
 use sessiond::config::{Cli, Command, Config, KeysCommand, ListenError};
-use sessiond::erasures;
-use sessiond::keys::{self, Printed};
 use sessiond::startup::{self, StartError};
 use sessiond::store::error::{Cause, StoreError};
 use sessiond::store::inspect::Inspector;
-use sessiond::{telemetry, transfer, verify};
+use sessiond::{telemetry, transfer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -120,7 +120,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Export(args) => Ok(transfer::export(&cli.config, args).await?),
             Command::Import(args) => Ok(transfer::import(&cli.config, args).await?),
             Command::Erasures(command) => print(erasures::run(&cli.config, command).await?),
-            Command::Receipts(command) => print(erasures::receipts(&cli.config, command).await?),
+            Command::Receipts(command) => print(receipts::run(&cli.config, command).await?),
             Command::Openapi { .. } => Ok(()),
         }
     });
