@@ -7,7 +7,7 @@ use crate::domain::event::{ACTION_DEFAULTS, ACTION_FIELDS, EVENT_FIELDS, OWN_FIE
 use crate::domain::json::{Json, Member, ObjectText};
 use crate::domain::query::SessionView;
 use crate::domain::shape::{self, Of, Unread};
-use crate::http::answer::Form;
+use crate::http::reply::Form;
 
 pub const FORM: Form = Form { session: session_object, event: write_event };
 
