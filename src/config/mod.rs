@@ -3,36 +3,41 @@
 //! A flag beats its variable, and an empty variable counts as unset (compose files write `${NAME:-}`). Settings that cannot
 //! work are refused here, before anything is opened: a [`Config`] is consistent.
 
-use std::ffi::{OsStr, OsString};
-use std::fmt;
-use std::io::{self, IsTerminal as _};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+mod cli;
+mod values;
+
+use std::io;
+use std::io::IsTerminal as _;
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::builder::{BoolishValueParser, Resettable};
-use clap::error::ErrorKind;
-use clap::parser::ValueSource;
-use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
+use clap::Args;
+use clap::builder::BoolishValueParser;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::access::audit::Sink;
 use crate::access::jwks::Source;
-use crate::access::jwt::{self, Apps, Jwt, RoleFrom};
-use crate::access::{self, AdminKey};
+use crate::access::jwt::{Apps, Jwt, RoleFrom};
+use crate::access::{AdminKey, jwt};
 use crate::domain::Limits;
-use crate::domain::access::{Names, Role, Writer, key_name};
-use crate::domain::ids::{AppName, SessionId, UserId};
+use crate::domain::access::{Names, Role, Writer};
 use crate::domain::query::EventQuery;
 use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
-use crate::store::limits::PostgresOptions;
-use crate::store::limits::StoreLimits;
+use crate::store::limits::{PostgresOptions, StoreLimits};
 use crate::store::open::check_url;
-use crate::telemetry::{self, LogFormat};
-use crate::traces;
+use crate::telemetry::LogFormat;
+use crate::{access, telemetry, traces};
+
+use values::{bytes, count, count_usize, duration, is_loopback, log_filter, period, retention, role, secret};
+
+pub use cli::{
+    Cli, Command, ErasuresCommand, ExportArgs, ImportArgs, ImportCommand, KeysCommand, ReceiptsCommand,
+    unknown_variables,
+};
+pub use values::{Address, ListenError, MetricsListen, Rate};
 
 const DATABASE: &str = "Database";
 const HTTP: &str = "HTTP";
@@ -46,188 +51,6 @@ const MAX_HEADER_BYTES: usize = 64 << 10;
 
 /// The largest request body, in bytes: neither database takes a longer text (SQLite 10^9 bytes, PostgreSQL 1 GiB).
 const MAX_BODY_BYTES: usize = 1_000_000_000;
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The longest duration of a setting: nothing needs more, and `now + timeout` cannot overflow.
-const MAX_DURATION: Duration = DAY;
-
-/// The longest time for which the change feed is kept: a consumer that was away for a weekend, and a margin.
-const MAX_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-
-/// Session state for AI agents as a service: sessions, events and scoped state over HTTP.
-#[derive(Debug, Parser)]
-#[command(name = "sessiond", version)]
-pub struct Cli {
-    #[command(subcommand)]
-    command: Option<Command>,
-    #[command(flatten)]
-    pub config: Config,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Default, Subcommand)]
-pub enum Command {
-    /// Serve until SIGTERM or SIGINT, then drain (the default command)
-    #[default]
-    Serve,
-    /// Apply pending database migrations and exit
-    Migrate {
-        /// Then distribute all tables by app over the nodes of Citus; a second time, only what is new
-        #[arg(long)]
-        citus: bool,
-    },
-    /// Print the OpenAPI document of the HTTP API (YAML) and exit
-    Openapi {
-        /// That of the paths of ADK
-        #[arg(long)]
-        adk: bool,
-    },
-    /// Check that all stored state follows from the events, while servers run or not; exit status 1 if any differs
-    ///
-    /// Recomputes each session from its events, and app and user state from their logs, and compares the result with what
-    /// is stored. Changes nothing. Writes a line for each difference to stdout, with names and keys and without values, and
-    /// a summary. The exit status is 0 without differences, 1 with some, and 2 if the database cannot be read or lacks
-    /// migrations.
-    Verify,
-    /// Create, list, revoke and rotate API keys in the database, while servers run or not
-    #[command(subcommand)]
-    Keys(KeysCommand),
-    /// Write sessions with all that belongs to them as lines of JSON, while servers run or not
-    ///
-    /// All apps, or a part. Each session is of one moment. `sessiond import` takes the lines back.
-    Export(ExportArgs),
-    /// Read the lines of an export into the database, while servers run or not; exit status 1 if a session failed
-    ///
-    /// Each session whole or not at all. The same file again changes nothing, so an import that was interrupted is run again.
-    /// Standard output has a line for each session that was not created, and the reason.
-    Import(ImportArgs),
-    /// The ledger of erasures: export it, and replay it on a database that was restored
-    #[command(subcommand)]
-    Erasures(ErasuresCommand),
-    /// What proves erasures
-    #[command(subcommand)]
-    Receipts(ReceiptsCommand),
-    /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
-    Healthcheck,
-}
-
-/// What `sessiond export` writes.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct ExportArgs {
-    /// Only this app
-    #[arg(long, value_parser = AppName::parse)]
-    pub app: Option<AppName>,
-    /// Only this user of the app
-    #[arg(long, value_parser = UserId::parse, requires = "app")]
-    pub user: Option<UserId>,
-    /// Only this session of the user
-    #[arg(long, value_parser = SessionId::parse, requires = "user")]
-    pub session: Option<SessionId>,
-    /// Where to write; standard output unless given
-    #[arg(long)]
-    pub output: Option<PathBuf>,
-}
-
-/// What `sessiond import` reads.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct ImportArgs {
-    #[command(subcommand)]
-    pub other: Option<ImportCommand>,
-    /// The file, or `-` for standard input
-    #[arg(default_value = "-")]
-    pub file: PathBuf,
-    /// A session of which there is another one is skipped; without, it failed
-    #[arg(long)]
-    pub skip_existing: bool,
-    /// The name that the app gets
-    #[arg(long, value_parser = AppName::parse)]
-    pub app_name: Option<AppName>,
-    /// Judge every line, and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-}
-
-/// What `sessiond import` does not read.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum ImportCommand {
-    /// Say which program imports the databases of google-adk: the Python client, with `python -m sessiond_adk.import`
-    #[command(hide = true)]
-    Adk {
-        #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
-        given: Vec<OsString>,
-    },
-}
-
-/// What `sessiond erasures` does.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum ErasuresCommand {
-    /// Write the ledger to stdout: a line of JSON for each erasure, and for each revocation of a key or of tokens
-    ///
-    /// It names no user and holds no secret. Keep it apart from the backups. It can be written while servers run.
-    Export,
-    /// Erase and revoke again what is in the ledger, on a database that was restored from an older backup
-    ///
-    /// Everything goes of each user whose erasure the database does not know of; blocks are set and lifted in the order of the
-    /// ledger. Run it before anybody uses the restored database: what a user has made since the restore goes too.
-    /// Keys that were revoked are revoked, and so are tokens; keys that were changed are named. Again does no harm. A ledger of another database is refused.
-    Replay { file: PathBuf },
-}
-
-/// What `sessiond receipts` does.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum ReceiptsCommand {
-    /// See whether a receipt is genuine; exit status 1 if it is not
-    ///
-    /// The file holds the receipt, or the erasure as the API shows it. Without --key, it is verified by the key in the database.
-    Verify {
-        file: PathBuf,
-        /// The public key, as GET /v1/receipts/keys shows it: no database is needed then
-        #[arg(long, value_name = "KEY")]
-        key: Option<String>,
-        /// Whether it is of this app's user, by the salt in the database
-        #[arg(long, requires = "user")]
-        app: Option<String>,
-        #[arg(long, requires = "app")]
-        user: Option<String>,
-    },
-}
-
-/// What `sessiond keys` does.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum KeysCommand {
-    /// Create a key and print it: it is shown here and never again
-    Create {
-        /// For people: who or what holds it
-        #[arg(long, value_parser = key_name)]
-        name: String,
-        /// reader, user, agent, operator or admin
-        #[arg(long, value_parser = role)]
-        role: Role,
-        /// Names, or prefixes with a trailing `*`, separated by commas; '*' for all apps
-        #[arg(long, value_delimiter = ',', required = true)]
-        apps: Vec<String>,
-        /// As --apps; of the role `user` exactly one name
-        #[arg(long, value_delimiter = ',', default_value = "*")]
-        users: Vec<String>,
-        /// How long it holds, as a duration; for ever unless given
-        #[arg(long, value_parser = long_period)]
-        ttl: Option<Duration>,
-    },
-    /// Print the keys that were not revoked, one a line, without secrets
-    List,
-    /// Revoke a key and its tokens
-    Revoke { id: String },
-    /// Create a key like this one and print it; this one holds for the overlap
-    Rotate {
-        id: String,
-        /// How long both keys hold, as a duration
-        #[arg(long, default_value = "24h", value_parser = long_period)]
-        overlap: Duration,
-    },
-    /// Replace the secret that signs the tokens of users: within 5 s no token from before is taken by any process
-    RotateTokenSecret,
-}
 
 /// The settings. The doc comments are the texts of `--help`.
 #[derive(Debug, Clone, Args)]
@@ -677,113 +500,6 @@ pub struct RateLimits {
     pub user: Option<Rate>,
 }
 
-/// Events per second: from 0.001 to 1,000,000.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rate(f64);
-
-impl Rate {
-    pub fn per_second(self) -> f64 {
-        self.0
-    }
-}
-
-impl FromStr for Rate {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // No exponents, no signs, no `inf`.
-        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        match text.parse() {
-            Ok(rate @ 0.001..=1_000_000.0) if is_plain => Ok(Self(rate)),
-            _ => Err("write a number of events per second between 0.001 and 1000000, like 50 or 0.5"),
-        }
-    }
-}
-
-impl Cli {
-    /// Reads the command line and the environment. Ends the process if they make no sense (status 2), or if they ask
-    /// for help or the version (status 0).
-    pub fn from_env() -> Self {
-        Self::read(command(), std::env::args_os()).unwrap_or_else(|error| error.exit())
-    }
-
-    pub fn command(&self) -> Command {
-        self.command.clone().unwrap_or_default()
-    }
-
-    fn read<T>(command: clap::Command, args: impl IntoIterator<Item = T>) -> Result<Self, clap::Error>
-    where
-        T: Into<OsString> + Clone,
-    {
-        let matches = command.try_get_matches_from(args)?;
-        let mut cli = Self::from_arg_matches(&matches)?;
-        cli.config.metrics_explicit =
-            matches.value_source("metrics_listen").is_some_and(|source| source != ValueSource::DefaultValue);
-        let has_own_otlp = std::env::var_os("SESSIOND_OTLP_ENDPOINT").is_some_and(|url| !url.is_empty());
-        cli.config.otlp_is_general =
-            matches.value_source("otlp_endpoint") == Some(ValueSource::EnvVariable) && !has_own_otlp;
-        // No other command sends spans.
-        let traces = if matches!(cli.command(), Command::Serve) { cli.config.traces().map(drop) } else { Ok(()) };
-        match cli.config.validate().and(traces) {
-            Ok(()) => Ok(cli),
-            Err(message) => Err(<Self as CommandFactory>::command().error(ErrorKind::ValueValidation, message)),
-        }
-    }
-}
-
-/// The command as derived, with what the derive cannot say about the environment.
-fn command() -> clap::Command {
-    let value = |name: &OsStr| std::env::var_os(name);
-    let mut command = <Cli as CommandFactory>::command();
-    for (setting, specific) in SPECIFIC {
-        command = command.mut_arg(setting, |arg| match value(specific.as_ref()) {
-            Some(url) if !url.is_empty() => arg.env(specific),
-            _ => arg,
-        });
-    }
-    let mut command = command.mut_args(|arg| match arg.get_env().and_then(value) {
-        Some(empty) if empty.is_empty() => arg.env(Resettable::Reset),
-        _ => arg,
-    });
-    // Gives each subcommand the settings, which they all take.
-    command.build();
-    let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    names.iter().filter(|name| !["serve", "help"].contains(&name.as_str())).fold(command, |command, name| {
-        let shown = match name.as_str() {
-            "healthcheck" => "listen",
-            "openapi" => "",
-            _ => "database_url",
-        };
-        command.mut_subcommand(name, |command| with_own_help(command, shown))
-    })
-}
-
-/// The help of a subcommand: its own options, and of the settings the one that is shown.
-fn with_own_help(command: clap::Command, shown: &str) -> clap::Command {
-    let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    let command = names
-        .iter()
-        .fold(command, |command, name| command.mut_subcommand(name, |command| with_own_help(command, shown)));
-    command
-        .mut_args(|arg| if arg.is_global_set() && arg.get_id() != shown { arg.hide(true) } else { arg })
-        .after_help("All settings count here, too, as flags and as variables: `sessiond --help` has them.")
-}
-
-/// The settings whose variable has a name that other programs have, too, and the name that wins over it.
-const SPECIFIC: [(&str, &str); 2] =
-    [("database_url", "SESSIOND_DATABASE_URL"), ("otlp_endpoint", "SESSIOND_OTLP_ENDPOINT")];
-
-/// The variables of this process that look like settings and are none, for a warning.
-pub fn unknown_variables() -> Vec<String> {
-    let command = <Cli as CommandFactory>::command();
-    let is_known = |name: &OsStr| {
-        command.get_arguments().any(|arg| arg.get_env() == Some(name))
-            || SPECIFIC.iter().any(|(_, known)| name == *known)
-    };
-    let names = std::env::vars_os().map(|(name, _)| name).filter(|name| !is_known(name));
-    names.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("SESSIOND_")).collect()
-}
-
 impl Config {
     /// What no option can know of itself. Messages never hold the database URL.
     fn validate(&self) -> Result<(), String> {
@@ -996,210 +712,6 @@ impl Config {
             Some(exposed) if !self.insecure_no_auth => Err(ListenError::Exposed(*exposed)),
             _ => Ok(()),
         }
-    }
-}
-
-/// Only processes of this machine can reach the address, `::ffff:127.0.0.1` included.
-fn is_loopback(address: SocketAddr) -> bool {
-    address.ip().to_canonical().is_loopback()
-}
-
-/// Why the service does not listen where it should.
-#[derive(Debug)]
-pub enum ListenError {
-    /// The host has no address.
-    Unknown(Address, io::Error),
-    /// Others could reach the address, and nothing would ask who they are.
-    Exposed(SocketAddr),
-}
-
-impl fmt::Display for ListenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(address, error) => write!(f, "cannot find the listen address {address}: {error}"),
-            Self::Exposed(address) => write!(
-                f,
-                "{address} is not a loopback address and there is no authentication: give --admin-key-file, or make a key \
-                 (`sessiond keys create`); or give --insecure-no-auth (SESSIOND_INSECURE_NO_AUTH=true) if only trusted clients \
-                 can reach it"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ListenError {}
-
-/// `HOST:PORT`: an IPv4 address, an IPv6 address in brackets, or a name, and a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address(String);
-
-impl Address {
-    /// All addresses it means; at least one.
-    ///
-    /// # Errors
-    /// The name has no address, or the resolver fails.
-    pub async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
-        let addresses: Vec<_> = tokio::net::lookup_host(&self.0).await?.collect();
-        if addresses.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
-        }
-        Ok(addresses)
-    }
-
-    /// Where to reach, from this machine, what listens there: "every address" (`0.0.0.0`, `[::]`) becomes loopback.
-    ///
-    /// # Errors
-    /// As of [`Address::resolve`].
-    pub async fn resolve_to_connect(&self) -> io::Result<Vec<SocketAddr>> {
-        let mut addresses = self.resolve().await?;
-        for address in &mut addresses {
-            if address.ip().is_unspecified() {
-                address.set_ip(if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
-            }
-        }
-        Ok(addresses)
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl FromStr for Address {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const FORM: &str = "write it like 127.0.0.1:8080, [::1]:8080 or localhost:8080";
-        if text.parse::<SocketAddr>().is_err() {
-            let (host, port) = text.rsplit_once(':').ok_or(FORM)?;
-            if host.is_empty() || host.contains(|c: char| c.is_whitespace() || "[]:/*@".contains(c)) {
-                return Err(FORM);
-            }
-            port.parse::<u16>().map_err(|_| FORM)?;
-        }
-        Ok(Self(text.to_owned()))
-    }
-}
-
-/// Where metrics are served, if they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MetricsListen {
-    Off,
-    At(Address),
-}
-
-impl FromStr for MetricsListen {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "off" { Ok(Self::Off) } else { text.parse().map(Self::At) }
-    }
-}
-
-/// A role by its name.
-///
-/// # Errors
-/// There is none of this name.
-fn role(text: &str) -> Result<Role, String> {
-    Role::parse(text).ok_or_else(|| "must be reader, user, agent, operator or admin".to_owned())
-}
-
-fn secret(text: &str) -> Result<SecretString, std::convert::Infallible> {
-    Ok(text.into())
-}
-
-fn log_filter(text: &str) -> Result<String, String> {
-    telemetry::filter(text).map_err(|error| error.to_string())?;
-    Ok(text.to_owned())
-}
-
-/// At least 1, and so little that no semaphore or pool overflows.
-fn count(text: &str) -> Result<u32, &'static str> {
-    match text.parse() {
-        Ok(0) => Err("must be at least 1"),
-        Ok(number @ 1..=1_000_000_000) => Ok(number),
-        _ => Err("write a whole number between 1 and 1000000000"),
-    }
-}
-
-fn count_usize(text: &str) -> Result<usize, &'static str> {
-    Ok(count(text)? as usize)
-}
-
-/// The leading number and the rest: `8MiB` is 8 and `MiB`. A number too large for `u64` is as good as its maximum.
-fn number_and_unit(text: &str) -> Option<(u64, &str)> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, unit) = text.split_at(end);
-    (!digits.is_empty()).then(|| (digits.parse().unwrap_or(u64::MAX), unit.trim_start()))
-}
-
-/// A number of bytes, at least 1: `65536`, `512KiB`, `8MiB`, `1GiB`.
-fn bytes(text: &str) -> Result<usize, &'static str> {
-    const FORM: &str = "write a number of bytes, like 65536, or one with KiB, MiB or GiB, like 8MiB";
-    let (number, unit) = number_and_unit(text).ok_or(FORM)?;
-    let factor = match unit {
-        "" => 1,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        _ => return Err(FORM),
-    };
-    match number.checked_mul(factor) {
-        Some(0) => Err("must be at least 1 byte"),
-        Some(bytes) if bytes <= 1 << 40 => usize::try_from(bytes).map_err(|_| "too large for this machine"),
-        _ => Err("must be at most 1024GiB"),
-    }
-}
-
-/// A duration, 0 included: `10` and `10s`, `500ms`, `2m`, `1h`.
-fn duration(text: &str) -> Result<Duration, &'static str> {
-    let duration = unbounded(text)?;
-    if duration <= MAX_DURATION { Ok(duration) } else { Err("must be at most 24h") }
-}
-
-/// A time for which something is kept, in days, too.
-///
-/// # Errors
-/// No duration, or more than a week.
-fn retention(text: &str) -> Result<Duration, &'static str> {
-    let duration = match text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
-        Some(days) => DAY * days,
-        None => unbounded(text).map_err(|_| "write it like 12h or 7d; a number alone is seconds")?,
-    };
-    if duration <= MAX_RETENTION { Ok(duration) } else { Err("must be at most 7d") }
-}
-
-fn unbounded(text: &str) -> Result<Duration, &'static str> {
-    const FORM: &str = "write it like 10s, 500ms, 2m or 1h; a number alone is seconds";
-    let (number, unit) = number_and_unit(text).ok_or(FORM)?;
-    let millis = match unit {
-        "ms" => 1,
-        "" | "s" => 1000,
-        "m" => 60 * 1000,
-        "h" => 60 * 60 * 1000,
-        _ => return Err(FORM),
-    };
-    Ok(Duration::from_millis(number.saturating_mul(millis)))
-}
-
-/// A duration longer than 0.
-///
-/// # Errors
-/// No duration, or 0.
-fn period(text: &str) -> Result<Duration, &'static str> {
-    match duration(text) {
-        Ok(Duration::ZERO) => Err("must be longer than 0"),
-        other => other,
-    }
-}
-
-/// Days, too: no setting is as long.
-fn long_period(text: &str) -> Result<Duration, String> {
-    match text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
-        Some(days) if days > 0 => Ok(DAY * days),
-        _ => period(text).map_err(str::to_owned),
     }
 }
 

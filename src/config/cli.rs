@@ -1,0 +1,274 @@
+//! The command line: commands and their arguments.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::Resettable;
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::domain::access::{Role, key_name};
+use crate::domain::ids::{AppName, SessionId, UserId};
+
+use super::Config;
+use super::values::{long_period, role};
+
+/// Session state for AI agents as a service: sessions, events and scoped state over HTTP.
+#[derive(Debug, Parser)]
+#[command(name = "sessiond", version)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    pub config: Config,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Subcommand)]
+pub enum Command {
+    /// Serve until SIGTERM or SIGINT, then drain (the default command)
+    #[default]
+    Serve,
+    /// Apply pending database migrations and exit
+    Migrate {
+        /// Then distribute all tables by app over the nodes of Citus; a second time, only what is new
+        #[arg(long)]
+        citus: bool,
+    },
+    /// Print the OpenAPI document of the HTTP API (YAML) and exit
+    Openapi {
+        /// That of the paths of ADK
+        #[arg(long)]
+        adk: bool,
+    },
+    /// Check that all stored state follows from the events, while servers run or not; exit status 1 if any differs
+    ///
+    /// Recomputes each session from its events, and app and user state from their logs, and compares the result with what
+    /// is stored. Changes nothing. Writes a line for each difference to stdout, with names and keys and without values, and
+    /// a summary. The exit status is 0 without differences, 1 with some, and 2 if the database cannot be read or lacks
+    /// migrations.
+    Verify,
+    /// Create, list, revoke and rotate API keys in the database, while servers run or not
+    #[command(subcommand)]
+    Keys(KeysCommand),
+    /// Write sessions with all that belongs to them as lines of JSON, while servers run or not
+    ///
+    /// All apps, or a part. Each session is of one moment. `sessiond import` takes the lines back.
+    Export(ExportArgs),
+    /// Read the lines of an export into the database, while servers run or not; exit status 1 if a session failed
+    ///
+    /// Each session whole or not at all. The same file again changes nothing, so an import that was interrupted is run again.
+    /// Standard output has a line for each session that was not created, and the reason.
+    Import(ImportArgs),
+    /// The ledger of erasures: export it, and replay it on a database that was restored
+    #[command(subcommand)]
+    Erasures(ErasuresCommand),
+    /// What proves erasures
+    #[command(subcommand)]
+    Receipts(ReceiptsCommand),
+    /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
+    Healthcheck,
+}
+
+/// What `sessiond export` writes.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ExportArgs {
+    /// Only this app
+    #[arg(long, value_parser = AppName::parse)]
+    pub app: Option<AppName>,
+    /// Only this user of the app
+    #[arg(long, value_parser = UserId::parse, requires = "app")]
+    pub user: Option<UserId>,
+    /// Only this session of the user
+    #[arg(long, value_parser = SessionId::parse, requires = "user")]
+    pub session: Option<SessionId>,
+    /// Where to write; standard output unless given
+    #[arg(long)]
+    pub output: Option<PathBuf>,
+}
+
+/// What `sessiond import` reads.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct ImportArgs {
+    #[command(subcommand)]
+    pub other: Option<ImportCommand>,
+    /// The file, or `-` for standard input
+    #[arg(default_value = "-")]
+    pub file: PathBuf,
+    /// A session of which there is another one is skipped; without, it failed
+    #[arg(long)]
+    pub skip_existing: bool,
+    /// The name that the app gets
+    #[arg(long, value_parser = AppName::parse)]
+    pub app_name: Option<AppName>,
+    /// Judge every line, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What `sessiond import` does not read.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ImportCommand {
+    /// Say which program imports the databases of google-adk: the Python client, with `python -m sessiond_adk.import`
+    #[command(hide = true)]
+    Adk {
+        #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
+        given: Vec<OsString>,
+    },
+}
+
+/// What `sessiond erasures` does.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ErasuresCommand {
+    /// Write the ledger to stdout: a line of JSON for each erasure, and for each revocation of a key or of tokens
+    ///
+    /// It names no user and holds no secret. Keep it apart from the backups. It can be written while servers run.
+    Export,
+    /// Erase and revoke again what is in the ledger, on a database that was restored from an older backup
+    ///
+    /// Everything goes of each user whose erasure the database does not know of; blocks are set and lifted in the order of the
+    /// ledger. Run it before anybody uses the restored database: what a user has made since the restore goes too.
+    /// Keys that were revoked are revoked, and so are tokens; keys that were changed are named. Again does no harm. A ledger of another database is refused.
+    Replay { file: PathBuf },
+}
+
+/// What `sessiond receipts` does.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ReceiptsCommand {
+    /// See whether a receipt is genuine; exit status 1 if it is not
+    ///
+    /// The file holds the receipt, or the erasure as the API shows it. Without --key, it is verified by the key in the database.
+    Verify {
+        file: PathBuf,
+        /// The public key, as GET /v1/receipts/keys shows it: no database is needed then
+        #[arg(long, value_name = "KEY")]
+        key: Option<String>,
+        /// Whether it is of this app's user, by the salt in the database
+        #[arg(long, requires = "user")]
+        app: Option<String>,
+        #[arg(long, requires = "app")]
+        user: Option<String>,
+    },
+}
+
+/// What `sessiond keys` does.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum KeysCommand {
+    /// Create a key and print it: it is shown here and never again
+    Create {
+        /// For people: who or what holds it
+        #[arg(long, value_parser = key_name)]
+        name: String,
+        /// reader, user, agent, operator or admin
+        #[arg(long, value_parser = role)]
+        role: Role,
+        /// Names, or prefixes with a trailing `*`, separated by commas; '*' for all apps
+        #[arg(long, value_delimiter = ',', required = true)]
+        apps: Vec<String>,
+        /// As --apps; of the role `user` exactly one name
+        #[arg(long, value_delimiter = ',', default_value = "*")]
+        users: Vec<String>,
+        /// How long it holds, as a duration; for ever unless given
+        #[arg(long, value_parser = long_period)]
+        ttl: Option<Duration>,
+    },
+    /// Print the keys that were not revoked, one a line, without secrets
+    List,
+    /// Revoke a key and its tokens
+    Revoke { id: String },
+    /// Create a key like this one and print it; this one holds for the overlap
+    Rotate {
+        id: String,
+        /// How long both keys hold, as a duration
+        #[arg(long, default_value = "24h", value_parser = long_period)]
+        overlap: Duration,
+    },
+    /// Replace the secret that signs the tokens of users: within 5 s no token from before is taken by any process
+    RotateTokenSecret,
+}
+
+impl Cli {
+    /// Reads the command line and the environment. Ends the process if they make no sense (status 2), or if they ask
+    /// for help or the version (status 0).
+    pub fn from_env() -> Self {
+        Self::read(command(), std::env::args_os()).unwrap_or_else(|error| error.exit())
+    }
+
+    pub fn command(&self) -> Command {
+        self.command.clone().unwrap_or_default()
+    }
+
+    fn read<T>(command: clap::Command, args: impl IntoIterator<Item = T>) -> Result<Self, clap::Error>
+    where
+        T: Into<OsString> + Clone,
+    {
+        let matches = command.try_get_matches_from(args)?;
+        let mut cli = Self::from_arg_matches(&matches)?;
+        cli.config.metrics_explicit =
+            matches.value_source("metrics_listen").is_some_and(|source| source != ValueSource::DefaultValue);
+        let has_own_otlp = std::env::var_os("SESSIOND_OTLP_ENDPOINT").is_some_and(|url| !url.is_empty());
+        cli.config.otlp_is_general =
+            matches.value_source("otlp_endpoint") == Some(ValueSource::EnvVariable) && !has_own_otlp;
+        // No other command sends spans.
+        let traces = if matches!(cli.command(), Command::Serve) { cli.config.traces().map(drop) } else { Ok(()) };
+        match cli.config.validate().and(traces) {
+            Ok(()) => Ok(cli),
+            Err(message) => Err(<Self as CommandFactory>::command().error(ErrorKind::ValueValidation, message)),
+        }
+    }
+}
+
+/// The command as derived, with what the derive cannot say about the environment.
+pub(super) fn command() -> clap::Command {
+    let value = |name: &OsStr| std::env::var_os(name);
+    let mut command = <Cli as CommandFactory>::command();
+    for (setting, specific) in SPECIFIC {
+        command = command.mut_arg(setting, |arg| match value(specific.as_ref()) {
+            Some(url) if !url.is_empty() => arg.env(specific),
+            _ => arg,
+        });
+    }
+    let mut command = command.mut_args(|arg| match arg.get_env().and_then(value) {
+        Some(empty) if empty.is_empty() => arg.env(Resettable::Reset),
+        _ => arg,
+    });
+    // Gives each subcommand the settings, which they all take.
+    command.build();
+    let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    names.iter().filter(|name| !["serve", "help"].contains(&name.as_str())).fold(command, |command, name| {
+        let shown = match name.as_str() {
+            "healthcheck" => "listen",
+            "openapi" => "",
+            _ => "database_url",
+        };
+        command.mut_subcommand(name, |command| with_own_help(command, shown))
+    })
+}
+
+/// The help of a subcommand: its own options, and of the settings the one that is shown.
+pub(super) fn with_own_help(command: clap::Command, shown: &str) -> clap::Command {
+    let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    let command = names
+        .iter()
+        .fold(command, |command, name| command.mut_subcommand(name, |command| with_own_help(command, shown)));
+    command
+        .mut_args(|arg| if arg.is_global_set() && arg.get_id() != shown { arg.hide(true) } else { arg })
+        .after_help("All settings count here, too, as flags and as variables: `sessiond --help` has them.")
+}
+
+/// The settings whose variable has a name that other programs have, too, and the name that wins over it.
+pub(super) const SPECIFIC: [(&str, &str); 2] =
+    [("database_url", "SESSIOND_DATABASE_URL"), ("otlp_endpoint", "SESSIOND_OTLP_ENDPOINT")];
+
+/// The variables of this process that look like settings and are none, for a warning.
+pub fn unknown_variables() -> Vec<String> {
+    let command = <Cli as CommandFactory>::command();
+    let is_known = |name: &OsStr| {
+        command.get_arguments().any(|arg| arg.get_env() == Some(name))
+            || SPECIFIC.iter().any(|(_, known)| name == *known)
+    };
+    let names = std::env::vars_os().map(|(name, _)| name).filter(|name| !is_known(name));
+    names.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("SESSIOND_")).collect()
+}
