@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::Resettable;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 
 use crate::domain::access::{Role, key_name};
 use crate::domain::ids::{AppName, SessionId, UserId};
@@ -200,7 +200,7 @@ impl Cli {
         self.command.clone().unwrap_or_default()
     }
 
-    fn read<T>(command: clap::Command, args: impl IntoIterator<Item = T>) -> Result<Self, clap::Error>
+    pub(super) fn read<T>(command: clap::Command, args: impl IntoIterator<Item = T>) -> Result<Self, clap::Error>
     where
         T: Into<OsString> + Clone,
     {

@@ -717,6 +717,14 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
+    use clap::CommandFactory;
+    use clap::builder::Resettable;
+    use clap::error::ErrorKind;
+
+    use super::cli::*;
+    use super::values::*;
     use super::*;
 
     /// The command blind for the environment of whoever runs the tests.
