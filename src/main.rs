@@ -22,6 +22,10 @@ use tokio::net::TcpStream;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 
+/// Gives memory back soon after a peak, from whichever thread it was taken, which glibc's does not.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const HEALTHCHECK_LIMIT: Duration = Duration::from_secs(3);
 
 /// The signals to stop.

@@ -28,6 +28,11 @@ impl Place {
         Self::Postgres(postgres::database().await)
     }
 
+    /// With sessiond's tables in it, unlike the other two, which are empty.
+    pub async fn migrated_postgres() -> Self {
+        Self::Postgres(postgres::migrated().await)
+    }
+
     pub fn url(&self) -> String {
         match self {
             Self::Sqlite(dir) => format!("sqlite://{}", dir.join("data.db").display()),
@@ -142,7 +147,7 @@ macro_rules! on_both_databases {
 
             #[tokio::test(flavor = "multi_thread")]
             async fn postgres() {
-                on(Place::postgres().await).await;
+                on(Place::migrated_postgres().await).await;
             }
         }
     )+};
