@@ -245,7 +245,7 @@ class Bench:
         before = self.postgresql.cpu_seconds()
         result = pgbench(self.postgresql, database, YARDSTICKS / script, clients, self.effort.seconds, self.variables)
         # One that failed has no rate.
-        if requests := result.get("rate", 0) * self.effort.seconds:
+        if requests := result.get("requests"):
             result["database_us"] = (self.postgresql.cpu_seconds() - before) * 1e6 / requests
         return result
 
