@@ -259,7 +259,7 @@ async fn readers_of_little_who_are_steady_get_all(place: Place) {
         timeout(PATIENCE, whole).await.expect("the rest");
         assert!(bytes.len() > 16 << 20, "{path}: {}", bytes.len());
     };
-    let caught_up = format!("\"sequence\":{LONG}}}\n\n");
+    let caught_up = format!("\"revision\":{LONG}}}\n\n\r\n");
     tokio::join!(
         read(SESSION.into(), b"0\r\n\r\n"),
         read("/v1/apps/a/export".into(), b"0\r\n\r\n"),
