@@ -16,7 +16,7 @@ use crate::domain::resolve::{Mismatch, Refusal};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Tag;
 use crate::domain::time::Micros;
-use crate::store::together::Sharing;
+use crate::store::run::together::Sharing;
 
 /// An event in the answer to an append.
 #[derive(Debug)]

@@ -66,7 +66,7 @@ impl Service {
     /// # Errors
     /// The database's.
     pub async fn refresh_feed(&self, deadline: Instant) -> Result<()> {
-        if self.store.feeds() && self.store.is_shared() {
+        if self.store.feeds() && self.store.shape().is_shared() {
             self.store.tick(i64::MAX, true, deadline).await?;
         }
         Ok(())
@@ -80,7 +80,7 @@ impl Service {
     /// Makes what any process commits part of the feed, where that takes ticks, and wakes who waits for it. Runs until it is dropped;
     /// ends at once if there is no feed, or only this process commits.
     pub async fn tick_forever(&self) {
-        if !self.store.feeds() || !self.store.is_shared() {
+        if !self.store.feeds() || !self.store.shape().is_shared() {
             return;
         }
         // Nobody waits for what was there before.

@@ -63,7 +63,7 @@ impl Service {
     /// When to look whether a lease is free that expires then: releases by other processes wake nobody here.
     pub fn look_for_lease(&self, expire_time: Micros) -> Micros {
         const EVERY: i64 = 250_000;
-        if self.store.is_shared() { expire_time.min(self.clock.now().plus(EVERY)) } else { expire_time }
+        if self.store.shape().is_shared() { expire_time.min(self.clock.now().plus(EVERY)) } else { expire_time }
     }
 
     /// Lets a lease last until `ttl` microseconds from now.

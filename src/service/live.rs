@@ -2,7 +2,7 @@
 //!
 //! What is told is a hint to read, and never the data. So nothing is queued for whoever waits, and nobody is too slow: a watcher that is
 //! woken reads from where it stands. Commits of this process wake at once, from the one place that knows of them
-//! ([`OnCommit`](crate::store::runner::OnCommit)). Those of other processes are found by [`Service::poll_forever`].
+//! ([`OnCommit`](crate::store::run::OnCommit)). Those of other processes are found by [`Service::poll_forever`].
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -301,7 +301,7 @@ impl Service {
     /// Looks, while somebody waits, for what other processes have committed. Runs until it is dropped; ends at once where no other
     /// process can write.
     pub async fn poll_forever(&self, every: Duration) {
-        if !self.store.is_shared() {
+        if !self.store.shape().is_shared() {
             return;
         }
         let mut failed = false;

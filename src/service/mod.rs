@@ -193,7 +193,7 @@ impl Service {
     }
 
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
-        let live = Arc::new(Live::new(store.is_shared()));
+        let live = Arc::new(Live::new(store.shape().is_shared()));
         let told = live.clone();
         store.watch_commits(Box::new(move |committed| told.committed(committed)));
         let now = clock.clone();
@@ -217,7 +217,7 @@ impl Service {
 
     /// The kind of the database: `sqlite` or `postgresql`.
     pub fn database(&self) -> &'static str {
-        if self.store.is_shared() { "postgresql" } else { "sqlite" }
+        self.store.name()
     }
 
     /// Whether there is a change feed.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::error::StoreError;
 use super::limits::StoreLimits;
 use super::pool::{Nodes, PoolUse};
+use super::shape::Shape;
 use super::sql::query::Sql;
 pub use super::sql::rows::Buried;
 use crate::domain::erasure::Subject;
@@ -20,24 +21,21 @@ use crate::domain::writes::{ChangeRow, Writes};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// A database that can begin transactions.
-pub trait Backend: Send + Sync + 'static {
-    type Tx: Tx;
+/// A database, beside its transactions.
+pub trait Database: Send + Sync + 'static {
+    /// `sqlite` or `postgresql`.
+    const NAME: &'static str;
 
-    /// Whether appends are optimistic: [`Tx::read_heads`], then [`Tx::commit_if_unchanged`].
+    fn shape(&self) -> Shape;
+    /// Whether a statement may be a transaction of its own. Then appends are optimistic: [`Tx::read_heads`], then
+    /// [`Tx::commit_if_unchanged`].
     fn is_optimistic(&self) -> bool;
-    /// Whether [`Tx::create_at_once`] can be used.
-    fn creates_at_once(&self) -> bool;
     fn migrate(&self) -> impl Future<Output = Result<()>> + Send;
     /// Distributes the tables by app over the nodes of the database.
     fn distribute(&self) -> impl Future<Output = Result<()>> + Send {
         async { Err(StoreError::config("only PostgreSQL can be distributed")) }
     }
-    /// Whether what is of one app may be out of reach while the rest is not, so that no app may take all connections.
-    fn fails_by_app(&self) -> bool {
-        false
-    }
-    /// As of the last [`Backend::check`], if the database is distributed.
+    /// As of the last [`Database::check`], if the database is distributed.
     fn nodes(&self) -> Option<Nodes> {
         None
     }
@@ -49,23 +47,30 @@ pub trait Backend: Send + Sync + 'static {
     fn is_one_statement(&self, query: &SessionQuery) -> bool;
     /// Whether [`Tx::views`] may read it together with other queries.
     fn may_share(&self, query: &SessionQuery) -> bool;
-    /// Begins a read of one snapshot; `single` promises that it will be one statement.
-    fn read(&self, single: bool) -> impl Future<Output = Result<Self::Tx>> + Send;
-    fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
-    /// Begins what one statement will commit: [`Tx::commit_if_unchanged`] or [`Tx::create_at_once`].
-    fn optimistic(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
-    fn batching(&self) -> Batching;
+    /// How many transactions of appends may run at once.
+    fn writers(&self) -> usize;
     /// Overwrites what was removed by now wherever this process can reach it: in its files.
     fn scrub(&self) -> impl Future<Output = Result<Scrubbed>> + Send;
     /// What to ask for the time, where the database has no clock. The first call counts.
     fn set_clock(&self, _now: Now) {}
     fn limits(&self) -> StoreLimits;
-    /// Whether there is a change feed.
+    /// Whether there is a change feed. Not where the database is distributed: there, transactions have no snapshot in common.
     fn feeds(&self) -> bool {
-        self.limits().feeds()
+        self.limits().feeds() && !self.shape().is_distributed()
     }
     fn pool(&self) -> PoolUse;
     fn close(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// A database that can begin transactions. Who begins one is [`run`](super::run) alone.
+pub trait Backend: Database {
+    type Tx: Tx;
+
+    /// Begins a read of one snapshot; `single` promises that it will be one statement.
+    fn read(&self, single: bool) -> impl Future<Output = Result<Self::Tx>> + Send;
+    fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
+    /// Begins what one statement will commit: [`Tx::commit_if_unchanged`] or [`Tx::create_at_once`].
+    fn at_once(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
 }
 
 /// A session row to be inserted.
@@ -105,9 +110,6 @@ pub enum Verdict {
 
 /// An open transaction: what it can load, lock and apply. Dropping it rolls it back.
 pub trait Tx: Sql {
-    /// Whether other processes may meanwhile write what is not locked.
-    const CONCURRENT: bool;
-
     /// The timeline on which it reads.
     fn timeline(&self) -> Timeline;
 
@@ -137,7 +139,7 @@ pub trait Tx: Sql {
         }
     }
     /// Writes and commits in one statement, if every head is still what it was. Reads the revisions that are
-    /// [`UNREAD`](crate::domain::loaded::UNREAD). Where others may write ([`Tx::CONCURRENT`]), all is of one app. Events are committed
+    /// [`UNREAD`](crate::domain::loaded::UNREAD). Where others may write ([`Shape::is_shared`]), all is of one app. Events are committed
     /// as by [`Tx::apply`].
     fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Verdict>> + Send;
     /// Whether a [`Tx::commit_if_unchanged`] that was cut off may have committed.
@@ -189,8 +191,8 @@ pub trait Tx: Sql {
     /// Holds the user for whom this number stands until the transaction ends.
     fn hold_user(&mut self, user: i64, lock: UserLock) -> impl Future<Output = Result<()>> + Send;
 
-    /// Reads sessions, in their order; several only if [`Backend::may_share`] allows each, and all are of one app where
-    /// [`Batching::one_app`].
+    /// Reads sessions, in their order; several only if [`Database::may_share`] allows each, and all are of one app where
+    /// [`Shape::batches_by_app`].
     fn views(&mut self, queries: &[&SessionQuery]) -> impl Future<Output = Result<Vec<Option<SessionView>>>> + Send;
 
     fn commit(self) -> impl Future<Output = Result<()>> + Send;
@@ -225,16 +227,6 @@ pub enum OnLocked {
     Wait,
     /// Leave them out. Sessions that do not exist look the same.
     Skip,
-}
-
-/// How appends share transactions best.
-#[derive(Debug, Clone, Copy)]
-pub struct Batching {
-    /// What shares a transaction is of one app: it is then one statement, and of a distributed database goes to one node, which may
-    /// be gone while others are not.
-    pub one_app: bool,
-    /// How many transactions may run at once.
-    pub writers: usize,
 }
 
 /// Whether a standby has what is acknowledged.

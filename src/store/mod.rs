@@ -2,15 +2,14 @@
 //! of `sql` use one another.
 //!
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
-//! - [`limits`]: every limit of time
+//! - [`limits`]: the settings that bound what is asked of a database
 //! - `url`: what a database URL may hold; `migrations`: what both databases share of them
+//! - [`shape`]: what kind of thing a database is
 //! - `pool`: connections between one transaction and the next
 //! - `sql`: the statements and rows that both databases share
 //! - [`backend`]: what a database brings: lock, load, apply; no rules
 //! - `postgres`, `sqlite`: the two backends
-//! - `runner`: begin, work, commit or release
-//! - `remembered`: the cache of heads
-//! - [`together`]: group commit, and coalesced reads and creations
+//! - [`run`]: the only ways into the database: limits of time, the cache of heads, group commit
 //! - `transactions`: the transactions, written once over [`backend::Tx`], one file for each use
 //! - [`open`]: the database that a URL names
 //! - [`nowhere`]: a store that holds nothing
@@ -30,11 +29,10 @@ pub mod nowhere;
 pub mod open;
 pub(crate) mod pool;
 mod postgres;
-mod remembered;
-pub(crate) mod runner;
+pub mod run;
+pub mod shape;
 mod sql;
 mod sqlite;
-pub mod together;
 mod transactions;
 mod url;
 
@@ -44,8 +42,9 @@ use async_trait::async_trait;
 use backend::{DatabaseClock, Now, Scrubbed, Standby};
 use error::StoreError;
 use pool::{Nodes, PoolUse};
-use runner::{OnCommit, OnWait};
-use together::Sharing;
+use run::together::Sharing;
+use run::{OnCommit, OnWait};
+use shape::Shape;
 use tokio::time::Instant;
 
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
@@ -381,8 +380,11 @@ pub trait Store: Send + Sync + 'static {
     /// Whom to tell how long each transaction waited for its connection and BEGIN. The first call counts.
     fn watch_waits(&self, on_wait: OnWait);
 
-    /// Whether other processes may write, of whose commits this one is not told.
-    fn is_shared(&self) -> bool;
+    /// As of the last [`Store::check`], where that can change.
+    fn shape(&self) -> Shape;
+
+    /// The kind of the database: `sqlite` or `postgresql`.
+    fn name(&self) -> &'static str;
 
     /// Whom to tell of what this process commits: of events, whichever method they come by, of each session a range of sequences,
     /// each once, also of a commit whose answer was lost; and of other changes that a reader of sessions sees. The first call counts.

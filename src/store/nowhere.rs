@@ -9,8 +9,9 @@ use super::Store;
 use super::backend::{DatabaseClock, Now, Scrubbed, Standby};
 use super::error::{Cause, StoreError};
 use super::pool::{Nodes, PoolUse};
-use super::runner::{OnCommit, OnWait};
-use super::together::Sharing;
+use super::run::together::Sharing;
+use super::run::{OnCommit, OnWait};
+use super::shape::Shape;
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::append::Append;
 use crate::domain::command::{
@@ -361,8 +362,12 @@ impl Store for Nowhere {
     /// Nothing waits here.
     fn watch_waits(&self, _: OnWait) {}
 
-    fn is_shared(&self) -> bool {
-        false
+    fn shape(&self) -> Shape {
+        Shape::File
+    }
+
+    fn name(&self) -> &'static str {
+        "nothing"
     }
 
     /// Nothing is committed here.

@@ -36,12 +36,13 @@ pub use write::composed;
 use write::{apps_of, create_sessions, insert_sessions, insert_unlisted, list_sessions, write_call};
 
 use super::backend::{
-    Backend, Batching, Buried, DatabaseClock, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx, UserLock, Verdict,
+    Backend, Buried, Database, DatabaseClock, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx, UserLock, Verdict,
 };
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
 use super::migrations::{Applied, all_applied, pending, statements};
 use super::pool::{Lease, Nodes, Pool, PoolUse};
+use super::shape::Shape;
 use super::sql::feed::latest;
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
@@ -169,9 +170,12 @@ impl Postgres {
             }
             None => {}
         }
-        let mut tx = PgTx::new(conn, timeline, !self.options.pgbouncer, begin.is_some(), self.feeds());
-        tx.distributed = self.server.is_distributed();
-        Ok(tx)
+        Ok(PgTx {
+            shape: self.shape(),
+            feeds: self.feeds(),
+            in_transaction: begin.is_some(),
+            ..PgTx::new(conn, timeline, !self.options.pgbouncer)
+        })
     }
 
     fn begin_read(&self) -> &str {
@@ -221,22 +225,16 @@ fn not_allowed(error: StoreError) -> StoreError {
     StoreError::config(format!("{what}: {error}"))
 }
 
-impl Backend for Postgres {
-    type Tx = PgTx;
+impl Database for Postgres {
+    const NAME: &'static str = "postgresql";
+
+    fn shape(&self) -> Shape {
+        if self.server.is_distributed() { Shape::Distributed } else { Shape::Server }
+    }
 
     /// Not behind PgBouncer, where time limits hold within an explicit transaction only.
     fn is_optimistic(&self) -> bool {
         !self.options.pgbouncer
-    }
-
-    /// Not where it is distributed: there, transactions have no snapshot in common.
-    fn feeds(&self) -> bool {
-        self.limits.feeds() && !self.server.is_distributed()
-    }
-
-    /// Not where it is distributed: erasures hold users on the server that all ask, and the rows are elsewhere.
-    fn creates_at_once(&self) -> bool {
-        self.is_optimistic() && !self.server.is_distributed()
     }
 
     /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
@@ -301,10 +299,6 @@ impl Backend for Postgres {
         Ok(())
     }
 
-    fn fails_by_app(&self) -> bool {
-        self.server.is_distributed()
-    }
-
     fn nodes(&self) -> Option<Nodes> {
         self.server.nodes()
     }
@@ -364,7 +358,8 @@ impl Backend for Postgres {
         let mut tx = self.read(true).await?;
         let now: i64 =
             sqlx::query_scalar(concat!("select ", clock!())).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
-        let nodes = if tx.distributed { distributed::clocks(&mut tx.conn, tx.persistent).await? } else { None };
+        let nodes =
+            if tx.shape.is_distributed() { distributed::clocks(&mut tx.conn, tx.persistent).await? } else { None };
         tx.rollback().await?;
         let (earliest, latest) = nodes.unwrap_or((now, now));
         Ok(DatabaseClock::Own(Micros(earliest.min(now)), Micros(latest.max(now))))
@@ -378,22 +373,9 @@ impl Backend for Postgres {
         query.is_plain() && query.state.as_ref().is_some_and(StateFilter::is_whole)
     }
 
-    async fn read(&self, single: bool) -> Result<PgTx> {
-        let begin = if single && !self.options.pgbouncer { None } else { Some(self.begin_read()) };
-        self.begin(begin).await
-    }
-
-    async fn write(&self) -> Result<PgTx> {
-        self.begin(Some(self.begin_write())).await
-    }
-
-    async fn optimistic(&self) -> Result<PgTx> {
-        self.read(true).await
-    }
-
     /// Half of the connections stay free for reads.
-    fn batching(&self) -> Batching {
-        Batching { one_app: true, writers: (self.limits.connections as usize / 2).clamp(2, 8) }
+    fn writers(&self) -> usize {
+        (self.limits.connections as usize / 2).clamp(2, 8)
     }
 
     /// Its files are not this process's.
@@ -414,14 +396,30 @@ impl Backend for Postgres {
     }
 }
 
+impl Backend for Postgres {
+    type Tx = PgTx;
+
+    async fn read(&self, single: bool) -> Result<PgTx> {
+        let begin = if single && !self.options.pgbouncer { None } else { Some(self.begin_read()) };
+        self.begin(begin).await
+    }
+
+    async fn write(&self) -> Result<PgTx> {
+        self.begin(Some(self.begin_write())).await
+    }
+
+    async fn at_once(&self) -> Result<PgTx> {
+        self.read(true).await
+    }
+}
+
 /// If it is dropped before its end, its state is unknown and its connection may not answer. The pool then closes the
 /// connection, which ends the transaction for certain, and nothing waits for it.
 pub struct PgTx {
     conn: Lease<PgConnection>,
     timeline: Timeline,
     persistent: bool,
-    /// By Citus: rows are locked by their keys alone.
-    distributed: bool,
+    shape: Shape,
     /// Scope rows that may have been created just to be locked.
     made_users: Vec<UserKey>,
     made_apps: Vec<AppName>,
@@ -441,16 +439,17 @@ impl PgTx {
         Ok(look(&mut self.conn, self.persistent, serves).await?.applied)
     }
 
-    fn new(conn: Lease<PgConnection>, timeline: Timeline, persistent: bool, in_transaction: bool, feeds: bool) -> Self {
+    /// Of a server, without BEGIN and without the change feed.
+    fn new(conn: Lease<PgConnection>, timeline: Timeline, persistent: bool) -> Self {
         Self {
             conn,
             timeline,
             persistent,
-            distributed: false,
+            shape: Shape::Server,
             made_users: Vec::new(),
             made_apps: Vec::new(),
-            in_transaction,
-            feeds,
+            in_transaction: false,
+            feeds: false,
             swept: None,
             buried: Vec::new(),
         }
@@ -540,7 +539,7 @@ fn counted<T>(rows: &[T], n: i64) -> Option<&T> {
 
 impl Sql for PgTx {
     fn statements(&self) -> &'static Statements {
-        if self.distributed { &DISTRIBUTED } else { &STATEMENTS }
+        if self.shape.is_distributed() { &DISTRIBUTED } else { &STATEMENTS }
     }
 
     async fn fetch<R: Row>(&mut self, query: Query<'_>) -> Result<Vec<R>> {
@@ -589,8 +588,6 @@ fn arguments(values: Vec<Value<'_>>) -> Result<PgArguments> {
 }
 
 impl Tx for PgTx {
-    const CONCURRENT: bool = true;
-
     fn timeline(&self) -> Timeline {
         self.timeline
     }
@@ -767,11 +764,11 @@ impl Tx for PgTx {
         rows.sort_by_key(|insert| &insert.creation.key);
         let mut made = Vec::new();
         for of_app in rows.chunk_by(|a, b| a.creation.key.app() == b.creation.key.app()) {
-            let statement = if self.distributed { insert_unlisted(of_app) } else { insert_sessions(of_app) };
+            let statement = if self.shape.is_distributed() { insert_unlisted(of_app) } else { insert_sessions(of_app) };
             let Some(mut statement) = statement else { continue };
             let statement = statement.build_query_as::<(i64, i64)>().persistent(self.persistent);
             let found: HashMap<i64, i64> = statement.fetch_all(&mut *self.conn).await?.into_iter().collect();
-            if self.distributed {
+            if self.shape.is_distributed() {
                 let is_made = |row: &&'_ SessionInsert<'_>| found.get(&row.creation.incarnation).copied();
                 let rows: Vec<_> = of_app.iter().filter_map(|row| Some((*row, is_made(row)?))).collect();
                 if let Some(list) = list_sessions(&rows) {
@@ -801,7 +798,7 @@ impl Tx for PgTx {
         match (apps.next(), apps.next()) {
             (Some(app), None) => {
                 let written = self.write_app(app, writes, self.feeds).await;
-                if self.distributed { written.map_err(StoreError::of_node) } else { written }
+                if self.shape.is_distributed() { written.map_err(StoreError::of_node) } else { written }
             }
             _ => Err(StoreError::new(Cause::Internal, "what is written at once is of one app")),
         }
@@ -888,11 +885,11 @@ impl Tx for PgTx {
     }
 
     async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let text = if self.distributed { EXPIRED_UNLOCKED } else { EXPIRED };
+        let text = if self.shape.is_distributed() { EXPIRED_UNLOCKED } else { EXPIRED };
         let rows: Vec<IncarnationRow> =
             sqlx::query_as(text).persistent(self.persistent).bind(limit).fetch_all(&mut *self.conn).await?;
         let found: Vec<(SessionKey, i64)> = rows.into_iter().map(IncarnationRow::decode).collect::<Result<_>>()?;
-        if !self.distributed {
+        if !self.shape.is_distributed() {
             return Ok(found);
         }
         self.swept = found.first().map(|(key, _)| key.app().clone());
@@ -904,7 +901,7 @@ impl Tx for PgTx {
     }
 
     async fn next_buried(&mut self) -> Result<Option<Buried>> {
-        if !self.distributed {
+        if !self.shape.is_distributed() {
             let row: Option<BuriedRow> =
                 sqlx::query_as(NEXT_BURIED).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
             return row.map(BuriedRow::decode).transpose();

@@ -48,6 +48,6 @@ impl Snapshots {
     pub async fn begin(&self) -> Result<PgTx> {
         let mut conn = self.pool.acquire().await?;
         sqlx::raw_sql(AssertSqlSafe(&*self.begin)).execute(&mut *conn).await?;
-        Ok(PgTx::new(conn, Timeline::default(), self.persistent, true, false))
+        Ok(PgTx { in_transaction: true, ..PgTx::new(conn, Timeline::default(), self.persistent) })
     }
 }

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use crate::domain::query::ANY_TIME;
 use crate::domain::time::Micros;
+use crate::store::shape::Shape;
 use crate::store::sql::feed::FeedWords;
 use crate::store::sql::statements::Statements;
 use crate::store::sql::words::Words;
@@ -55,8 +56,8 @@ macro_rules! changes {
 
 pub static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(&WORDS));
 
-/// On Citus, distributed by app. It locks rows by their keys alone, cuts no recursive query by app, wants to know before it sends
-/// an update what a `case` compares, and sends what an insertion within a statement returns to all nodes.
+/// On Citus, distributed by app. It cuts no recursive query by app, and sends what an insertion within a statement returns to all
+/// nodes.
 pub static DISTRIBUTED: LazyLock<Statements> = LazyLock::new(|| {
     let names = ["sessions", "app_scopes", "user_scopes"].map(|table| {
         format!(
@@ -65,20 +66,11 @@ pub static DISTRIBUTED: LazyLock<Statements> = LazyLock::new(|| {
         )
     });
     let apps = format!("select name from ({}) as names order by name limit 0 + $2", names.join(" union "));
-    let statements = Statements::new(&DISTRIBUTED_WORDS);
-    // A `coalesce` takes no clock either.
-    let set_metadata = statements.set_metadata.replace(clock!(), "n.now");
-    let from = format!(" from (select {} as now) as n where ", clock!());
-    Statements { apps, set_metadata: set_metadata.replace(" where ", &from), ..statements }
+    Statements { apps, ..Statements::new(&DISTRIBUTED_WORDS) }
 });
 
-static DISTRIBUTED_WORDS: LazyLock<Words> = LazyLock::new(|| Words {
-    claims: Some(" for update skip locked"),
-    skip_locked: "",
-    listed: |insert, _| insert.to_owned(),
-    lists_apart: true,
-    ..WORDS
-});
+static DISTRIBUTED_WORDS: LazyLock<Words> =
+    LazyLock::new(|| Words { shape: Shape::Distributed, listed: |insert, _| insert.to_owned(), ..WORDS });
 
 /// The time of a query that does not leave it to the database's clock.
 pub fn pinned(now: Micros) -> Option<i64> {
@@ -86,6 +78,7 @@ pub fn pinned(now: Micros) -> Option<i64> {
 }
 
 static WORDS: Words = Words {
+    shape: Shape::Server,
     clock: Some(clock!()),
     now: concat!("coalesce($4, ", clock!(), ")"),
     member: |key| format!("string_agg(to_json({key})::text || ':' || t.value, ',' order by t.key)"),
@@ -99,7 +92,6 @@ static WORDS: Words = Words {
                and s.node = n.node offset 0) as t"
         )
     },
-    lists_apart: false,
     listed: |insert, _| {
         format!(
             "with made as ({insert} returning app_name, user_id, id, update_time) \
@@ -115,9 +107,6 @@ static WORDS: Words = Words {
     later: "greatest",
     number_of,
     ttl_clock: clock!(),
-    for_update: " for update",
-    claims: None,
-    skip_locked: " for update skip locked",
     feed: FeedWords {
         ticks: "tick, time, snapshot::text as snapshot from ticks",
         valid: valid_ticks!(),

@@ -145,7 +145,7 @@ pub async fn note_trim(db: &mut impl Sql, key: &SessionKey, incarnation: i64, em
 pub async fn next_trim(db: &mut impl Sql) -> Result<Option<(SessionKey, i64, i64)>> {
     let Some(row) = at_most_one::<TrimRow>(db, Query::new(&*db.statements().next_trim)).await? else { return Ok(None) };
     let (key, incarnation) = row.session.decode()?;
-    if db.statements().words.claims.is_none() {
+    if !db.shape().is_distributed() {
         return Ok(Some((key, incarnation, row.emptied)));
     }
     let claimed: Option<(i64,)> = at_most_one(db, of(&db.statements().claim_trim, &key, incarnation)).await?;
@@ -434,7 +434,7 @@ pub async fn insert_fork(
 pub async fn insert_listed(db: &mut impl Sql, insert: Query<'_>, key: &SessionKey) -> Result<bool> {
     let is_made = db.execute(insert).await? > 0;
     let statements = db.statements();
-    if is_made && statements.words.lists_apart {
+    if is_made && db.shape().is_distributed() {
         db.execute(Query::new(&*statements.list_session).session(key)).await?;
     }
     Ok(is_made)

@@ -11,6 +11,7 @@ use sqlx::{AssertSqlSafe, FromRow, SqlSafeStr as _, SqlStr};
 use super::statements::Statements;
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::store::error::StoreError;
+use crate::store::shape::Shape;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -22,6 +23,10 @@ impl<T: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRo
 pub trait Sql: Send {
     /// The statements in the words of this database.
     fn statements(&self) -> &'static Statements;
+
+    fn shape(&self) -> Shape {
+        self.statements().words.shape
+    }
 
     fn fetch<R: Row>(&mut self, query: Query<'_>) -> impl Future<Output = Result<Vec<R>>> + Send;
 

@@ -129,13 +129,7 @@ statements! { words,
     app_keys_changed: keys_changed(words, "app", "app_name = $1", ["$2", "$3"], "0"),
     /// For each field a flag, whether to set it, and its value; `$10` is the time from which a time to live was counted, or
     /// null; `$11` is now.
-    set_metadata: format!(
-        "update sessions set metadata_revision = metadata_revision + 1, \
-           display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
-           expire_time = case when $8 then $9 + {} else expire_time end, active_day = {} where app_name = $1 and user_id = $2 and id = $3",
-        ttl_correction(words.ttl_clock, "$10"),
-        day(words, "$11")
-    ),
+    set_metadata: set_metadata(words),
     /// A session and its lease, and the time by which expiry is judged: the database's, or `$4` where it has no clock.
     lease: format!(
         "select {HEAD_COLUMNS}, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl, \
@@ -235,10 +229,10 @@ statements! { words,
     dead_import: format!(
         "select {OWNER} from imports where time < {} - $2 limit 1{}",
         present(words, "$1"),
-        words.skip_locked
+        words.skip_locked()
     ),
-    /// Locks the row of an import, where [`Words::claims`].
-    claim_import: format!("select 1 from imports where {OF_INCARNATION}{}", words.claims.unwrap_or_default()),
+    /// Locks the row of an import, where the database is distributed.
+    claim_import: format!("select 1 from imports where {OF_INCARNATION}{}", words.claim()),
     /// Makes an imported session visible.
     insert_imported: (words.listed)(
         &format!(
@@ -252,7 +246,7 @@ statements! { words,
         ),
         "$3"
     ),
-    /// Where [`Words::lists_apart`].
+    /// Where the database is distributed.
     list_session: "insert into session_updates (app_name, user_id, id, update_time) \
                    select app_name, user_id, id, update_time from sessions where app_name = $1 and user_id = $2 and id = $3",
     set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor, emptied, began, imported) \
@@ -288,9 +282,9 @@ statements! { words,
         "insert into trims ({OWNER}, emptied) values ($1, $2, $3, $4, $5) on conflict ({OWNER}) \
          do update set emptied = case when trims.emptied < excluded.emptied then trims.emptied else excluded.emptied end"
     ),
-    next_trim: format!("select {OWNER}, emptied from trims limit 1{}", words.skip_locked),
-    /// Locks the row of a trim, where [`Words::claims`], and reads how far it is.
-    claim_trim: format!("select emptied from trims where {OF_INCARNATION}{}", words.claims.unwrap_or_default()),
+    next_trim: format!("select {OWNER}, emptied from trims limit 1{}", words.skip_locked()),
+    /// Locks the row of a trim, where the database is distributed, and reads how far it is.
+    claim_trim: format!("select emptied from trims where {OF_INCARNATION}{}", words.claim()),
     empty_events: format!(
         "update events set author = '', branch = null, body = '' where {OF_INCARNATION} \
          and sequence > $5 and sequence <= $6"
@@ -318,7 +312,7 @@ statements! { words,
     /// Locks the sessions of a user.
     sessions_of_user: format!(
         "select id, incarnation from sessions where app_name = $1 and user_id = $2 order by id{}",
-        words.for_update
+        words.for_update()
     ),
     /// What was buried before becomes a part of the erasure `$3`.
     claim_buried: "update buried_sessions set erasure = $3 where app_name = $1 and user_id = $2 and erasure is null",
@@ -465,7 +459,7 @@ statements! { words,
         "l.app_name = $1",
         ["$2", "$3", "$4"],
         "'' as user_id",
-        &format!("where s.app_name = $1{}", words.for_update)
+        &format!("where s.app_name = $1{}", words.for_update())
     ),
     locked_history_of_user: history(
         words,
@@ -473,7 +467,7 @@ statements! { words,
         "l.app_name = $1 and l.user_id = $2",
         ["$3", "$4", "$5"],
         "s.user_id",
-        &format!("where s.app_name = $1 and s.user_id = $2{}", words.for_update)
+        &format!("where s.app_name = $1 and s.user_id = $2{}", words.for_update())
     ),
     raise_user_floor: "update user_scopes set floor = $3 where app_name = $1 and user_id = $2 and floor < $3",
     raise_app_floor: "update app_scopes set floor = $2 where app_name = $1 and floor < $2",
@@ -509,7 +503,7 @@ statements! { words,
     ),
     lock_api_key: format!(
         "select {API_KEY} from api_keys where id = $1 and revoke_time is null{}",
-        words.for_update
+        words.for_update()
     ),
     change_api_key: "update api_keys set name = $2, role = $3, apps = $4, users = $5, expire_time = $6 \
                      where id = $1 and revoke_time is null",
@@ -582,6 +576,25 @@ pub fn of_session(now: &str) -> String {
 /// The time now, where `now` is that of the process.
 fn present(words: &Words, now: &str) -> String {
     words.clock.map_or_else(|| now.to_owned(), |clock| format!("coalesce({clock}, {now})"))
+}
+
+/// Citus wants to know before it sends an update what a `case` or a `coalesce` compares: there the clock is read apart.
+fn set_metadata(words: &Words) -> String {
+    let (words, from) = match words.clock {
+        Some(clock) if words.shape.is_distributed() => {
+            let apart = Words { clock: Some("n.now"), ttl_clock: "n.now", ..*words };
+            (apart, format!(" from (select {clock} as now) as n"))
+        }
+        _ => (*words, String::new()),
+    };
+    format!(
+        "update sessions set metadata_revision = metadata_revision + 1, \
+           display_name = case when $4 then $5 else display_name end, labels = case when $6 then $7 else labels end, \
+           expire_time = case when $8 then $9 + {} else expire_time end, active_day = {}{from} \
+         where app_name = $1 and user_id = $2 and id = $3",
+        ttl_correction(words.ttl_clock, "$10"),
+        day(&words, "$11")
+    )
 }
 
 /// The day of now, in whole days since 1970.
@@ -751,7 +764,7 @@ fn of_user(table: &str) -> String {
 }
 
 fn forget_patches(words: &Words, table: &str, key: &str) -> String {
-    let skip_locked = words.skip_locked;
+    let skip_locked = words.skip_locked();
     format!(
         "delete from {table} where ({key}) in (select {key} from {table} where time < {} - $2 order by time \
          limit 0 + $3{skip_locked})",

@@ -77,7 +77,7 @@ pub async fn dead_import(db: &mut impl Sql, now: Micros, age: i64) -> Result<Opt
     let query = Query::new(&*db.statements().dead_import).bind(now.0).bind(age);
     let row: Option<IncarnationRow> = at_most_one(db, query).await?;
     let Some((key, incarnation)) = row.map(IncarnationRow::decode).transpose()? else { return Ok(None) };
-    if db.statements().words.claims.is_some() {
+    if db.shape().is_distributed() {
         let claimed: Option<(i32,)> = at_most_one(db, of(&db.statements().claim_import, &key, incarnation)).await?;
         return Ok(claimed.map(|_| (key, incarnation)));
     }

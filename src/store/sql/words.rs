@@ -1,10 +1,12 @@
 //! The dialect of a database: the fragments in which otherwise common statements differ.
 
 use super::feed::FeedWords;
+use crate::store::shape::Shape;
 
 /// What the databases say differently.
 #[derive(Clone, Copy)]
 pub struct Words {
+    pub shape: Shape,
     /// The clock that decides about expiry; `None`: the process's own.
     pub clock: Option<&'static str>,
     /// Now, where `$4` is the time of a [`SessionQuery`](crate::domain::query::SessionQuery).
@@ -21,10 +23,9 @@ pub struct Words {
     pub pairs: fn(texts: &str, numbers: &str) -> String,
     /// The rows `t` of a table of spans that are filed under a list of nodes: one index lookup per node.
     pub filed: fn(table: &str, of: &str, nodes: &str) -> String,
-    /// An insertion of the session with an id, and of its place in the list by last update; affects no row if it is there.
+    /// An insertion of the session with an id, and of its place in the list by last update; affects no row if it is there. On a
+    /// distributed database it is of the session alone, and the place in the list takes a statement of its own.
     pub listed: fn(insert: &str, id: &str) -> String,
-    /// That insertion is of the session alone, and the place in the list takes a statement of its own.
-    pub lists_apart: bool,
     /// Nested-loop join from `session_updates o` to `sessions s`; keeps the index order of `o`.
     pub join_listed: &'static str,
     /// The character U+001F. No id and no JSON text holds it.
@@ -37,14 +38,27 @@ pub struct Words {
     pub number_of: fn(time: &str) -> String,
     /// The clock to compare with the time from which a time to live was counted.
     pub ttl_clock: &'static str,
-    /// How rows are locked one by one, by their keys, that were found without a lock; `None`: they are locked as they are found.
-    pub claims: Option<&'static str>,
-    /// The clause that skips rows that others have locked.
-    pub skip_locked: &'static str,
-    /// The clause that locks the rows that are read.
-    pub for_update: &'static str,
     /// The change feed.
     pub feed: FeedWords,
     /// A label's value, given the placeholder of its name.
     pub label: fn(name: &str) -> String,
 }
+
+impl Words {
+    /// The clause that locks the rows that are read. Nobody else writes a file.
+    pub fn for_update(&self) -> &'static str {
+        if self.shape.is_shared() { " for update" } else { "" }
+    }
+
+    /// The clause that locks the rows that are found, but for those that others have locked.
+    pub fn skip_locked(&self) -> &'static str {
+        if self.shape == Shape::Server { SKIP_LOCKED } else { "" }
+    }
+
+    /// The clause that locks a row by its key that was found without a lock, where the database is distributed.
+    pub fn claim(&self) -> &'static str {
+        if self.shape.is_distributed() { SKIP_LOCKED } else { "" }
+    }
+}
+
+const SKIP_LOCKED: &str = " for update skip locked";

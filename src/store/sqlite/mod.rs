@@ -32,13 +32,14 @@ use write::{
 };
 
 use super::backend::{
-    Backend, Batching, Buried, DatabaseClock, Noted, Now, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx,
+    Backend, Buried, Database, DatabaseClock, Noted, Now, OnLocked, Scrubbed, Seen, SessionInsert, Standby, Tx,
     UserLock, Verdict,
 };
 use super::error::{Cause, StoreError};
 use super::limits::StoreLimits;
 use super::migrations::{Applied, TABLE, all_applied, pending};
 use super::pool::{Connect, Lease, Pool, PoolUse};
+use super::shape::Shape;
 use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
 use super::sql::feed::latest;
 use super::sql::heads::{HeadsQuery, HeadsRow};
@@ -262,16 +263,15 @@ impl OpenFile {
     }
 }
 
-impl Backend for Sqlite {
-    type Tx = SqliteTx;
+impl Database for Sqlite {
+    const NAME: &'static str = "sqlite";
+
+    fn shape(&self) -> Shape {
+        Shape::File
+    }
 
     fn is_optimistic(&self) -> bool {
         true
-    }
-
-    /// A statement takes no longer within a transaction than without.
-    fn creates_at_once(&self) -> bool {
-        false
     }
 
     async fn migrate(&self) -> Result<()> {
@@ -320,23 +320,9 @@ impl Backend for Sqlite {
         query.events.is_none() || query.is_plain()
     }
 
-    async fn read(&self, single: bool) -> Result<SqliteTx> {
-        self.begin(&self.readers, (!single).then_some("begin")).await
-    }
-
-    async fn write(&self) -> Result<SqliteTx> {
-        // A plain BEGIN takes the write lock only at the first write, and fails if someone wrote since the first read.
-        self.begin(&self.writer, Some("begin immediate")).await
-    }
-
-    async fn optimistic(&self) -> Result<SqliteTx> {
-        // Nobody else has the connection that writes; the transaction begins with the writing.
-        self.begin(&self.writer, None).await
-    }
-
     /// There is one connection that writes. A second batch that waits for it starts as soon as the first one ends.
-    fn batching(&self) -> Batching {
-        Batching { one_app: false, writers: 2 }
+    fn writers(&self) -> usize {
+        2
     }
 
     /// SQLite overwrites cells that it frees, but not those that it has moved to another page before. Only a file that is written
@@ -378,6 +364,24 @@ impl Backend for Sqlite {
         // The writer last: the last connection that closes moves the log into the file.
         self.readers.close().await;
         self.writer.close().await;
+    }
+}
+
+impl Backend for Sqlite {
+    type Tx = SqliteTx;
+
+    async fn read(&self, single: bool) -> Result<SqliteTx> {
+        self.begin(&self.readers, (!single).then_some("begin")).await
+    }
+
+    async fn write(&self) -> Result<SqliteTx> {
+        // A plain BEGIN takes the write lock only at the first write, and fails if someone wrote since the first read.
+        self.begin(&self.writer, Some("begin immediate")).await
+    }
+
+    async fn at_once(&self) -> Result<SqliteTx> {
+        // Nobody else has the connection that writes; the transaction begins with the writing.
+        self.begin(&self.writer, None).await
     }
 }
 
@@ -647,8 +651,6 @@ fn json_numbers(numbers: &[i64]) -> String {
 
 /// Rows need no locks of their own here: the write transaction has the whole file.
 impl Tx for SqliteTx {
-    const CONCURRENT: bool = false;
-
     fn timeline(&self) -> Timeline {
         self.conn.timeline()
     }

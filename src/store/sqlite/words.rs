@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use crate::store::shape::Shape;
 use crate::store::sql::columns::{HEAD_COLUMNS, state_columns};
 use crate::store::sql::feed::FeedWords;
 use crate::store::sql::statements::{Statements, of_session};
@@ -21,6 +22,7 @@ macro_rules! changes {
 pub static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(&WORDS));
 
 static WORDS: Words = Words {
+    shape: Shape::File,
     clock: None,
     now: "$4",
     member: |key| format!("group_concat(json_quote({key}) || ':' || t.value, ',' order by t.key)"),
@@ -34,7 +36,6 @@ static WORDS: Words = Words {
         )
     },
     filed: |table, of, nodes| format!("json_each({nodes}) as n cross join {table} as t on {of} and t.node = n.value"),
-    lists_apart: false,
     listed: |insert, id| {
         format!(
             "{insert}; insert into session_updates (app_name, user_id, id, update_time) \
@@ -50,9 +51,6 @@ static WORDS: Words = Words {
     number_of: |time| format!("printf('%d.%06d', ({time}) / 1000000, ({time}) % 1000000)"),
     // The clock of its one process is never wrong by its own.
     ttl_clock: "$10",
-    for_update: "",
-    claims: None,
-    skip_locked: "",
     feed: FeedWords {
         ticks: "id as tick, time, '' as snapshot from changes",
         valid: "where id >= coalesce((select max(l.id) from changes l where l.app_name = ''), 0)",

@@ -7,7 +7,7 @@ use crate::domain::json::string_array;
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
-use crate::store::runner::End;
+use crate::store::run::End;
 use crate::store::sql::filter::filter_text;
 use crate::store::sql::primitives::{at_most_one, one};
 use crate::store::sql::query::Query;

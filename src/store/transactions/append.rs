@@ -10,10 +10,9 @@ use crate::domain::command::AppendOutcome;
 use crate::domain::writes::Writes;
 use crate::store::backend::{Backend, OnLocked, Tx};
 use crate::store::error::StoreError;
-use crate::store::limits::Deadline;
-use crate::store::remembered::Remembered;
-use crate::store::runner::{End, Runner, apply};
-use crate::store::together::appends::Judged;
+use crate::store::run::remembered::Remembered;
+use crate::store::run::together::appends::Judged;
+use crate::store::run::{Call, End, Written, apply};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -22,25 +21,21 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// # Errors
 /// Nothing of the batch happened, unless the error is unclear.
 pub async fn batch<B: Backend>(
-    runner: &Runner<B>,
+    call: &Call<'_, B>,
+    is_optimistic: bool,
     remembered: &Remembered,
     batch: &[Arc<Append>],
     on_locked: OnLocked,
-    deadline: Deadline,
 ) -> Result<Vec<Judged>> {
-    if let Some(judged) = optimistic::append(runner, remembered, batch, deadline).await? {
+    if is_optimistic && let Some(judged) = optimistic::append(call, remembered, batch).await? {
         return Ok(judged);
     }
-    let _place = runner.place(deadline).await?;
-    let mut tx = runner.begin(deadline, runner.backend.write()).await?;
-    let (outcomes, end) = runner.within(deadline, append(&mut tx, batch, on_locked)).await?;
-    match runner.end(tx, end, deadline).await {
-        Ok(()) => Ok(outcomes.into_iter().map(|done| done.map_or(Judged::LeftOut, Judged::Done)).collect()),
-        Err(error) if error.unclear => {
-            Ok(Judged::after_unclear(outcomes.into_iter().map(|done| done.map(|done| done.outcome)), &error))
+    Ok(match call.try_write(async |tx| append(tx, batch, on_locked).await).await? {
+        Written::Surely(done) => done.into_iter().map(|done| done.map_or(Judged::LeftOut, Judged::Done)).collect(),
+        Written::Perhaps(done, error) => {
+            Judged::after_unclear(done.into_iter().map(|done| done.map(|done| done.outcome)), &error)
         }
-        Err(error) => Err(error),
-    }
+    })
 }
 
 /// Appends a batch under locks, and reads the states that are asked for, all as the whole batch left them.

@@ -17,7 +17,7 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::StoreError;
-use crate::store::runner::{End, apply};
+use crate::store::run::{End, apply};
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;

@@ -3,8 +3,6 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use tokio::time::timeout_at;
-
 use super::erasure::admit;
 use super::load::{lock_scopes, values};
 use super::policy;
@@ -28,68 +26,45 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange, Writes};
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx, UserLock};
 use crate::store::error::StoreError;
-use crate::store::limits::Deadline;
-use crate::store::runner::{End, Runner, apply, out_of_time};
+use crate::store::run::{Call, End, Written, apply};
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Creates a session in a transaction of its own.
-pub async fn alone<B: Backend>(
-    runner: &Runner<B>,
-    salt: &[u8; 32],
-    creation: &Creation,
-    deadline: Deadline,
-) -> Result<CreateOutcome> {
-    runner.write(deadline, async |tx| create(tx, salt, creation).await).await
+pub async fn alone<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], creation: &Creation) -> Result<CreateOutcome> {
+    call.write(async |tx| create(tx, salt, creation).await).await
 }
 
 /// Creates sessions in one transaction. Each that it does not create is to be tried alone, and so are all if it fails,
 /// perhaps because of one of them.
 pub async fn batch<B: Backend>(
-    runner: &Runner<B>,
+    call: &Call<'_, B>,
     salt: &[u8; 32],
     batch: &[&Arc<Creation>],
-    deadline: Deadline,
 ) -> Result<Vec<Result<Option<CreateOutcome>>>> {
-    if runner.backend.creates_at_once() {
-        return Ok(at_once(runner, salt, batch, deadline).await);
-    }
     if let [creation] = batch {
-        return Ok(vec![alone(runner, salt, creation, deadline).await.map(Some)]);
+        return Ok(vec![alone(call, salt, creation).await.map(Some)]);
     }
     let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
-    let created = async {
-        let _place = runner.place(deadline).await?;
-        let mut tx = runner.begin(deadline, runner.backend.write()).await?;
-        match runner.within(deadline, create_together(&mut tx, salt, &creations)).await {
-            Ok((outcomes, end)) => Ok((tx, outcomes, end)),
-            Err(error) => Err(runner.failed(tx, error, deadline).await),
-        }
-    };
-    let (tx, outcomes, end) = match created.await {
-        Ok(created) => created,
-        Err(error) if error.is_transient() => return Err(error),
-        Err(_) => return Ok(batch.iter().map(|_| Ok(None)).collect()),
-    };
-    match runner.end(tx, end, deadline).await {
-        Ok(()) => Ok(outcomes.into_iter().map(Ok).collect()),
+    match call.try_write(async |tx| create_together(tx, salt, &creations).await).await {
+        Ok(Written::Surely(outcomes)) => Ok(outcomes.into_iter().map(Ok).collect()),
         // Of what it did not create, nothing can have been committed.
-        Err(error) if error.unclear => {
+        Ok(Written::Perhaps(outcomes, error)) => {
             Ok(outcomes.into_iter().map(|made| made.map_or(Ok(None), |_| Err(error.share()))).collect())
         }
-        Err(error) => Err(error),
+        Err(error) if error.is_transient() => Err(error),
+        Err(_) => Ok(batch.iter().map(|_| Ok(None)).collect()),
     }
 }
 
 /// Creates simple sessions of one app in one statement. Each that it does not create is to be tried alone.
 pub async fn at_once<B: Backend>(
-    runner: &Runner<B>,
+    call: &Call<'_, B>,
     salt: &[u8; 32],
     batch: &[&Arc<Creation>],
-    deadline: Deadline,
 ) -> Vec<Result<Option<CreateOutcome>>> {
-    let made = in_one_statement(runner, salt, batch, deadline).await;
+    let made = in_one_statement(call, salt, batch).await;
     let outcome = |creation: &&Arc<Creation>| match &made {
         Ok(made) => {
             let view = made.iter().find(|view| view.head.incarnation == creation.incarnation);
@@ -103,20 +78,17 @@ pub async fn at_once<B: Backend>(
 }
 
 async fn in_one_statement<B: Backend>(
-    runner: &Runner<B>,
+    call: &Call<'_, B>,
     salt: &[u8; 32],
     creations: &[&Arc<Creation>],
-    deadline: Deadline,
 ) -> Result<Vec<SessionView>> {
     let inserts: Vec<SessionInsert<'_>> = creations.iter().map(|creation| insert(salt, creation, &[])).collect();
-    let mut tx = runner.begin(deadline, runner.backend.optimistic()).await?;
-    let made = match timeout_at(deadline.unit_with_commit(), tx.create_at_once(&inserts)).await {
-        Ok(made) => made.map_err(StoreError::in_one_statement),
-        Err(_) => Err(out_of_time().in_commit()),
-    };
-    let mut made = made?;
-    made.iter_mut().for_each(|view| view.head.timeline = tx.timeline());
-    runner.release(tx, deadline).await;
+    let mut at_once = call.at_once().await?;
+    // Nobody waits for a session that is not there.
+    let made = at_once.commit(async |tx| tx.create_at_once(&inserts).await, |_| Vec::new()).await;
+    let timeline = at_once.timeline();
+    let mut made = at_once.end(made).await?;
+    made.iter_mut().for_each(|view| view.head.timeline = timeline);
     Ok(made)
 }
 

@@ -10,7 +10,7 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::backend::{Tx, UserLock};
 use crate::store::error::{Cause, StoreError, corrupt};
-use crate::store::runner::End;
+use crate::store::run::End;
 use crate::store::sql::feed;
 use crate::store::sql::primitives::{at_most_one, one};
 use crate::store::sql::query::Query;

@@ -9,7 +9,7 @@ use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError, corrupt};
-use crate::store::runner::End;
+use crate::store::run::End;
 use crate::store::sql::feed;
 
 type Result<T> = std::result::Result<T, StoreError>;

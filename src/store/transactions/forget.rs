@@ -4,7 +4,7 @@ use crate::domain::ids::{ScopeKey, UserId, UserKey};
 use crate::domain::policy::{Forget, Scopes};
 use crate::store::backend::Tx;
 use crate::store::error::{StoreError, corrupt};
-use crate::store::runner::End;
+use crate::store::run::End;
 use crate::store::sql::primitives;
 use crate::store::sql::rows::HistoryRow;
 

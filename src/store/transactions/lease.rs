@@ -9,7 +9,7 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
-use crate::store::runner::End;
+use crate::store::run::End;
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;

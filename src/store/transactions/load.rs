@@ -13,7 +13,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// Loads what a decision needs, under lock and in lock order. What is read without a lock is read after the session
 /// is locked, so that the revisions that the events of one session saw never go backwards.
 pub async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, on_locked: OnLocked) -> Result<Loaded> {
-    let mut heads = if X::CONCURRENT {
+    let mut heads = if tx.shape().is_shared() {
         let locked = tx.lock_sessions(&needs.sessions, on_locked).await?;
         let locked: BTreeSet<&SessionKey> = locked.iter().map(|row| &row.key).collect();
         // Sessions that are not there need nothing else.

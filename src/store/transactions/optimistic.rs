@@ -9,8 +9,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use tokio::time::timeout_at;
-
 use super::load::load_keys;
 use crate::domain::append::{Append, Done, Outcome, decide, needs};
 use crate::domain::command::AppendOutcome;
@@ -18,10 +16,9 @@ use crate::domain::loaded::{Loaded, Needs, UNREAD};
 use crate::domain::writes::{ScopeUpdate, SessionUpdate, Writes};
 use crate::store::backend::{Backend, Seen, Tx, Verdict};
 use crate::store::error::StoreError;
-use crate::store::limits::Deadline;
-use crate::store::remembered::Remembered;
-use crate::store::runner::{Runner, out_of_time};
-use crate::store::together::appends::Judged;
+use crate::store::run::remembered::Remembered;
+use crate::store::run::together::appends::Judged;
+use crate::store::run::{AtOnce, Call};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -50,59 +47,52 @@ enum Source {
 /// # Errors
 /// As of [`batch`](super::append::batch).
 pub async fn append<B: Backend>(
-    runner: &Runner<B>,
+    call: &Call<'_, B>,
     remembered: &Remembered,
     batch: &[Arc<Append>],
-    deadline: Deadline,
 ) -> Result<Option<Vec<Judged>>> {
-    if !runner.backend.is_optimistic() {
-        return Ok(None);
-    }
     let needs = needs(batch.iter().map(|append| &**append));
-    let spans_apps = B::Tx::CONCURRENT && needs.apps.len() > 1;
+    let spans_apps = needs.apps.len() > 1 && call.shape().batches_by_app();
     if spans_apps || batch.iter().any(|append| append.with_state) || remembered.take_doubt() {
         remembered.evict(&needs);
         return Ok(None);
     }
-    let _place = runner.place(deadline).await?;
-    let mut tx = runner.begin(deadline, runner.backend.optimistic()).await?;
-    let done = match attempts(runner, remembered, &mut tx, batch, &needs, deadline).await {
-        Ok(done) => done,
-        Err(error) => return Err(runner.failed(tx, error, deadline).await),
-    };
+    let mut at_once = call.at_once().await?;
+    let done = attempts(&mut at_once, remembered, batch, &needs).await;
+    let done = at_once.end(done).await?;
     if matches!(done, Try::Overtaken | Try::Busy) {
         remembered.doubt();
     }
-    if let Try::Unclear(outcomes, error) = done {
-        remembered.evict(&needs);
-        let error = runner.failed(tx, error, deadline).await;
-        return Ok(Some(Judged::after_unclear(outcomes.into_iter().map(Some), &error)));
+    match done {
+        Try::Done(outcomes) => {
+            Ok(Some(outcomes.into_iter().map(|outcome| Judged::Done(AppendOutcome { outcome, view: None })).collect()))
+        }
+        Try::Unclear(outcomes, error) => {
+            remembered.evict(&needs);
+            Ok(Some(Judged::after_unclear(outcomes.into_iter().map(Some), &error)))
+        }
+        Try::Overtaken | Try::Busy | Try::Unsure => {
+            remembered.evict(&needs);
+            Ok(None)
+        }
     }
-    runner.release(tx, deadline).await;
-    let Try::Done(outcomes) = done else {
-        remembered.evict(&needs);
-        return Ok(None);
-    };
-    Ok(Some(outcomes.into_iter().map(|outcome| Judged::Done(AppendOutcome { outcome, view: None })).collect()))
 }
 
 /// On heads from the cache, and if that does not decide it, on those of the database.
 async fn attempts<B: Backend>(
-    runner: &Runner<B>,
+    at_once: &mut AtOnce<'_, B>,
     remembered: &Remembered,
-    tx: &mut B::Tx,
     batch: &[Arc<Append>],
     needs: &Needs<'_>,
-    deadline: Deadline,
 ) -> Result<Try> {
     let mut done = Try::Unsure;
     if !remembered.take_cache_doubt() {
-        let (mut heads, missing) = remembered.heads(tx.timeline(), needs, B::Tx::CONCURRENT);
+        let (mut heads, missing) = remembered.heads(at_once.timeline(), needs, at_once.shape().is_shared());
         if !heads.sessions.is_empty() {
             if !missing.is_empty() {
-                heads.extend(runner.within(deadline, tx.read_heads(&missing)).await?);
+                heads.extend(at_once.read(async |tx| tx.read_heads(&missing).await).await?);
             }
-            done = attempt(runner, remembered, tx, batch, needs, heads, Source::Cache, deadline).await?;
+            done = attempt(at_once, remembered, batch, needs, heads, Source::Cache).await?;
         }
         if matches!(done, Try::Overtaken) {
             remembered.evict(needs);
@@ -110,27 +100,24 @@ async fn attempts<B: Backend>(
         }
     }
     if matches!(done, Try::Overtaken | Try::Unsure) {
-        let heads = runner.within(deadline, tx.read_heads(needs)).await?;
-        done = attempt(runner, remembered, tx, batch, needs, heads, Source::Database, deadline).await?;
+        let heads = at_once.read(async |tx| tx.read_heads(needs).await).await?;
+        done = attempt(at_once, remembered, batch, needs, heads, Source::Database).await?;
     }
     Ok(done)
 }
 
 /// Decides on `heads`, which are of one moment, and on values, which are read later. A change of a value in between also
 /// changes a head, so the write fails.
-#[expect(clippy::too_many_arguments, reason = "the parts of one step, of which nobody else has use")]
 async fn attempt<B: Backend>(
-    runner: &Runner<B>,
+    at_once: &mut AtOnce<'_, B>,
     remembered: &Remembered,
-    tx: &mut B::Tx,
     batch: &[Arc<Append>],
     needs: &Needs<'_>,
     mut heads: Loaded,
     source: Source,
-    deadline: Deadline,
 ) -> Result<Try> {
-    heads.timeline = tx.timeline();
-    runner.within(deadline, load_keys(tx, needs, &mut heads)).await?;
+    heads.timeline = at_once.timeline();
+    at_once.read(async |tx| load_keys(tx, needs, &mut heads).await).await?;
     let mut writes = Writes::default();
     let mut outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, &mut writes)).collect();
     // A write compares what was decided on. A refusal writes nothing, so it must not rest on anything that may be stale.
@@ -140,15 +127,11 @@ async fn attempt<B: Backend>(
         return Ok(Try::Unsure);
     }
     if !writes.is_empty() {
-        let written = match timeout_at(deadline.unit_with_commit(), tx.commit_if_unchanged(&writes)).await {
-            Ok(written) => written.map_err(StoreError::in_one_statement),
-            Err(_) if tx.may_have_committed() => Err(out_of_time().in_commit()),
-            Err(_) => Err(out_of_time()),
+        let told = |verdict: Option<&Verdict>| match verdict {
+            Some(Verdict::Conflict | Verdict::Busy) => Vec::new(),
+            Some(Verdict::Written(_)) | None => writes.committed(),
         };
-        if written.as_ref().map_or_else(|error| error.unclear, |verdict| matches!(verdict, Verdict::Written(_))) {
-            runner.committed(|| writes.committed());
-        }
-        let seen = match written {
+        let seen = match at_once.commit(async |tx| tx.commit_if_unchanged(&writes).await, told).await {
             Ok(Verdict::Written(seen)) => seen,
             Ok(Verdict::Conflict) => return Ok(Try::Overtaken),
             Ok(Verdict::Busy) => return Ok(Try::Busy),

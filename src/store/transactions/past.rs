@@ -23,7 +23,7 @@ use crate::domain::transfer::Lost;
 use crate::domain::writes::{Committed, SessionChange, Writes};
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
-use crate::store::runner::{End, apply};
+use crate::store::run::{End, apply};
 use crate::store::sql::primitives::{self, one};
 use crate::store::sql::query::Query;
 

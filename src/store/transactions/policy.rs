@@ -14,7 +14,7 @@ use crate::domain::session::SessionInfo;
 use crate::domain::writes::Removal;
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::{Cause, StoreError, corrupt};
-use crate::store::runner::End;
+use crate::store::run::End;
 use crate::store::sql::primitives::{self, at_most_one};
 use crate::store::sql::query::Query;
 use crate::store::sql::rows::KeptRow;

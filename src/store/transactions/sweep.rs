@@ -9,7 +9,7 @@ use crate::domain::time::Micros;
 use crate::domain::writes::Removal;
 use crate::store::backend::{Buried, Tx};
 use crate::store::error::StoreError;
-use crate::store::runner::End;
+use crate::store::run::End;
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -46,7 +46,7 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
             break;
         }
         primitives::finish_purge(tx, &key, incarnation).await?;
-        if begun.elapsed() > SWEEP_TIMES[usize::from(X::CONCURRENT)] {
+        if begun.elapsed() > SWEEP_TIMES[usize::from(tx.shape().is_shared())] {
             break;
         }
     }

@@ -19,7 +19,7 @@ use crate::domain::transfer::{
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
-use crate::store::runner::End;
+use crate::store::run::End;
 use crate::store::sql::{primitives, transfer};
 
 type Result<T> = std::result::Result<T, StoreError>;

@@ -10,7 +10,7 @@ use crate::domain::trim::{Cut, Trim, TrimOutcome, Trimmed, new_base};
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::Tx;
 use crate::store::error::StoreError;
-use crate::store::runner::End;
+use crate::store::run::End;
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;

@@ -40,7 +40,7 @@ use sessiond::store::error::StoreError;
 use sessiond::store::limits::PostgresOptions;
 use sessiond::store::limits::StoreLimits;
 use sessiond::store::open;
-use sessiond::store::together::Sharing;
+use sessiond::store::run::together::Sharing;
 use tokio::time::Instant;
 
 use crate::support::databases::{Fixture, Place};

@@ -2,6 +2,7 @@
 
 pub mod appends;
 pub mod calls;
+mod span;
 mod turns;
 
 /// Whether a call may share a transaction with others.

@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::domain::ids::AppName;
 use crate::store::error::{Cause, StoreError};
-use crate::store::limits::Deadline;
+use crate::store::run::deadline::Deadline;
 
 /// How many groups run at once while they are quick: the number of this machine's processors (as an estimate of the
 /// database's), and at least this many. With more, all of them take longer, and the slowest much longer.
@@ -285,7 +285,7 @@ mod tests {
         async fn ask_within(self: &Arc<Self>, limit: Duration, name: &'static str) -> JoinHandle<Result<String>> {
             let slow = self.clone();
             let task = tokio::spawn(async move {
-                let deadline = Deadline::new(Instant::now() + limit, &StoreLimits::default());
+                let deadline = Deadline::new(Instant::now() + limit, &StoreLimits::default(), None);
                 let ask = async |names: &[&String], _| {
                     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
                     slow.statements.lock().unwrap().push(names.join(" "));

@@ -20,14 +20,14 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::span::SharedSpan;
 use super::turns::Turns;
 use crate::domain::append::{Append, Outcome};
 use crate::domain::command::AppendOutcome;
 use crate::domain::ids::{AppName, ScopeKey, SessionKey};
-use crate::store::backend::{Batching, OnLocked};
+use crate::store::backend::OnLocked;
 use crate::store::error::{Cause, StoreError};
-use crate::store::limits::Deadline;
-use crate::traces;
+use crate::store::run::deadline::Deadline;
 
 /// How many transactions that are younger than [`LONG`] run at once: with more, each carries less. The second one begins only
 /// if it is [`LARGE`], or of another app where a batch is of one app. All together are at most [`Batching::writers`].
@@ -42,6 +42,15 @@ const MOST_APPENDS: usize = 256;
 const MOST_BYTES: usize = 1 << 20;
 
 type Result<T> = std::result::Result<T, StoreError>;
+
+/// How appends share transactions best.
+#[derive(Debug, Clone, Copy)]
+pub struct Batching {
+    /// A batch is of one app, as of [`Shape::batches_by_app`](crate::store::shape::Shape::batches_by_app).
+    pub one_app: bool,
+    /// How many transactions may run at once.
+    pub writers: usize,
+}
 
 pub struct Appends {
     shared: Arc<Shared>,
@@ -377,7 +386,7 @@ impl Transaction {
         let Some(first) = batch.iter().map(|waiting| waiting.deadline).min_by_key(Deadline::at) else { return };
         let deadline = first.for_group(batch.len());
         let shared = turn.shared.clone();
-        let span = traces::Shared::begin("append batch", batch.iter().map(|waiting| &waiting.context));
+        let span = SharedSpan::begin("append batch", batch.iter().map(|waiting| &waiting.context));
         let commit = shared.commit(appends, OnLocked::Skip, deadline);
         tokio::pin!(commit);
         let committed = match timeout(LONG, &mut commit).await {
@@ -498,7 +507,7 @@ mod tests {
             let append = append(key.clone(), "e", state_key, bytes);
             let line = self.lines.entry(key.clone()).or_default();
             let (answer, _) = oneshot::channel();
-            let deadline = Deadline::new(Instant::now(), &StoreLimits::default());
+            let deadline = Deadline::new(Instant::now(), &StoreLimits::default(), None);
             self.tickets += 1;
             let scopes = append.scopes();
             line.waiting.push_back(Waiting {
@@ -753,7 +762,7 @@ mod tests {
     async fn send(appends: &Arc<Appends>, session: &'static str) -> tokio::task::JoinHandle<Result<AppendOutcome>> {
         let appends = appends.clone();
         let task = tokio::spawn(async move {
-            let deadline = Deadline::new(Instant::now() + Duration::from_secs(60), &StoreLimits::default());
+            let deadline = Deadline::new(Instant::now() + Duration::from_secs(60), &StoreLimits::default(), None);
             appends.append(Arc::new(append(key(session), "e", "k", 0)), deadline).await
         });
         tokio::task::yield_now().await;

@@ -1,0 +1,404 @@
+//! The only ways into the database: a call says of which app it is ([`Runner::of`]), or that it is not of one
+//! ([`Runner::across_apps`]), and only then reads or writes. So no call is without a limit of time, none takes more
+//! connections than its app may have, and each that fails is ended the same way.
+//!
+//! - [`deadline`]: what each step of a call may take
+//! - `remembered`: the cache of heads
+//! - [`together`]: group commit, and coalesced reads and creations
+
+pub mod deadline;
+pub mod remembered;
+pub mod together;
+
+use std::future::Future;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, timeout_at};
+
+use deadline::Deadline;
+
+use super::backend::{Backend, Database, Seen, Tx};
+use super::error::{Cause, StoreError};
+use super::limits::StoreLimits;
+use super::shape::Shape;
+use super::sql::query::Sql as _;
+use crate::domain::ids::AppName;
+use crate::domain::tag::Timeline;
+use crate::domain::writes::{ChangeRow, Committed, Writes};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Told of a wait; called on the hot path: be quick.
+pub type OnWait = Box<dyn Fn(Duration) + Send + Sync>;
+
+/// Told of what was committed; called on the hot path: be quick.
+pub type OnCommit = Box<dyn Fn(&[Committed]) + Send + Sync>;
+
+/// How a transaction ends.
+#[derive(Debug, PartialEq, Eq)]
+pub enum End {
+    /// With these changes, as far as somebody may wait for them.
+    Commit(Vec<Committed>),
+    /// It wrote nothing, or nothing that is to stay.
+    Release,
+}
+
+impl End {
+    /// Nobody waits for what was written.
+    pub const UNTOLD: Self = Self::Commit(Vec::new());
+
+    /// What was told before this.
+    pub fn after(self, mut told: Vec<Committed>) -> Self {
+        match self {
+            Self::Commit(more) => {
+                told.extend(more);
+                Self::Commit(told)
+            }
+            Self::Release => Self::Release,
+        }
+    }
+}
+
+/// Applies writes in a transaction. The only way but for the optimistic append, so that none of their events can be left out
+/// of what the commit tells.
+///
+/// # Errors
+/// As of [`Tx::apply`].
+pub async fn apply<X: Tx>(tx: &mut X, writes: &Writes<'_>) -> Result<(Seen, End)> {
+    let seen = tx.apply(writes).await?;
+    Ok((seen, End::Commit(writes.committed())))
+}
+
+/// Tells the change feed, if it is on, of what is about to be committed.
+///
+/// # Errors
+/// As of [`Tx::record`].
+async fn record<X: Tx>(tx: &mut X, told: &[Committed]) -> Result<()> {
+    let rows: Vec<ChangeRow<'_>> = told.iter().filter_map(Committed::row).collect();
+    if tx.feeds() && !rows.is_empty() { tx.record(&rows).await } else { Ok(()) }
+}
+
+/// How many groups of apps there are, by their numbers, that share a part of the connections.
+const GROUPS: usize = 256;
+
+/// The part of the connections that one app may have where a part of them may be silent: where the database is distributed.
+const PART: u32 = 4;
+
+pub struct Runner<B> {
+    backend: B,
+    limits: StoreLimits,
+    /// A permit for each connection that a group of apps may have. Most groups are of one app.
+    places: Vec<Semaphore>,
+    /// Told how long each transaction waited for its connection and BEGIN.
+    on_wait: OnceLock<OnWait>,
+    on_commit: OnceLock<OnCommit>,
+}
+
+impl<B: Backend> Runner<B> {
+    pub fn new(backend: B) -> Self {
+        let limits = backend.limits();
+        let part = (limits.connections / PART).max(1) as usize;
+        let places = (0..GROUPS).map(|_| Semaphore::new(part)).collect();
+        Self { limits, backend, places, on_wait: OnceLock::new(), on_commit: OnceLock::new() }
+    }
+
+    /// The database, without its transactions.
+    pub fn database(&self) -> &impl Database {
+        &self.backend
+    }
+
+    /// A call of one app, to be answered by `at`.
+    pub fn of(&self, app: &AppName, at: Instant) -> Call<'_, B> {
+        self.resume(Deadline::new(at, &self.limits, Some(app)))
+    }
+
+    /// A call that is of no app, or of several.
+    pub fn across_apps(&self, at: Instant) -> Call<'_, B> {
+        self.resume(Deadline::new(at, &self.limits, None))
+    }
+
+    /// The call that a deadline is of.
+    pub fn resume(&self, deadline: Deadline) -> Call<'_, B> {
+        Call { runner: self, deadline }
+    }
+
+    /// Whom to tell of waits. The first call counts.
+    pub fn watch_waits(&self, on_wait: OnWait) {
+        // There is one to be told; if there were two, the first would go on.
+        let _ = self.on_wait.set(on_wait);
+    }
+
+    /// Whom to tell of committed events. The first call counts.
+    pub fn watch_commits(&self, on_commit: OnCommit) {
+        let _ = self.on_commit.set(on_commit);
+    }
+
+    /// The one place that knows what was committed: each event of an append, a state change, a rewind, a creation or a fork, once,
+    /// those of one session in the order of their sequences; and changes of shared state, of metadata, and deletions. It tells of a
+    /// commit that was not answered, too, as that may have happened. Two transactions of one session, of which one was tried alone, may be told in either order.
+    fn committed(&self, committed: impl FnOnce() -> Vec<Committed>) {
+        if let Some(on_commit) = self.on_commit.get() {
+            let committed = committed();
+            if !committed.is_empty() {
+                on_commit(&committed);
+            }
+        }
+    }
+}
+
+/// One call of the store, with the time that it has. It begins each transaction with a connection of its app's part.
+pub struct Call<'r, B> {
+    runner: &'r Runner<B>,
+    deadline: Deadline,
+}
+
+impl<'r, B: Backend> Call<'r, B> {
+    pub fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
+    pub fn shape(&self) -> Shape {
+        self.runner.backend.shape()
+    }
+
+    /// Asks the database itself, without a transaction.
+    ///
+    /// # Errors
+    /// Those of `work`; the time has run out.
+    pub async fn ask<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        within(self.deadline, work).await
+    }
+
+    /// Reads with several statements, which see one moment.
+    ///
+    /// # Errors
+    /// Those of `work`, and of the database.
+    pub async fn read<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<T>) -> Result<T> {
+        self.read_then(false, work, |_| false).await
+    }
+
+    /// Reads with one statement.
+    ///
+    /// # Errors
+    /// As of [`Call::read`].
+    pub async fn one_statement<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<T>) -> Result<T> {
+        self.read_then(true, work, |_| false).await
+    }
+
+    /// Reads with one statement, of which rows may be left unread. These are of unknown size, so the connection is closed then
+    /// rather than drained.
+    ///
+    /// # Errors
+    /// As of [`Call::read`].
+    pub async fn part_of_statement<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut B::Tx) -> Result<T>,
+        is_cut: impl FnOnce(&T) -> bool,
+    ) -> Result<T> {
+        self.read_then(true, work, is_cut).await
+    }
+
+    async fn read_then<T>(
+        &self,
+        single: bool,
+        work: impl AsyncFnOnce(&mut B::Tx) -> Result<T>,
+        is_cut: impl FnOnce(&T) -> bool,
+    ) -> Result<T> {
+        let _place = self.place().await?;
+        let mut tx = self.begin(self.runner.backend.read(single)).await?;
+        match within(self.deadline, work(&mut tx)).await {
+            Ok(read) if is_cut(&read) => Ok(read),
+            Ok(read) => {
+                release(tx, self.deadline).await;
+                Ok(read)
+            }
+            Err(error) => Err(failed(tx, error, self.deadline).await),
+        }
+    }
+
+    /// Writes in one transaction, which ends as `work` says.
+    ///
+    /// # Errors
+    /// Those of `work`, and of the database; of a commit, the error says whether it may have happened.
+    pub async fn write<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>) -> Result<T> {
+        match self.try_write(work).await? {
+            Written::Surely(written) => Ok(written),
+            Written::Perhaps(_, error) => Err(error),
+        }
+    }
+
+    /// As [`Call::write`], for who has use for what `work` made also if nobody knows whether it was committed.
+    ///
+    /// # Errors
+    /// As of [`Call::write`]; nothing has happened.
+    pub async fn try_write<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>) -> Result<Written<T>> {
+        let _place = self.place().await?;
+        let mut tx = self.begin(self.runner.backend.write()).await?;
+        match within(self.deadline, work(&mut tx)).await {
+            Ok((written, end)) => match self.end(tx, end).await {
+                Ok(()) => Ok(Written::Surely(written)),
+                Err(error) if error.unclear => Ok(Written::Perhaps(written, error)),
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(failed(tx, error, self.deadline).await),
+        }
+    }
+
+    /// Begins what one statement will write and commit.
+    ///
+    /// # Errors
+    /// Of the database; the time has run out.
+    pub async fn at_once(&self) -> Result<AtOnce<'r, B>> {
+        let place = self.place().await?;
+        let tx = self.begin(self.runner.backend.at_once()).await?;
+        Ok(AtOnce { runner: self.runner, deadline: self.deadline, tx, is_broken: false, _place: place })
+    }
+
+    /// The right to a connection, for as long as it is held: of a node that is silent, connections do not come back for long, and
+    /// its apps must not take them all.
+    ///
+    /// # Errors
+    /// The app of the call has as many connections as it may.
+    async fn place(&self) -> Result<Option<SemaphorePermit<'r>>> {
+        let group = self.deadline.app().filter(|_| self.runner.backend.shape().is_distributed());
+        let Some(places) = group.and_then(|app| self.runner.places.get(app as usize % GROUPS)) else {
+            return Ok(None);
+        };
+        match timeout_at(self.deadline.turn(), places.acquire()).await {
+            // They are never closed.
+            Ok(place) => Ok(place.ok()),
+            Err(_) => Err(StoreError::new(Cause::Overloaded, "the app has its part of the connections in use")),
+        }
+    }
+
+    /// Waits for a transaction to begin, and tells for how long, also if it was in vain.
+    async fn begin(&self, begin: impl Future<Output = Result<B::Tx>>) -> Result<B::Tx> {
+        let started = Instant::now();
+        let begun = within(self.deadline, begin).await;
+        if let Some(on_wait) = self.runner.on_wait.get() {
+            on_wait(started.elapsed());
+        }
+        begun
+    }
+
+    async fn end(&self, mut tx: B::Tx, end: End) -> Result<()> {
+        match end {
+            End::Commit(told) => {
+                within(self.deadline, record(&mut tx, &told)).await?;
+                let done = timeout_at(self.deadline.commit(), tx.commit()).await.unwrap_or_else(|_| Err(out_of_time()));
+                let done = done.map_err(StoreError::in_commit);
+                if done.as_ref().map_or_else(|error| error.unclear, |()| true) {
+                    self.runner.committed(|| told);
+                }
+                done
+            }
+            End::Release => {
+                release(tx, self.deadline).await;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What a transaction made.
+pub enum Written<T> {
+    /// It was committed, or there was nothing to commit.
+    Surely(T),
+    /// Whether it was committed is unknown.
+    Perhaps(T, StoreError),
+}
+
+/// What one statement will write and commit, and the reads before it. Dropping it closes its connection; [`AtOnce::end`] keeps it
+/// where that is safe.
+pub struct AtOnce<'r, B: Backend> {
+    runner: &'r Runner<B>,
+    deadline: Deadline,
+    tx: B::Tx,
+    /// The statement that commits has failed: its connection is in an unknown state.
+    is_broken: bool,
+    _place: Option<SemaphorePermit<'r>>,
+}
+
+impl<B: Backend> AtOnce<'_, B> {
+    pub fn shape(&self) -> Shape {
+        self.tx.shape()
+    }
+
+    pub fn timeline(&self) -> Timeline {
+        self.tx.timeline()
+    }
+
+    /// # Errors
+    /// Those of `work`; the time has run out.
+    pub async fn read<T>(&mut self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<T>) -> Result<T> {
+        within(self.deadline, work(&mut self.tx)).await
+    }
+
+    /// Writes and commits with one statement. `told`: what it committed, by its result, or, without one, what it may have committed.
+    ///
+    /// # Errors
+    /// Those of `work`, and of the database; they say whether it may have happened.
+    pub async fn commit<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut B::Tx) -> Result<T>,
+        told: impl FnOnce(Option<&T>) -> Vec<Committed>,
+    ) -> Result<T> {
+        let written = match timeout_at(self.deadline.unit_with_commit(), work(&mut self.tx)).await {
+            Ok(written) => written.map_err(StoreError::in_one_statement),
+            Err(_) if self.tx.may_have_committed() => Err(out_of_time().in_commit()),
+            Err(_) => Err(out_of_time()),
+        };
+        match &written {
+            Ok(written) => self.runner.committed(|| told(Some(written))),
+            Err(error) => {
+                self.is_broken = !error.lacks_node();
+                if error.unclear {
+                    self.runner.committed(|| told(None));
+                }
+            }
+        }
+        written
+    }
+
+    /// Ends it with what came of it.
+    ///
+    /// # Errors
+    /// The given one.
+    pub async fn end<T>(self, done: Result<T>) -> Result<T> {
+        match done {
+            Ok(done) => {
+                if !self.is_broken {
+                    release(self.tx, self.deadline).await;
+                }
+                Ok(done)
+            }
+            Err(error) => Err(failed(self.tx, error, self.deadline).await),
+        }
+    }
+}
+
+/// Runs the part of a transaction before its end. Nothing has happened if this fails: dropping the transaction, or [`failed`], ends
+/// it without COMMIT.
+async fn within<T>(deadline: Deadline, work: impl Future<Output = Result<T>>) -> Result<T> {
+    timeout_at(deadline.unit(), work).await.unwrap_or_else(|_| Err(out_of_time()))
+}
+
+/// Ends a transaction whose work failed, with which error. Its connection is in an unknown state, and is closed, unless all that is
+/// wrong is elsewhere.
+async fn failed<X: Tx>(tx: X, error: StoreError, deadline: Deadline) -> StoreError {
+    if error.lacks_node() {
+        release(tx, deadline).await;
+    }
+    error
+}
+
+/// Ends a transaction that read, or wrote nothing after all: its end can lose nothing.
+async fn release<X: Tx>(tx: X, deadline: Deadline) {
+    let _ = within(deadline, tx.rollback()).await;
+}
+
+fn out_of_time() -> StoreError {
+    StoreError::new(Cause::Timeout, "the database did not answer within the time limit")
+}
