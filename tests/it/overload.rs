@@ -26,8 +26,6 @@ on_both_databases!(
     refusals_are_counted_and_not_logged_one_by_one,
     readers_that_do_not_read_take_the_places_of_streams_only,
     readers_that_do_not_read_are_cut_off,
-    readers_of_little_who_are_steady_get_all,
-    memory_of_readers_that_do_not_read_is_given_back,
     readers_that_do_not_read_do_not_hold_up_a_stop,
     answers_that_nobody_reads_take_no_more_than_their_room,
     an_app_leaves_places_of_watches_and_transfers_to_another,
@@ -238,7 +236,9 @@ async fn readers_that_do_not_read_are_cut_off(place: Place) {
 
 /// The kernel tells a writer that there is room when a third of its buffer is free, which takes such a reader longer than it is
 /// given.
-async fn readers_of_little_who_are_steady_get_all(place: Place) {
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_of_little_who_are_steady_get_all() {
+    let place = Place::sqlite();
     let args = ["--max-body-bytes=16MiB", "--answer-stall-timeout=4s", "--watch-stall=4s", "--min-rate=8KiB"];
     let server = Server::start(&place.url(), &[&args[..], PATIENT].concat()).await;
     create_long(&server).await;
@@ -268,8 +268,10 @@ async fn readers_of_little_who_are_steady_get_all(place: Place) {
     verify(&place.url()).await;
 }
 
-/// What stays of a peak is no share of it: the bound is well below what one of the four rounds took.
-async fn memory_of_readers_that_do_not_read_is_given_back(place: Place) {
+/// What stays of a peak is no share of it: the bound is well below what each of the rounds takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_of_readers_that_do_not_read_is_given_back() {
+    let place = Place::sqlite();
     let stalls = ["--answer-stall-timeout=10m", "--idle-timeout=20m"];
     let sizes = ["--max-body-bytes=16MiB", "--max-page-bytes=30MiB", "--max-answer-bytes=400MiB"];
     let (server, metrics) = measured(&place, &[&sizes[..], PATIENT, &stalls].concat()).await;
@@ -277,7 +279,7 @@ async fn memory_of_readers_that_do_not_read_is_given_back(place: Place) {
     let resident = "process_resident_memory_bytes";
     server.get(EVENTS).await.expect(200);
     let before = sample(&metrics, resident).await.expect("a sample");
-    for _ in 0..4 {
+    for _ in 0..3 {
         let mut readers = Vec::new();
         for _ in 0..12 {
             let mut reader = ask_for(&server, EVENTS).await;
